@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from kgeval.analysis.slices.annotation import annotate as annotate
     from kgeval.analysis.slices.slice import Slice as Slice
     from kgeval.base.errors import KgevalError as KgevalError
-    from kgeval.baselines.baseline import Baseline as Baseline
-    from kgeval.checkpoints import load_checkpoint as load_checkpoint
-    from kgeval.checkpoints.reader import Reader as Reader
-    from kgeval.checkpoints.readers.native import save_checkpoint as save_checkpoint
     from kgeval.corruption.export import generate_negatives as generate_negatives
     from kgeval.corruption.generator import CorruptionGenerator as CorruptionGenerator
     from kgeval.data.dataset import Dataset as Dataset
@@ -47,6 +43,17 @@ if TYPE_CHECKING:
     from kgeval.metrics.ranks.ties import TiePolicy as TiePolicy
     from kgeval.metrics.summarize import summarize as summarize
     from kgeval.metrics.summary import Summary as Summary
+    from kgeval.models.adapters.array_scorers import DualEncoder as DualEncoder
+    from kgeval.models.adapters.array_scorers import ScoreTable as ScoreTable
+    from kgeval.models.adapters.functions import CallableScorer as CallableScorer
+    from kgeval.models.adapters.query_scorer import QueryScorer as QueryScorer
+    from kgeval.models.baselines.baseline import Baseline as Baseline
+    from kgeval.models.checkpoints import load_checkpoint as load_checkpoint
+    from kgeval.models.checkpoints.reader import Reader as Reader
+    from kgeval.models.checkpoints.readers.native import save_checkpoint as save_checkpoint
+    from kgeval.models.family import Family as Family
+    from kgeval.models.scorer import Scorer as Scorer
+    from kgeval.models.scorer import VectorScorer as VectorScorer
     from kgeval.protocols.number_check import check_numbers as check_numbers
     from kgeval.protocols.protocol import Protocol as Protocol
     from kgeval.protocols.report import framework_metrics as framework_metrics
@@ -59,13 +66,6 @@ if TYPE_CHECKING:
     from kgeval.reports.plots import plot_leaderboard as plot_leaderboard
     from kgeval.reports.plots import plot_relations as plot_relations
     from kgeval.reports.plots import plot_slices as plot_slices
-    from kgeval.scorers.adapters.array_scorers import DualEncoder as DualEncoder
-    from kgeval.scorers.adapters.array_scorers import ScoreTable as ScoreTable
-    from kgeval.scorers.adapters.functions import CallableScorer as CallableScorer
-    from kgeval.scorers.adapters.query_scorer import QueryScorer as QueryScorer
-    from kgeval.scorers.family import Family as Family
-    from kgeval.scorers.scorer import Scorer as Scorer
-    from kgeval.scorers.scorer import VectorScorer as VectorScorer
 
 __version__ = "0.1.0"
 

@@ -54,7 +54,7 @@ def _metrics() -> Listing:
 
 
 def _models() -> Listing:
-    from kgeval.scorers.family import families
+    from kgeval.models.family import families
 
     columns = ["name", "score", "arrays", "options"]
     return columns, [
@@ -64,7 +64,7 @@ def _models() -> Listing:
 
 
 def _baselines() -> Listing:
-    from kgeval.baselines.baseline import Baseline, baselines
+    from kgeval.models.baselines.baseline import Baseline, baselines
 
     columns = ["name", "title", "rule", "tasks", "settings", "source"]
     return columns, [
@@ -82,7 +82,7 @@ def _first_paragraph(described: object) -> str:
 
 
 def _formats() -> Listing:
-    from kgeval.checkpoints.reader import formats
+    from kgeval.models.checkpoints.reader import formats
 
     rows = [[name, one.summary, _first_paragraph(one.read)] for name, one in sorted(formats().items())]
     return ["name", "files", "reading"], rows

@@ -24,16 +24,16 @@ from kgeval.base.errors import InputError, MetricError, refuse_unknown
 from kgeval.base.progress import Progress, reporting
 from kgeval.base.settings.settings import takes
 from kgeval.base.threads import bound_threads
-from kgeval.checkpoints import as_model
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Labels
+from kgeval.models.alignment import align
+from kgeval.models.checkpoints import as_model
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation, WorkKeywords
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.rank_table import RankTable
-from kgeval.scorers.alignment import align
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from typing_extensions import Unpack
 
 from kgeval.base.progress import Progress
 from kgeval.base.settings.settings import takes
-from kgeval.checkpoints import as_model
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
 from kgeval.data.vocabulary import Labels
+from kgeval.models.alignment import align
+from kgeval.models.checkpoints import as_model
 from kgeval.protocols.protocol import Protocol, find_protocol
 from kgeval.ranking.evaluation import Evaluation, EvaluationKeywords
 from kgeval.ranking.rank_table import RankTable
-from kgeval.scorers.alignment import align
 
 
 @takes(Evaluation, EvaluationKeywords)

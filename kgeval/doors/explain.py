@@ -13,13 +13,15 @@ from typing_extensions import Unpack
 from kgeval.base.errors import InputError, MetricError
 from kgeval.base.progress import Progress
 from kgeval.base.settings.settings import takes
-from kgeval.checkpoints import as_model
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
 from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Labels
 from kgeval.metrics.names import parse
 from kgeval.metrics.summarize import summarize
+from kgeval.models.aligned import Aligned
+from kgeval.models.alignment import align
+from kgeval.models.checkpoints import as_model
 from kgeval.protocols.explanation import Explanation, ProtocolExplanation, difference
 from kgeval.protocols.framework_metric import FrameworkMetric
 from kgeval.protocols.number_check import NumberCheck, check_numbers
@@ -28,8 +30,6 @@ from kgeval.protocols.report import notes_on
 from kgeval.ranking.evaluation import Evaluation, RankingKeywords
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_notes import require_relations
-from kgeval.scorers.aligned import Aligned
-from kgeval.scorers.alignment import align
 
 RULES = {
     "sides": ("sides",),

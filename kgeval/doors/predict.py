@@ -11,15 +11,15 @@ from typing_extensions import Unpack
 from kgeval.base.errors import refuse_unknown
 from kgeval.base.progress import Progress
 from kgeval.base.settings.settings import takes
-from kgeval.checkpoints import as_model
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
 from kgeval.data.vocabulary import Labels
+from kgeval.models.alignment import align
+from kgeval.models.checkpoints import as_model
 from kgeval.ranking.evaluation import Evaluation, RankingKeywords
 from kgeval.ranking.model_on_dataset import ModelOnDataset
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.predictions.query_rows import read_queries
-from kgeval.scorers.alignment import align
 
 KnownPolicy = Literal["keep", "drop"]
 

@@ -18,6 +18,7 @@ from kgeval.data.leaks import count_leaks
 from kgeval.data.loading import as_dataset
 from kgeval.metrics.names import parse
 from kgeval.metrics.selection import DEFAULT_OPTIONS
+from kgeval.models.adapters.live_models import PyKEENScorer
 from kgeval.protocols.sampled_ranking import rank_all_or_sample
 from kgeval.pykeen.batches import Batches
 from kgeval.pykeen.request import EVALUATED, KnownGraph, Request
@@ -26,7 +27,6 @@ from kgeval.pykeen.scoring import PerSideScorer, device_for, scorer_of
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.rank_table import RankTable
-from kgeval.scorers.adapters.live_models import PyKEENScorer
 
 LOGGER = logging.getLogger(__name__)
 

@@ -22,9 +22,9 @@ from kgeval.data.dataset import SPLITS, Dataset, check_ids
 from kgeval.data.layouts.pykeen import read_named
 from kgeval.data.triples import Side, TripleIndex, Triples
 from kgeval.data.vocabulary import Vocabulary
+from kgeval.models.scorer import checked_sides
 from kgeval.pykeen.batches import with_labels
 from kgeval.ranking.rank_table import RankTable
-from kgeval.scorers.scorer import checked_sides
 
 
 @dataclass(frozen=True, eq=False)

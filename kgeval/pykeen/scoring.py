@@ -9,19 +9,19 @@ from types import SimpleNamespace
 from typing import Any, ClassVar, Generic, cast
 
 from kgeval.base.arrays import FloatArray, detached
-from kgeval.checkpoints.readers.pykeen_interactions import family_of
-from kgeval.checkpoints.readers.pykeen_modules import Module, NoFormula, PyKEENModel
 from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side
-from kgeval.scorers.adapters.functions import evaluating
-from kgeval.scorers.adapters.live_models import PyKEENScorer
-from kgeval.scorers.checks import reproduces_scores
-from kgeval.scorers.families.bilinear import ClampedDistMult
-from kgeval.scorers.families.networks import NTN
-from kgeval.scorers.family_bases import ScoredFamily, TailNetwork
-from kgeval.scorers.mapped import MappedScorer, Reciprocal, RemappedVectors
-from kgeval.scorers.scorer import MadeOf, PartitionedScorer, QueryPartition, Scorer, VectorScorer, views_of
-from kgeval.scorers.similarity import Similarity
+from kgeval.models.adapters.functions import evaluating
+from kgeval.models.adapters.live_models import PyKEENScorer
+from kgeval.models.checkpoints.readers.pykeen_interactions import family_of
+from kgeval.models.checkpoints.readers.pykeen_modules import Module, NoFormula, PyKEENModel
+from kgeval.models.checks import reproduces_scores
+from kgeval.models.families.bilinear import ClampedDistMult
+from kgeval.models.families.networks import NTN
+from kgeval.models.family_bases import ScoredFamily, TailNetwork
+from kgeval.models.mapped import MappedScorer, Reciprocal, RemappedVectors
+from kgeval.models.scorer import MadeOf, PartitionedScorer, QueryPartition, Scorer, VectorScorer, views_of
+from kgeval.models.similarity import Similarity
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,10 @@ from kgeval.base.progress import Progress, unreported
 from kgeval.base.threads import slices
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
+from kgeval.models.adapters.score_arrays import as_float64
+from kgeval.models.scorer import Scorer, TensorScorer, VectorScorer, refuse_vector_widths, views_of
+from kgeval.models.similarity import LANES
+from kgeval.models.sparse_scorer import SparseScorer
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.evaluation import NaNPolicy
 from kgeval.ranking.kernels.collectors import BestAnswers, Collector, Counting, Kernel, TensorKernel
@@ -22,10 +26,6 @@ from kgeval.ranking.kernels.vectors import fetch_entity_vectors, fetch_query_vec
 from kgeval.ranking.plan import MOST_SCORED, Plan
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.tie_rules import TieRule, exact
-from kgeval.scorers.adapters.score_arrays import as_float64
-from kgeval.scorers.scorer import Scorer, TensorScorer, VectorScorer, refuse_vector_widths, views_of
-from kgeval.scorers.similarity import LANES
-from kgeval.scorers.sparse_scorer import SparseScorer
 
 
 class UndefinedScore(ScoreError):

@@ -13,14 +13,14 @@ from kgeval.base.files.opening import free_memory
 from kgeval.corruption import AllEntities
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
+from kgeval.models.aligned import Aligned
+from kgeval.models.scorer import VectorScorer, views_of
+from kgeval.models.similarity import PRODUCTS
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.kernels import fast_bfloat16, kernel
 from kgeval.ranking.kernels.device.devices import find_device, free_bytes
 from kgeval.ranking.plan import BLOCK, MEMORY_DIVISOR, Precision
-from kgeval.scorers.aligned import Aligned
-from kgeval.scorers.scorer import VectorScorer, views_of
-from kgeval.scorers.similarity import PRODUCTS
 
 TORCH_PAYS = 10**12
 """floating-point operations from which on the import of torch, for products in bfloat16, costs less than it saves"""

@@ -239,6 +239,6 @@ class Evaluation(Settings):
 
     def for_model(self, model: Any) -> Evaluation:
         """Predict the sides that a model can predict, unless the sides are given."""
-        from kgeval.scorers.scorer import sides_of
+        from kgeval.models.scorer import sides_of
 
         return self if "sides" in self.model_fields_set else self.model_copy(update={"sides": sides_of(model)})

@@ -13,11 +13,11 @@ from kgeval.base.compiling import njit
 from kgeval.base.errors import ScoreError
 from kgeval.base.threads import parallel_for, slices
 from kgeval.data.rows import Rows
+from kgeval.models.adapters.score_arrays import as_array, as_float64
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
 from kgeval.ranking.evaluation import NaNPolicy
 from kgeval.ranking.kernels.compiled import compare
-from kgeval.scorers.adapters.score_arrays import as_array, as_float64
 
 GROUP = 128
 """answers that a thread takes at a time"""

@@ -19,6 +19,8 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.known import KnownAnswers, known_triples
 from kgeval.data.split_names import files_in
 from kgeval.data.triples import triple_of
+from kgeval.models.aligned import Aligned
+from kgeval.models.checks import notes_on_equal_rows
 from kgeval.ranking.engine import Engine, UndefinedScore
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
@@ -30,8 +32,6 @@ from kgeval.ranking.predictions.query_rows import NumberedQueries, as_triples, q
 from kgeval.ranking.ranking_notes import notes_on_device, require_times
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.restriction import restriction
-from kgeval.scorers.aligned import Aligned
-from kgeval.scorers.checks import notes_on_equal_rows
 
 IDS_PER_PLACE = 4
 """a prediction, with the columns of its row, takes the memory of so many ids of a ranking task"""

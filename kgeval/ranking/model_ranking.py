@@ -27,6 +27,9 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Labels
 from kgeval.metrics.selection import RETRIEVED
+from kgeval.models.aligned import Aligned
+from kgeval.models.alignment import align
+from kgeval.models.checks import notes_on_equal_rows, notes_on_repeatability
 from kgeval.ranking.engine import Engine, Ranked, concatenated, rank_last
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
@@ -54,9 +57,6 @@ from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.restriction import restriction
 from kgeval.ranking.rules import STANDARD, FrameworkQuirk, Rules
 from kgeval.ranking.table_rows import MULTIPLICITY, RankedPart, join_parts, stack, to_rank_columns, with_test_known
-from kgeval.scorers.aligned import Aligned
-from kgeval.scorers.alignment import align
-from kgeval.scorers.checks import notes_on_equal_rows, notes_on_repeatability
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,8 @@ from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.corruption.candidates import Candidates
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
+from kgeval.models.aligned import Aligned
 from kgeval.ranking.counts import RankCounts
-from kgeval.scorers.aligned import Aligned
 
 
 class Outsiders(NamedTuple):

@@ -15,15 +15,15 @@ from kgeval.base.errors import InputError, counted
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
+from kgeval.models.adapters.array_scorers import TripleArrays
+from kgeval.models.adapters.prediction_lists import PredictionLists
+from kgeval.models.aligned import Aligned
+from kgeval.models.alignment import align
+from kgeval.models.scorer import LabelledModel
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
 from kgeval.ranking.rank_table import NAN
 from kgeval.ranking.rules import Rules
-from kgeval.scorers.adapters.array_scorers import TripleArrays
-from kgeval.scorers.adapters.prediction_lists import PredictionLists
-from kgeval.scorers.aligned import Aligned
-from kgeval.scorers.alignment import align
-from kgeval.scorers.scorer import LabelledModel
 
 RESTRICTED_SAMPLE = (
     "candidates were sampled from all entities, and then restricted to some: queries have fewer candidates than "

@@ -11,10 +11,10 @@ import numpy as np
 from kgeval.base.arrays import BoolArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.triples import Side
+from kgeval.models.aligned import Aligned
 from kgeval.ranking.engine import Ranked
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.tie_rules import TieRule, exact
-from kgeval.scorers.aligned import Aligned
 
 
 class FrameworkQuirk:

@@ -15,16 +15,18 @@ from kgeval.analysis.slices.slice import slice_of
 from kgeval.base.files.opening import ReadFiles, State
 from kgeval.base.files.paths import exists_safely
 from kgeval.base.progress import Progress
-from kgeval.baselines.baseline import FittedBaseline
-from kgeval.checkpoints import Checkpoint, load_checkpoint
-from kgeval.checkpoints.checkpoint import with_folder
-from kgeval.checkpoints.readers.pykeen_modules import NoFormula
 from kgeval.corruption import AllEntities
 from kgeval.data.dataset import Dataset
 from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.names import parse_all
 from kgeval.metrics.rank_summary import refuse_absent_sides
 from kgeval.metrics.selection import MetricOptions
+from kgeval.models.aligned import Aligned
+from kgeval.models.baselines.baseline import FittedBaseline
+from kgeval.models.checkpoints import Checkpoint, load_checkpoint
+from kgeval.models.checkpoints.checkpoint import with_folder
+from kgeval.models.checkpoints.readers.pykeen_modules import NoFormula
+from kgeval.models.scorer import Scorer, VectorScorer
 from kgeval.protocols.sampled_ranking import rank_all_or_sample
 from kgeval.ranking.engine_choice import named_device
 from kgeval.ranking.model_ranking import ModelRanking, RankParts, ranking_of
@@ -40,8 +42,6 @@ from kgeval.runs.outcome import Outcome, task_policies
 from kgeval.runs.resume import Fingerprint, leaves, slow_hash
 from kgeval.runs.stored import load_model
 from kgeval.runs.training import train
-from kgeval.scorers.aligned import Aligned
-from kgeval.scorers.scorer import Scorer, VectorScorer
 from kgeval.tasks.classification import Classification
 
 

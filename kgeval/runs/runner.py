@@ -22,9 +22,10 @@ from kgeval.base.errors import (
 from kgeval.base.files.opening import ReadFiles, noting_openings
 from kgeval.base.progress import Progress, unreported
 from kgeval.base.settings.messages import Problem
-from kgeval.baselines.baseline import FittedBaseline
-from kgeval.checkpoints import Checkpoint
 from kgeval.data.dataset import Dataset
+from kgeval.models.baselines.baseline import FittedBaseline
+from kgeval.models.checkpoints import Checkpoint
+from kgeval.models.scorer import Scorer, VectorScorer
 from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.contents import other_files
 from kgeval.run_directory.staging import locked, reserve
@@ -40,7 +41,6 @@ from kgeval.runs.shards.executors import LocalExecutor
 from kgeval.runs.shards.shard_store import ShardedRanking, ShardStore, counting_shards
 from kgeval.runs.stored import read_outcome
 from kgeval.runs.trackers import refuse_unusable, report, tracking
-from kgeval.scorers.scorer import Scorer, VectorScorer
 
 Watch = Callable[[str, int | None], AbstractContextManager[Progress]]
 """(name of the work, number of ranks or None) -> a context with a function to report computed ranks to"""

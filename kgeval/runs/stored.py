@@ -14,8 +14,6 @@ from kgeval.base.errors import ConfigError, InputError, MetricError, did_you_mea
 from kgeval.base.files.opening import sha256_of_file
 from kgeval.base.files.paths import exists_safely, suggest_paths
 from kgeval.base.files.settings_text import expanded
-from kgeval.baselines.baseline import Baseline, FittedBaseline
-from kgeval.checkpoints import Checkpoint, load_checkpoint
 from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import load_dataset
@@ -24,6 +22,8 @@ from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.names import parse
 from kgeval.metrics.ranks.ties import note_on_missing
 from kgeval.metrics.summary import Summary
+from kgeval.models.baselines.baseline import Baseline, FittedBaseline
+from kgeval.models.checkpoints import Checkpoint, load_checkpoint
 from kgeval.protocols.protocol import protocol_of, protocols
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.rank_table import RankTable

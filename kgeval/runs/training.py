@@ -16,17 +16,17 @@ from typing import Any
 from kgeval.base.errors import FileError, RunError
 from kgeval.base.files.opening import read_settings
 from kgeval.base.storage import replacing_folder, write_text
-from kgeval.checkpoints import load_checkpoint
-from kgeval.checkpoints.readers.pykeen_modules import NoFormula
 from kgeval.data.dataset import Dataset
 from kgeval.data.layouts.pykeen import to_factories
+from kgeval.models.adapters.live_models import PyKEENScorer, mode_of_pykeen
+from kgeval.models.alignment import align
+from kgeval.models.checkpoints import load_checkpoint
+from kgeval.models.checkpoints.readers.pykeen_modules import NoFormula
+from kgeval.models.scorer import Scorer, VectorScorer
 from kgeval.run_directory.contents import MODEL, as_json
 from kgeval.run_directory.staging import TRAINED
 from kgeval.runs.config.models import TrainingConfig
 from kgeval.runs.resume import slow_hash
-from kgeval.scorers.adapters.live_models import PyKEENScorer, mode_of_pykeen
-from kgeval.scorers.alignment import align
-from kgeval.scorers.scorer import Scorer, VectorScorer
 
 
 def train(config: TrainingConfig, dataset: Dataset, stage: Path) -> Scorer | VectorScorer:

@@ -10,8 +10,6 @@ import numpy as np
 from kgeval.base.arrays import Float64Array
 from kgeval.base.errors import InputError, ScoreError
 from kgeval.base.provenance import UNKNOWN
-from kgeval.baselines.baseline import label_baselines
-from kgeval.checkpoints import as_model
 from kgeval.corruption.candidates import Candidates
 from kgeval.corruption.generator import ReadOnce
 from kgeval.data.dataset import Dataset
@@ -22,13 +20,15 @@ from kgeval.data.rows import Rows
 from kgeval.data.triples import EntitySide, Triples, triple_of
 from kgeval.data.vocabulary import Labels
 from kgeval.metrics.kinds import LabelOptions
+from kgeval.models.aligned import Aligned
+from kgeval.models.alignment import align
+from kgeval.models.baselines.baseline import label_baselines
+from kgeval.models.checkpoints import as_model
+from kgeval.models.checks import notes_on_equal_rows, notes_on_repeatability
 from kgeval.ranking.engine import Engine, UndefinedScore
 from kgeval.ranking.kernels import kernel
 from kgeval.ranking.ranking_notes import notes_on_unseen
 from kgeval.ranking.ranking_task import RankingTask
-from kgeval.scorers.aligned import Aligned
-from kgeval.scorers.alignment import align
-from kgeval.scorers.checks import notes_on_equal_rows, notes_on_repeatability
 from kgeval.tasks.labelled_split import (
     GeneratedNegatives,
     LabelledSplit,
@@ -47,7 +47,7 @@ def score_triples(scorer: Aligned, triples: Triples, dataset: Dataset, *, side: 
     relations scores a triple differently as an answer to (h, r, ?) and to (?, r, t): ``side`` chooses one.
 
     >>> from kgeval import load_dataset
-    >>> from kgeval.scorers.alignment import align
+    >>> from kgeval.models.alignment import align
     >>> data = load_dataset("nations")
     >>> score_triples(align(lambda h, r, t: h - t, data), Triples.of([(3, 0, 1), (0, 1, 5)]), data)
     array([ 2., -5.])

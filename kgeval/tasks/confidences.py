@@ -15,7 +15,6 @@ from typing_extensions import Self
 from kgeval.base.arrays import FloatArray, IntArray
 from kgeval.base.progress import Progress
 from kgeval.base.provenance import LabelProvenance, percent
-from kgeval.baselines.baseline import TripleRule, confidences_of_train, label_baselines
 from kgeval.corruption.generator import ReadOnce
 from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import Dataset
@@ -30,11 +29,12 @@ from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import MetricOptions, TableView
+from kgeval.models.adapters.functions import CallableScorer
+from kgeval.models.aligned import Aligned
+from kgeval.models.baselines.baseline import TripleRule, confidences_of_train, label_baselines
 from kgeval.ranking.evaluation import EntitySides, Evaluation
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.rank_table import RankTable
-from kgeval.scorers.adapters.functions import CallableScorer
-from kgeval.scorers.aligned import Aligned
 from kgeval.tasks.classification import SPLITS, Unseen, score_labelled
 from kgeval.tasks.labelled_split import LabelledSplit, LabelTable, NegativesFromFiles, labelled_split
 

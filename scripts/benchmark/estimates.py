@@ -11,7 +11,7 @@ import numpy as np
 
 from kgeval import Dataset, Estimate, Triples, Vocabulary, evaluate, summarize
 from kgeval.base.arrays import IntArray
-from kgeval.scorers.families.bilinear import DistMult
+from kgeval.models.families.bilinear import DistMult
 
 ERRORS = (0.02, 0.01, 0.005)
 TYPES = 2_000

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from kgeval import Dataset, evaluate, predict
-from kgeval.scorers.family import family
+from kgeval.models.family import family
 from scripts.benchmark.tools import CASES
 
 TIMED = ("ComplEx", "TransE L1", "TransE L2")

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from kgeval import Dataset, RankTable, evaluate
-from kgeval.scorers.family import family
+from kgeval.models.family import family
 
 
 @dataclass(frozen=True)

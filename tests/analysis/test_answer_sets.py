@@ -19,7 +19,7 @@ from kgeval.analysis.answer_sets.nonconformity import BelowReference
 from kgeval.base.errors import InputError, ScoreError, TableError
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
-from kgeval.scorers.adapters.prediction_lists import OneList, PredictionLists, SideLists
+from kgeval.models.adapters.prediction_lists import OneList, PredictionLists, SideLists
 from tests.conftest import random_dataset
 from tests.ranking.test_kernels import KERNELS, Vectors
 from tests.ranking.test_views import random_family

@@ -14,9 +14,9 @@ from hypothesis.extra.numpy import arrays
 from kgeval import Dataset, Triples, Vocabulary, evaluate
 from kgeval.analysis.answer_sets.conformal_limits import conformal_limits, limits_of, place_of_limit
 from kgeval.analysis.answer_sets.nonconformity import NONCONFORMITIES, ScoredSplit
+from kgeval.models.alignment import align
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.scorers.alignment import align
 from tests.ranking.test_kernels import Vectors
 
 SPLITS = 200

@@ -19,7 +19,7 @@ def test_a_converted_checkpoint_ranks_the_same(done, data):
 
 
 def test_rows_that_only_a_dataset_tells_apart_need_it(place, done, refused, data):
-    from tests.checkpoints.layouts import ENTITIES, RELATIONS, tucker_code
+    from tests.models.checkpoints.layouts import ENTITIES, RELATIONS, tucker_code
 
     (place / "tucker").mkdir()
     tucker_code(place / "tucker")

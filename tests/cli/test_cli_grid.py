@@ -13,8 +13,8 @@ import yaml
 import kgeval
 from kgeval import RankTable, evaluate, load_checkpoint, load_dataset, summarize
 from kgeval.run_directory.contents import is_run
-from tests.checkpoints.conftest import same_tables
 from tests.cli.conftest import invoke
+from tests.models.checkpoints.conftest import same_tables
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*pin_memory.*:UserWarning"),

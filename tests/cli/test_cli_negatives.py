@@ -125,7 +125,7 @@ def test_a_folder_in_the_way_fails(refused, place):
 @pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("content", [b"", b"ant\teats\n", b"ant\teats\tyak\n", b"\xff\xfe\x00\x01", bytes(range(256))])
 def test_files_of_negatives_that_do_not_fit_are_refused(refused, place, content):
-    """What is wrong is named with its line or row: tests/corruption/test_generators.py."""
+    """What is wrong is named with its line or row: tests/ranking/corruption/test_generators.py."""
     (place / "given.tsv").write_bytes(content)
     assert "given.tsv" in refused("negatives", "graph/", "--corruption", "file:path=given.tsv", "--out", "n.tsv")
 

@@ -128,7 +128,7 @@ def test_one_run_in_the_way_stops_all_models_before_the_work(refused, place, sev
 def smaller(place, several):
     """Two models, the second of which does not know the entity ant."""
     from kgeval import Vocabulary, save_checkpoint
-    from kgeval.scorers.families.bilinear import DistMult
+    from kgeval.models.families.bilinear import DistMult
     from tests.cli.conftest import ENTITIES, RELATIONS
 
     model = DistMult(entity=np.ones((7, 2)), relation=np.ones((3, 2)))

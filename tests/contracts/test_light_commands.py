@@ -12,7 +12,7 @@ NOT_OURS = {"pykeen"}
 
 HEAVY = {
     *("numpy", "numba", "pandas", "pyarrow", "scipy", "sklearn", "torch", "pykeen"),
-    *("kgeval.tasks", "kgeval.analysis", "kgeval.checkpoints"),
+    *("kgeval.tasks", "kgeval.analysis", "kgeval.models.checkpoints"),
 }
 
 SCRIPT = """

@@ -9,7 +9,7 @@ import pytest
 
 import kgeval
 from kgeval.base.errors import KgevalError
-from kgeval.scorers.families.bilinear import DistMult
+from kgeval.models.families.bilinear import DistMult
 from tests.data.folders import write
 
 

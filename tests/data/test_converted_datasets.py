@@ -14,7 +14,7 @@ import pytest
 
 from kgeval import Dataset, Triples, Vocabulary, evaluate, load_dataset, save_dataset
 from kgeval.base.errors import DatasetError, InputError
-from kgeval.scorers.families.bilinear import DistMult
+from kgeval.models.families.bilinear import DistMult
 from tests.data.stored_layouts import rotate
 from tests.data.test_inductive_graphs import grail
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import kgeval
 from kgeval import load_dataset
 from kgeval.base.errors import DatasetError, UsageError
-from kgeval.scorers.families.bilinear import DistMult
+from kgeval.models.families.bilinear import DistMult
 from tests.brute_force import as_counts, brute_force
 from tests.data.folders import write
 

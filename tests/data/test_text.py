@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kgeval.base.errors import DatasetError
 from kgeval.data.tables import read_triples
 from kgeval.data.text import line_of, rows
-from tests.checkpoints.memory import at_most
+from tests.models.checkpoints.memory import at_most
 
 QUOTED = 'a,"likes, a lot",b\n"two\nlines",likes,b\n'
 """two rows in three lines"""

@@ -12,10 +12,10 @@ from hypothesis.extra.numpy import arrays
 
 from kgeval import CallableScorer, Dataset, RankTable, ScoreTable, Triples, Vocabulary, evaluate
 from kgeval.data.triples import TARGETS
+from kgeval.models.families.bilinear import DistMult, TuckER
+from kgeval.models.families.complex import ComplEx, RotatE
+from kgeval.models.families.translations import TransE
 from kgeval.ranking.counts import RankCounts
-from kgeval.scorers.families.bilinear import DistMult, TuckER
-from kgeval.scorers.families.complex import ComplEx, RotatE
-from kgeval.scorers.families.translations import TransE
 from tests.brute_force import COUNTS, as_counts, brute_force
 
 pytestmark = pytest.mark.filterwarnings("ignore:overflow|invalid value")

@@ -15,7 +15,7 @@ import numpy as np
 
 from kgeval import CallableScorer, Dataset, Triples, Vocabulary, evaluate, predict
 from kgeval.corruption import TypeConstrained, Uniform
-from kgeval.scorers.families.bilinear import DistMult
+from kgeval.models.families.bilinear import DistMult
 
 ENTITIES, RELATIONS, QUERIES, DIM = 5_000, 3, 3_000, 256
 

@@ -11,11 +11,11 @@ from kgeval.corruption import Uniform
 from kgeval.corruption.candidates import Candidates
 from kgeval.data.known import known_answers
 from kgeval.data.queries import Queries
+from kgeval.models.similarity import PRODUCTS, canonical
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.kernels import kernel
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.ranking_task import RankingTask
-from kgeval.scorers.similarity import PRODUCTS, canonical
 from tests.conftest import random_dataset
 from tests.ranking.test_kernels import COMPILED, Vectors
 from tests.ranking.test_screens import pairs_of_all_sizes

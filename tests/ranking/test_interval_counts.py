@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgeval.data.rows import Rows
+from kgeval.models.similarity import canonical
 from kgeval.ranking.kernels import kernel
 from kgeval.ranking.kernels.collectors import Intervals
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-from kgeval.scorers.similarity import canonical
 from tests.ranking.test_kernels import COMPILED
 
 torch = pytest.importorskip("torch")

@@ -13,11 +13,11 @@ from kgeval.data.known import known_answers
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.triples import Triples
+from kgeval.models.similarity import canonical
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.kernels import kernel
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.ranking_task import RankingTask
-from kgeval.scorers.similarity import canonical
 from tests.conftest import random_dataset
 
 COMPILED = ["dot", "l1", "l2", "modulus", "squared_l2"]

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from kgeval import CallableScorer, Dataset, Triples, Vocabulary, evaluate
 from kgeval.base.errors import InputError
-from kgeval.checkpoints import Checkpoint
 from kgeval.corruption import AllEntities, DegreeWeighted, PopularityWeighted, TypeConstrained, Uniform
 from kgeval.data.queries import Queries
-from kgeval.scorers.families.bilinear import DistMult
+from kgeval.models.checkpoints import Checkpoint
+from kgeval.models.families.bilinear import DistMult
 from tests.brute_force import as_counts, brute_force
-from tests.checkpoints.memory import at_most
 from tests.conftest import random_dataset
+from tests.models.checkpoints.memory import at_most
 
 DRAWS = [
     Uniform(count=1000),

@@ -20,8 +20,8 @@ from kgeval import (
     summarize,
 )
 from kgeval.base.errors import CheckpointError, DatasetError, InputError, RunError, ScoreError, TableError
-from kgeval.checkpoints import Checkpoint
-from kgeval.scorers.families.bilinear import DistMult
+from kgeval.models.checkpoints import Checkpoint
+from kgeval.models.families.bilinear import DistMult
 from tests.conftest import random_dataset
 
 DATA = random_dataset(12)

@@ -16,10 +16,10 @@ from kgeval import CallableScorer, Dataset, ScoreTable, Vocabulary, predict
 from kgeval.base.errors import InputError, ScoreError
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
+from kgeval.models.adapters.prediction_lists import OneList, PredictionLists, SideLists
 from kgeval.protocols.protocol import find_protocol
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
-from kgeval.scorers.adapters.prediction_lists import OneList, PredictionLists, SideLists
 from tests.brute_force import COUNTS
 from tests.conftest import random_dataset
 from tests.ranking.test_kernels import KERNELS, SIMILARITIES, Vectors
@@ -270,7 +270,7 @@ def test_a_trained_model_predicts_what_numpy_sorts(shared):
     rng = np.random.default_rng(0)
     ids = np.stack([rng.integers(0, 14_000, 40), rng.integers(0, 200, 40), np.full(40, -1)], axis=1)
     ids[20:] = ids[20:, ::-1]
-    aligned = kgeval.scorers.alignment.align(model, data)
+    aligned = kgeval.models.alignment.align(model, data)
     kernels = ("compiled", "float32", "bfloat16")
     tables = [predict(model, data, queries=ids, k=10, kernel=kernel) for kernel in kernels]
     for number, (head, relation, tail) in enumerate(ids.tolist()):

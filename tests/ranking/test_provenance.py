@@ -19,7 +19,7 @@ from kgeval.base.provenance import UNKNOWN, Provenance
 from kgeval.corruption import DegreeWeighted, FileNegatives, PopularityWeighted, TypeConstrained, Uniform
 from kgeval.corruption.export import write_negatives
 from kgeval.data.triples import TARGETS
-from kgeval.scorers.families.bilinear import DistMult
+from kgeval.models.families.bilinear import DistMult
 from tests.conftest import random_dataset, unwrapped
 
 DATA = random_dataset(5)

@@ -28,11 +28,11 @@ from kgeval.analysis.slices.slice import slices
 from kgeval.base.errors import InputError, KgevalError, MetricError
 from kgeval.corruption import Uniform
 from kgeval.data.triples import TARGETS
+from kgeval.models.families.complex import ComplEx, RotatE
+from kgeval.models.families.projections import TransH
+from kgeval.models.families.translations import TransE
+from kgeval.models.mapped import Reciprocal
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.scorers.families.complex import ComplEx, RotatE
-from kgeval.scorers.families.projections import TransH
-from kgeval.scorers.families.translations import TransE
-from kgeval.scorers.mapped import Reciprocal
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset
 from tests.ranking.test_times import by_loops, counts_of, models, random_graph

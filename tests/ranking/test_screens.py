@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from kgeval import evaluate
+from kgeval.models.similarity import canonical
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.kernels import kernel
 from kgeval.ranking.kernels.screening.counting import pairs_of, score_bounds
 from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel, screens_for
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.model_ranking import ranking_of
-from kgeval.scorers.similarity import canonical
 from tests.conftest import random_dataset
 from tests.ranking.test_kernels import COMPILED, Vectors
 

@@ -14,8 +14,8 @@ from kgeval import Protocol, Vocabulary, evaluate
 from kgeval.base.errors import ScoreError
 from kgeval.corruption import TypeConstrained, Uniform
 from kgeval.data.rows import Rows
+from kgeval.models.sparse_scorer import SparseScorer, SparseScores
 from kgeval.ranking.tie_rules import isclose_ties
-from kgeval.scorers.sparse_scorer import SparseScorer, SparseScores
 from tests.conftest import random_dataset
 
 NEAR = Protocol(name="near", summary="", tie_rule=isclose_ties(relative=1e-9, absolute=1.0))

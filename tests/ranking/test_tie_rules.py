@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from kgeval import ScoreTable
 from kgeval.corruption import AllEntities, Uniform
 from kgeval.data.queries import Queries
+from kgeval.models.families.bilinear import DistMult
+from kgeval.models.families.translations import TransE
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.rules import Rules
 from kgeval.ranking.tie_rules import clamp, isclose_ties, sigmoid32, tied_under, truncate_to_decimals
-from kgeval.scorers.families.bilinear import DistMult
-from kgeval.scorers.families.translations import TransE
 from tests.brute_force import COUNTS, as_counts, brute_force
 from tests.conftest import random_dataset
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from kgeval import Dataset, RankTable, Triples, Vocabulary, compare, evaluate, load_ranks, predict, summarize
 from kgeval.base.errors import InputError, TableError
-from kgeval.scorers.adapters.array_scorers import ScoreTable
-from kgeval.scorers.families.complex import ComplEx, TComplEx, TNTComplEx
-from kgeval.scorers.mapped import Reciprocal
+from kgeval.models.adapters.array_scorers import ScoreTable
+from kgeval.models.families.complex import ComplEx, TComplEx, TNTComplEx
+from kgeval.models.mapped import Reciprocal
 from tests.brute_force import COUNTS
 
 FILTERS = {

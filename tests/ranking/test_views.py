@@ -15,14 +15,14 @@ from kgeval.base.errors import ScoreError
 from kgeval.corruption import AllEntities, Uniform
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
+from kgeval.models.family import family
+from kgeval.models.mapped import Reciprocal
+from kgeval.models.ordered import matmul_ordered, weighted_sum
+from kgeval.models.scorer import PartitionedScorer, QueryPartition, views_of
 from kgeval.pykeen.scoring import PerSideScorer, Squared
-from kgeval.scorers.family import family
-from kgeval.scorers.mapped import Reciprocal
-from kgeval.scorers.ordered import matmul_ordered, weighted_sum
-from kgeval.scorers.scorer import PartitionedScorer, QueryPartition, views_of
 from tests.brute_force import as_counts, brute_force
-from tests.checkpoints.test_families import by_definition
 from tests.conftest import random_dataset
+from tests.models.checkpoints.test_families import by_definition
 
 WIDTH = 4
 SHAPES = {

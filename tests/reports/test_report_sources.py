@@ -21,6 +21,7 @@ import yaml
 import kgeval
 from kgeval.analysis.audits.audit import audit
 from kgeval.base.errors import ConfigError, InputError, MetricError
+from kgeval.models.families.bilinear import DistMult
 from kgeval.reports.origins import cumulative_points, cutoffs, origins
 from kgeval.reports.reading import read_dataset, read_models
 from kgeval.reports.study import study_of
@@ -30,7 +31,6 @@ from kgeval.runs.compared_runs import grid_of, read_compared
 from kgeval.runs.config.load import check
 from kgeval.runs.config.yaml_document import Document
 from kgeval.runs.runner import run
-from kgeval.scorers.families.bilinear import DistMult
 from tests.reports.conftest import family, ranks_of
 
 pytest.importorskip("altair")

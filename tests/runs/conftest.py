@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from kgeval import Vocabulary, save_checkpoint
-from kgeval.scorers.families.bilinear import DistMult
+from kgeval.models.families.bilinear import DistMult
 from tests.data.folders import write
 
 ENTITIES = [f"e{index}" for index in range(9)]

@@ -18,10 +18,10 @@ import numpy as np
 
 from kgeval import Vocabulary, save_checkpoint
 from kgeval.cli import main
+from kgeval.models.families.bilinear import DistMult
 from kgeval.ranking.model_ranking import ModelRanking
 from kgeval.run_directory.contents import SHARDS, STAGE, is_run
 from kgeval.run_directory.stored_run import StoredRun
-from kgeval.scorers.families.bilinear import DistMult
 from tests.data.folders import write
 
 ENTITIES, RELATIONS, SHARD_COUNT = 40, 3, 12

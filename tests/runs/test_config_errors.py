@@ -6,7 +6,7 @@ import pytest
 
 from kgeval.base.errors import ConfigError, counted
 from kgeval.runs.config.load import load_config
-from tests.checkpoints.memory import at_most
+from tests.models.checkpoints.memory import at_most
 
 WRONG = """\
 dataset: {path: graph, layout: lables}

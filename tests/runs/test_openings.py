@@ -24,7 +24,7 @@ def count(event, arguments):
         if Path(path).parts[0] in INPUTS:
             opened[path] += 1
 
-from kgeval.checkpoints import read_checkpoint
+from kgeval.models.checkpoints import read_checkpoint
 from kgeval.data.labelled_triples import read_negatives
 from kgeval.data.loading import load_dataset
 from kgeval.runs.config.load import load_config

@@ -20,7 +20,7 @@ from kgeval.base.errors import ConfigError, InputError, RunError
 from kgeval.base.files.opening import sha256_of_file
 from kgeval.runs.config.load import check_against_dataset, load_config
 from kgeval.runs.runner import run
-from tests.checkpoints.conftest import same_tables
+from tests.models.checkpoints.conftest import same_tables
 
 FILES = {"config.yaml", "manifest.json", "metrics.json", "ranks.parquet"}
 

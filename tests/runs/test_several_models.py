@@ -10,6 +10,7 @@ import pytest
 
 from kgeval import Vocabulary, save_checkpoint
 from kgeval.base.errors import ConfigError, InputError, ScoreError
+from kgeval.models.families.bilinear import DistMult
 from kgeval.ranking.engine import Engine
 from kgeval.run_directory.contents import is_run
 from kgeval.run_directory.folders import CommonTable, unfinished_in
@@ -17,7 +18,6 @@ from kgeval.runs.config.load import load_config
 from kgeval.runs.outcome import ModelsFailed
 from kgeval.runs.runner import run
 from kgeval.runs.stored import read_outcomes
-from kgeval.scorers.families.bilinear import DistMult
 from tests.cli.conftest import invoke
 from tests.runs.conftest import ENTITIES, RELATIONS
 

@@ -17,6 +17,7 @@ from kgeval.base.errors import ConfigError, InputError, Interrupted, RunError
 from kgeval.base.files.opening import ReadFiles
 from kgeval.corruption import AllEntities, TypeConstrained, Uniform
 from kgeval.data.queries import Queries
+from kgeval.models.families.bilinear import DistMult
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.reports.reading import read_models
@@ -29,7 +30,6 @@ from kgeval.runs.runner import run
 from kgeval.runs.shards.division import KEY, OPERATIONS_A_MINUTE, divide, divide_exactly, usual_count
 from kgeval.runs.shards.shard_store import ShardStore
 from kgeval.runs.stored import read_outcome
-from kgeval.scorers.families.bilinear import DistMult
 from tests.conftest import random_dataset
 from tests.ranking.test_kernels import Vectors
 from tests.runs.conftest import table

@@ -8,13 +8,13 @@ import pytest
 from kgeval import Dataset, Estimate, RankTable, answers, evaluate, summarize
 from kgeval.base.errors import InputError
 from kgeval.doors.answers import answers_of_ranks
+from kgeval.models.families.complex import TComplEx
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.reports.page import study_of_runs
 from kgeval.reports.triple_table import triple_table
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 from kgeval.runs.shards.shard_job import merge, run_shard
-from kgeval.scorers.families.complex import TComplEx
 from tests.data.folders import write
 from tests.runs.conftest import ENTITIES, RELATIONS
 

@@ -19,7 +19,7 @@ from kgeval.base.errors import ConfigError, InputError, RunError
 from kgeval.run_directory.contents import is_run
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
-from tests.checkpoints.conftest import same_tables
+from tests.models.checkpoints.conftest import same_tables
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*pin_memory.*:UserWarning"),

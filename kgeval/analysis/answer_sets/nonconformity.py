@@ -15,12 +15,12 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.known import KnownAnswers, known_triples
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
+from kgeval.models.aligned import Aligned
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.kernels.collectors import BestAnswers
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.tie_rules import tied_under
-from kgeval.scorers.aligned import Aligned
 
 BYTES_A_PLACE = 64
 """that a prediction takes while it is found and looked through"""

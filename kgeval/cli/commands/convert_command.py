@@ -42,9 +42,9 @@ def convert_command(source: str, out: Path, format: str, force: bool, as_json: b
     """
     from kgeval.base.errors import ConfigError
     from kgeval.base.files.paths import exists_safely
-    from kgeval.checkpoints.reader import readers_of
     from kgeval.cli.streams import say, say_json
     from kgeval.data.loading import load_dataset
+    from kgeval.models.checkpoints.reader import readers_of
 
     refuse_file(out, force=force)
     place, dataset, options = Path(source), settings["dataset"], settings["options"]
@@ -73,10 +73,10 @@ def _convert_model(
     place: Path, out: Path, format: str, options: dict[str, Any], dataset: Callable[[], Dataset] | None
 ) -> tuple[str, dict[str, Any]]:
     from kgeval.base.errors import CheckpointError, InputError
-    from kgeval.checkpoints import read_checkpoint
-    from kgeval.checkpoints.readers.native import save_checkpoint
     from kgeval.cli.display import watching
     from kgeval.data.layout import layouts
+    from kgeval.models.checkpoints import read_checkpoint
+    from kgeval.models.checkpoints.readers.native import save_checkpoint
 
     with watching("loading model"):
         graph = None if dataset is None else dataset()

@@ -46,7 +46,7 @@ def inspect_command(path: str, form: str, **settings: Any) -> None:
 
 def _describe(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     from kgeval.base.files.paths import exists_safely
-    from kgeval.checkpoints.reader import readers_of
+    from kgeval.models.checkpoints.reader import readers_of
 
     place = Path(path)
     if not exists_safely(place):
@@ -60,8 +60,8 @@ def _describe(path: str, settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _checkpoint(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
-    from kgeval.checkpoints import read_checkpoint
     from kgeval.data.loading import load_dataset
+    from kgeval.models.checkpoints import read_checkpoint
 
     dataset = settings["dataset"]
     graph = None if dataset is None else load_dataset(dataset, layout=settings["layout"], columns=settings["columns"])
@@ -73,8 +73,8 @@ def _checkpoint(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
 def _folder(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Describe a dataset in a folder, or runs; refuse another folder, and say what is in it."""
     from kgeval.base.errors import DatasetError
-    from kgeval.checkpoints.reader import holds_models, recognise
     from kgeval.data.layout import layouts
+    from kgeval.models.checkpoints.reader import holds_models, recognise
     from kgeval.run_directory.contents import progress_of
     from kgeval.run_directory.folders import holds_runs
 

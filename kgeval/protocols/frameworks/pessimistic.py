@@ -9,6 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from kgeval.data.triples import Side
+from kgeval.models.adapters.score_arrays import as_float64
+from kgeval.models.aligned import Aligned
+from kgeval.models.families.bilinear import RESCAL, SimplE
+from kgeval.models.families.projections import TransR
+from kgeval.models.mapped import Reciprocal
 from kgeval.protocols.framework_metric import float32, float32_then_64, hits, named, sum32, up_to_the_last_of_train
 from kgeval.protocols.protocol import Protocol
 from kgeval.ranking.counts import RankCounts
@@ -16,11 +21,6 @@ from kgeval.ranking.engine import Ranked
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.rules import FrameworkQuirk
 from kgeval.ranking.tie_rules import TieRule, clamp, tied_under
-from kgeval.scorers.adapters.score_arrays import as_float64
-from kgeval.scorers.aligned import Aligned
-from kgeval.scorers.families.bilinear import RESCAL, SimplE
-from kgeval.scorers.families.projections import TransR
-from kgeval.scorers.mapped import Reciprocal
 
 _pessimistic = partial(Protocol, ties="pessimistic", repeats="each")
 

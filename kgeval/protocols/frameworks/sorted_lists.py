@@ -9,6 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from kgeval.base.arrays import BoolArray, Float64Array
+from kgeval.models.adapters.score_arrays import as_float64
+from kgeval.models.aligned import Aligned
 from kgeval.protocols.framework_metric import NOTHING, FrameworkMetric, hits, named, sum32
 from kgeval.protocols.protocol import Protocol
 from kgeval.ranking.counts import RankCounts
@@ -16,8 +18,6 @@ from kgeval.ranking.engine import Ranked
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.rules import FrameworkQuirk
 from kgeval.ranking.tie_rules import TieRule, sigmoid32, tied_under
-from kgeval.scorers.adapters.score_arrays import as_float64
-from kgeval.scorers.aligned import Aligned
 
 
 @dataclass(frozen=True)

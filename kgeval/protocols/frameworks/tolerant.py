@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from kgeval.checkpoints import Checkpoint
+from kgeval.models.aligned import Aligned
+from kgeval.models.checkpoints import Checkpoint
 from kgeval.protocols.framework_metric import histogram32, hits, in_train, named, running32
 from kgeval.protocols.protocol import Protocol
 from kgeval.ranking.counts import RankCounts
@@ -13,7 +14,6 @@ from kgeval.ranking.engine import Ranked
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.rules import FrameworkQuirk
 from kgeval.ranking.tie_rules import TieRule, isclose_ties, tied_under, truncate_to_decimals
-from kgeval.scorers.aligned import Aligned
 
 # The filter is train, valid and the evaluated split (``filter_splits``). Where it lacks test, every filtered metric is
 # also computed with test in the filter (``filter_with_test``).

@@ -11,13 +11,13 @@ import numpy as np
 
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.rows import Rows
+from kgeval.models.adapters.score_arrays import as_float64
+from kgeval.models.sparse_scorer import SparseScores
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.kernels.sparse_counts import count_sparse
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.tie_rules import TieRule
-from kgeval.scorers.adapters.score_arrays import as_float64
-from kgeval.scorers.sparse_scorer import SparseScores
 
 
 class Intervals(NamedTuple):

@@ -1,6 +1,6 @@
 """The compiled kernel: numba loops that score canonically and count while the scores are in cache.
 
-The operations of a canonical score and their order are those of ``kgeval.scorers.similarity``. The terms are
+The operations of a canonical score and their order are those of ``kgeval.models.similarity``. The terms are
 written down first, many at a time; then eight scalars, the eight lanes, take them up in order. numba neither reorders
 additions nor fuses them with multiplications, so the bits are the reference's.
 
@@ -18,11 +18,11 @@ from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.compiling import njit
 from kgeval.base.threads import parallel_for
 from kgeval.data.rows import Rows
+from kgeval.models.kernels import sum_in_lanes
+from kgeval.models.similarity import Similarity
 from kgeval.ranking.kernels.best_selection import best_arrays, select_row, select_rows
 from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Intervals, Kernel
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-from kgeval.scorers.kernels import sum_in_lanes
-from kgeval.scorers.similarity import Similarity
 
 TILE = 64
 """candidates that a group of queries meets before the next ones are fetched"""

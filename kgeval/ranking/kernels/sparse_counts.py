@@ -8,8 +8,8 @@ import numpy as np
 
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.rows import Rows
+from kgeval.models.sparse_scorer import SparseScores
 from kgeval.ranking.ranking_task import RankingTask
-from kgeval.scorers.sparse_scorer import SparseScores
 
 
 def count_sparse(

@@ -22,10 +22,10 @@ from kgeval.base.files.paths import exists_safely, suggest_paths
 from kgeval.base.settings.by_kind import ByKind
 from kgeval.base.settings.messages import UNTRAINED, short_repr
 from kgeval.base.settings.settings import PathText, Settings, as_validation_error, or_text
-from kgeval.baselines.baseline import Baseline, baselines
-from kgeval.checkpoints import Checkpoint, read_checkpoint
-from kgeval.checkpoints.reader import formats
 from kgeval.data.dataset import Dataset
+from kgeval.models.baselines.baseline import Baseline, baselines
+from kgeval.models.checkpoints import Checkpoint, read_checkpoint
+from kgeval.models.checkpoints.reader import formats
 from kgeval.runs.config.metric_request import Scalar
 from kgeval.runs.config.pykeen_components import refuse_unknown
 

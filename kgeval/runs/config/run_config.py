@@ -9,13 +9,13 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, PrivateAttr, TypeAdapter, field_validator, model_validator
 
 from kgeval.base.settings.settings import ExistingFile, PathText, Settings, as_validation_error, writable
-from kgeval.baselines.baseline import Baseline
 from kgeval.corruption import CandidateUnion
 from kgeval.corruption.generator import Corruption
 from kgeval.data.dataset import Dataset
 from kgeval.data.dataset_config import DatasetConfig, dataset_block, readable
 from kgeval.metrics.kinds import KINDS, KindName
 from kgeval.metrics.ranks.ties import tie_policy
+from kgeval.models.baselines.baseline import Baseline
 from kgeval.protocols.protocol import ResolvedEvaluation, find_protocol
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.rules import STANDARD

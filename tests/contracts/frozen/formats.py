@@ -18,7 +18,7 @@ def formats() -> dict[str, object]:
 
     Five decimals are what processors with other instructions agree in: libraries sum a convolution in their order.
     """
-    from tests.checkpoints.layouts import ENTITIES, RELATIONS, WRITERS
+    from tests.models.checkpoints.layouts import ENTITIES, RELATIONS, WRITERS
 
     every = list(itertools.product(range(len(ENTITIES)), range(len(RELATIONS)), range(len(ENTITIES))))
     vocabularies = {"entities": Vocabulary(ENTITIES), "relations": Vocabulary(RELATIONS, "relation")}

@@ -34,10 +34,10 @@ from typing import Any, NamedTuple
 
 import torch
 
+from kgeval.models.similarity import PRODUCTS, Similarity
 from kgeval.ranking.kernels.device.device_vectors import DeviceVectors
 from kgeval.ranking.kernels.rounding import U32, canonical_growth
 from kgeval.ranking.kernels.screening.screens import SMALLEST, middle_of
-from kgeval.scorers.similarity import PRODUCTS, Similarity
 
 BOUND_MARGIN = 1 + 2.0**-20
 """by this factor bounds are taken larger, as the float32 arithmetic on them needs"""

@@ -19,6 +19,7 @@ from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.errors import RunError
 from kgeval.base.threads import slices
 from kgeval.data.rows import Rows
+from kgeval.models.similarity import PRODUCTS
 from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Intervals
 from kgeval.ranking.kernels.device.comparison import BYTES_PER_PAIR, ScreenResult, compare
 from kgeval.ranking.kernels.device.device_blocks import Answers, BlockCounting, BlockSelection
@@ -30,7 +31,6 @@ from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel
 from kgeval.ranking.kernels.screening.screens import LARGEST
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.plan import BLOCK, Precision
-from kgeval.scorers.similarity import PRODUCTS
 
 MOST_DIMENSIONS = 2**17
 """beyond it the bound of a sum in float32 says too little"""

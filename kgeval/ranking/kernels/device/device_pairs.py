@@ -14,11 +14,11 @@ import torch
 
 from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.data.rows import Rows
+from kgeval.models.similarity import Similarity
 from kgeval.ranking.kernels.device.device_vectors import DeviceVectors
 from kgeval.ranking.kernels.device.devices import triton_runs
 from kgeval.ranking.kernels.rounding import canonical_growth
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-from kgeval.scorers.similarity import Similarity
 
 FLOOR = 2.0**-500
 """what underflow may take from a score, per dimension, in float64: a lost square is below 2⁻¹⁰²²"""

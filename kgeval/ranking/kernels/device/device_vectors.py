@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from kgeval.models.similarity import PRODUCTS
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-from kgeval.scorers.similarity import PRODUCTS
 
 TOP_EXPONENT = 10
 """scaled numbers stay below two to it: sums of their products stay far from the end of float32"""

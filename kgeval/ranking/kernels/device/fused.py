@@ -14,9 +14,9 @@ import torch
 import triton
 import triton.language as tl
 
+from kgeval.models.similarity import PRODUCTS, Similarity
 from kgeval.ranking.kernels.device.comparison import AnswerSide, CandidateSide, ScreenResult
 from kgeval.ranking.kernels.device.device_vectors import DIM_MULTIPLE
-from kgeval.scorers.similarity import PRODUCTS, Similarity
 
 FUSED_BYTES_PER_PAIR = 4
 """of a pair: its bit, and the 32 bits that each word with a set bit is unpacked to, which are nearly all of them"""

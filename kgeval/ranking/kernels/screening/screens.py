@@ -19,10 +19,10 @@ import numpy as np
 
 from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.compiling import njit
+from kgeval.models.similarity import Similarity
 from kgeval.ranking.kernels.compiled import L1, SIMILARITIES
 from kgeval.ranking.kernels.rounding import U32, canonical_growth, round_rows
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-from kgeval.scorers.similarity import Similarity
 
 BOUND_GROUP = 512
 """candidates that share one error bound, neighbours in the order of the screen"""

@@ -2,9 +2,9 @@
 
 from typing import ClassVar, Literal
 
-from kgeval.baselines.baseline import Baseline
 from kgeval.data.dataset import Dataset
-from kgeval.scorers.adapters.functions import CallableScorer
+from kgeval.models.adapters.functions import CallableScorer
+from kgeval.models.baselines.baseline import Baseline
 
 
 class Remainder(Baseline):

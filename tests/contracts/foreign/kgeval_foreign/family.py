@@ -8,9 +8,9 @@ import numpy as np
 from kgeval.base.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
-from kgeval.scorers.family import rows64
-from kgeval.scorers.family_bases import RelationalFamily
-from kgeval.scorers.similarity import Similarity
+from kgeval.models.family import rows64
+from kgeval.models.family_bases import RelationalFamily
+from kgeval.models.similarity import Similarity
 
 
 @dataclass(frozen=True, eq=False)

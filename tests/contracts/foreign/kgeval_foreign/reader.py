@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from kgeval.checkpoints.checkpoint import Checkpoint
-from kgeval.checkpoints.options import Options
-from kgeval.checkpoints.reader import Reader
 from kgeval.data.vocabulary import Vocabulary
+from kgeval.models.checkpoints.checkpoint import Checkpoint
+from kgeval.models.checkpoints.options import Options
+from kgeval.models.checkpoints.reader import Reader
 from kgeval_foreign.family import TransM
 
 

@@ -1,0 +1,250 @@
+"""Score triples by a user's function or module, of NumPy arrays or PyTorch tensors."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from kgeval.base.arrays import Float64Array, FloatArray, IntArray, detached
+from kgeval.base.errors import InputError, ScoreError, reason
+from kgeval.data.queries import Queries
+from kgeval.data.vocabulary import Labels, Vocabulary
+from kgeval.models.adapters.score_arrays import ShrinkingBatches, as_float64, is_out_of_memory
+from kgeval.models.scorer import refuse_other_queries
+
+ScoreFunction = Callable[..., Any]
+"""``f(heads, relations, tails) -> scores`` of equally long id arrays or tensors; or ``f(anchors, relations, side)``; of
+a temporal model, with ``times`` as the fourth argument"""
+
+OF_TRIPLES = ("heads", "relations", "tails")
+
+HINTS = {
+    1: " If it takes rows (head, relation, tail): lambda h, r, t: f(np.stack([h, r, t], axis=1)).",
+    2: " If it scores all tails of a head and a relation: kgeval.QueryScorer(lambda anchors, relations, side: "
+    "f(anchors, relations), sides='tail').",
+}
+"""advice by the number of parameters of a function"""
+
+TIMES = "times"
+"""what a function takes besides, if it scores facts at a time"""
+
+TIME_NAMES = {"time", "times", "timestamp", "timestamps", "date", "dates", "ts", "tau", "year", "day"}
+"""the names of a further parameter that mean the time"""
+
+
+BATCH_TRIPLES = 2**17
+"""triples of a call; fewer if memory is short"""
+
+
+class FunctionCaller:
+    """Calls a scoring function with arrays or tensors, whichever it accepts.
+
+    A ``torch.nn.Module`` and its methods get LongTensors on the module's device, and the module is in evaluation mode
+    while it scores. Any other function gets int64 arrays, and tensors on the CPU once it has failed on arrays; modules
+    that it calls are not changed. It then gets what worked the first time; no gradient is kept. Torch is not imported
+    here.
+    """
+
+    def __init__(self, function: ScoreFunction, parameters: Sequence[str] = OF_TRIPLES) -> None:
+        _refuse_other_parameters(function, parameters)
+        self._function, self._signature = function, f"f({', '.join(parameters)})"
+        torch, owner = sys.modules.get("torch"), getattr(function, "__self__", function)
+        self._modules = [owner] if torch is not None and isinstance(owner, torch.nn.Module) else []
+        tensors = (tensor for module in self._modules for tensor in chain(module.parameters(), module.buffers()))
+        device = next((tensor.device for tensor in tensors), "cpu")
+        self._converters: list[Callable[[Any], Any]] = [lambda ids: ids]
+        if torch is not None:
+            place = 0 if self._modules else 1
+            self._converters.insert(
+                place, lambda ids: torch.tensor(ids, device=device) if isinstance(ids, np.ndarray) else ids
+            )
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Score arrays of ids (and words, which stay as they are); whatever the function returned, off its device."""
+        failures: list[Exception] = []
+        # Not inference_mode: what a module keeps of its forward pass could not be trained with afterwards.
+        grad = sys.modules["torch"].no_grad() if "torch" in sys.modules else nullcontext()
+        with grad, evaluating(*self._modules):
+            for convert in self._converters:
+                try:
+                    scores = detached(self._function(*map(convert, arguments)))
+                except Exception as failure:
+                    if is_out_of_memory(failure):
+                        raise
+                    failures.append(failure)
+                else:
+                    self._converters = [convert]
+                    return scores
+        messages = dict.fromkeys(f"{type(failure).__name__}: {reason(failure)}" for failure in failures)
+        if len(messages) == 1 and not isinstance(failures[0], TypeError | IndexError):
+            raise failures[0]
+        raise ScoreError(
+            f"the scoring function fails as {self._signature}, with ids as arrays and, if torch is imported, as "
+            f"tensors. Its errors: {'; '.join(messages)}. If its ids are not the dataset's, give their labels as "
+            "entities=[…] and relations=[…]."
+        ) from failures[0]
+
+
+class FunctionScorer:
+    """A scoring function with the labels of its ids: the base of all scorers by a function.
+
+    >>> [FunctionScorer(f, OF_TRIPLES, 9).takes_times for f in (lambda h, r, t, tau: h, lambda h, r, t, scale=2: h)]
+    [True, False]
+    """
+
+    def __init__(
+        self,
+        function: ScoreFunction,
+        parameters: Sequence[str],
+        batch_size: int,
+        entities: Labels | None = None,
+        relations: Labels | None = None,
+        times: Labels | None = None,
+    ) -> None:
+        self.function = function
+        self.entities = None if entities is None else Vocabulary.of(entities, "entity")
+        self.relations = None if relations is None else Vocabulary.of(relations, "relation")
+        self.times = None if times is None else Vocabulary.of(times, "time")
+        following = _positional(_signature(function))[len(parameters) : len(parameters) + 1]
+        named = [one for one in following if one.name.lower() in TIME_NAMES]
+        self.takes_times = times is not None or bool(named)
+        self._needs_times = times is not None or any(one.default is inspect.Parameter.empty for one in named)
+        self._called = FunctionCaller(function, (*parameters, TIMES) if self.takes_times else parameters)
+        self._batches = ShrinkingBatches(batch_size)
+
+    @property
+    def title(self) -> str:
+        """Its name in results: the function's name."""
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    def _times_of(self, queries: Queries) -> tuple[IntArray, ...]:
+        """The times of the queries, if the function gets any."""
+        return (queries.times,) if self.takes_times and (self._needs_times or queries.contexts is not None) else ()
+
+
+class CallableScorer(FunctionScorer):
+    """Any function of equally long id arrays or tensors: ``f(heads, relations, tails) -> scores``.
+
+    A function of four, ``f(heads, relations, tails, times)``, scores facts of a temporal graph at their times; if the
+    fourth has a default, it also scores facts without a time. A PyTorch module is such a function too;
+    :class:`kgeval.models.adapters.functions.FunctionCaller` calls it.
+
+    Parameters
+    ----------
+    function
+        the function
+    num_entities, num_relations
+        the number of ids it knows; with labels it is not needed
+    entities, relations
+        the label of each of its ids, if these are not the ids of the dataset: a list, an array or a ``Vocabulary``,
+        or a dictionary of the id of each label
+    times
+        the labels of its time ids, given likewise
+
+    Raises
+    ------
+    InputError
+        if it has other parameters, or if neither a number nor labels are given
+
+    Examples
+    --------
+    >>> from kgeval.data.triples import Triples
+    >>> scorer = CallableScorer(lambda h, r, t: -abs(h + r - t), num_entities=5, num_relations=2)
+    >>> scorer.scores(Queries.of(Triples.of([(1, 1, 2)]), "tail"), np.arange(5))
+    array([[-2., -1.,  0., -1., -2.]])
+    >>> CallableScorer(lambda h, r, t: h - t, entities=["Italy", "Rome"], relations=["capital"]).num_entities
+    2
+    """
+
+    def __init__(
+        self,
+        function: ScoreFunction,
+        num_entities: int | None = None,
+        num_relations: int | None = None,
+        *,
+        entities: Labels | None = None,
+        relations: Labels | None = None,
+        times: Labels | None = None,
+    ) -> None:
+        super().__init__(function, OF_TRIPLES, BATCH_TRIPLES, entities, relations, times)
+        self.num_entities = _size(num_entities, self.entities, "entities")
+        self.num_relations = _size(num_relations, self.relations, "relations")
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Call the function with one row per query and candidate.
+
+        Raises
+        ------
+        ScoreError
+            if it returns another number of scores, or anything but numbers
+        """
+        refuse_other_queries(queries, candidates)
+        shape = (len(queries), candidates.shape[-1])
+        # Copies: a function may write into what it is given, and torch warns of arrays that it may not write into.
+        anchors = np.broadcast_to(queries.anchors[:, None], shape).flatten()
+        relations = np.broadcast_to(queries.relations[:, None], shape).flatten()
+        others = np.broadcast_to(candidates, shape).flatten()
+        heads, tails = (others, anchors) if queries.side == "head" else (anchors, others)
+        columns = [heads, relations, tails]
+        columns += [np.broadcast_to(times[:, None], shape).flatten() for times in self._times_of(queries)]
+
+        def score(part: slice) -> Float64Array:
+            values = as_float64(self._called(*(column[part] for column in columns)), "the scoring function")
+            if values.size != len(others[part]):
+                raise ScoreError(
+                    f"the scoring function returned {values.size} scores for {len(others[part])} triples (shape "
+                    f"{values.shape}); expected one for each."
+                )
+            return values.ravel()
+
+        return np.concatenate([np.empty(0), *self._batches.compute(score, len(others))]).reshape(shape)
+
+
+def _size(size: int | None, labels: Vocabulary | None, what: str) -> int:
+    if size is None and labels is None:
+        raise InputError(f"a callable needs num_{what}, or the labels of its ids as {what}=[…].")
+    return int(size) if size is not None else len(labels or ())
+
+
+def _signature(function: ScoreFunction) -> inspect.Signature | None:
+    try:
+        return inspect.signature(getattr(function, "forward", function))  # a module's own call takes anything
+    except (TypeError, ValueError):  # compiled functions need not tell
+        return None
+
+
+def _positional(signature: inspect.Signature | None) -> list[inspect.Parameter]:
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [one for one in signature.parameters.values() if one.kind in kinds] if signature else []
+
+
+def _refuse_other_parameters(function: ScoreFunction, parameters: Sequence[str]) -> None:
+    signature = _signature(function)
+    try:
+        if signature is not None:
+            signature.bind(*parameters)
+    except TypeError as error:
+        name, taken = getattr(function, "__name__", type(function).__name__), len(_positional(signature))
+        raise InputError(
+            f"the scoring function {name}{signature} cannot be called as f({', '.join(parameters)}): {reason(error)}."
+            + HINTS.get(taken, "")
+        ) from error
+
+
+@contextmanager
+def evaluating(*modules: Any) -> Iterator[None]:
+    """Put modules into evaluation mode, and each of their parts back into its own mode afterwards."""
+    modes = {part: part.training for module in modules for part in module.modules()}
+    for module in modules:
+        module.eval()
+    try:
+        yield
+    finally:
+        for part, training in modes.items():
+            part.training = training

@@ -1,0 +1,205 @@
+"""A scorer in the ids of a dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kgeval.base.arrays import BoolArray, Float64Array, FloatArray, IntArray
+from kgeval.base.errors import InputError, ScoreError
+from kgeval.base.threads import slices
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Side, Triples
+from kgeval.models.adapters.array_scorers import TripleArrays
+from kgeval.models.adapters.prediction_lists import PredictionLists
+from kgeval.models.adapters.score_arrays import as_float64
+from kgeval.models.mapped import EntityTypes, MappedScorer, Typed
+from kgeval.models.scorer import (
+    MadeOf,
+    QueryPartition,
+    Scorer,
+    TensorScorer,
+    VectorScorer,
+    sides_of,
+    views_of,
+)
+from kgeval.models.sparse_scorer import SparseScorer
+
+BATCH_TRIPLES = 2048
+"""triples that are scored at a time, each with its own query vector"""
+
+
+@dataclass(frozen=True, eq=False)
+class RelationAnswers(MadeOf[Scorer | VectorScorer]):
+    """A scorer of relations, made of one of tails: a triple has the same score whichever of the two is predicted.
+
+    >>> from kgeval.models.adapters.functions import CallableScorer
+    >>> near = CallableScorer(lambda h, r, t: -abs(h + r - t), num_entities=9, num_relations=4)
+    >>> queries = Queries.of(Triples.of([(1, 0, 3), (2, 1, 8)]), "relation")
+    >>> RelationAnswers(near, near).scores(queries, np.arange(4))
+    array([[-2., -1.,  0., -1.],
+           [-6., -5., -4., -3.]])
+    """
+
+    model: Scorer | VectorScorer
+    """what the scorer of tails is made of, which is in the ids of the queries"""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.model, TripleArrays):
+            what = (
+                f"a {self.model.what} has {self.model.content} only for its own queries, which contain their relation"
+            )
+        elif isinstance(self.model, PredictionLists):
+            what = "lists of predictions contain entities only"
+        elif "tail" not in getattr(self.model, "sides", ("tail",)):
+            what = "the model predicts heads only, and a relation is scored by the tail"
+        else:
+            return
+        raise InputError(f"sides: the model cannot predict relations: {what}. Leave relation out of the sides.")
+
+    def scores(self, queries: Queries, candidates: IntArray) -> Float64Array:
+        """Score relations (int64[candidate] or int64[query, candidate]) between heads and tails."""
+        shape = (candidates.shape[-1], len(queries))
+        # One relation after the other, since in many models each relation has a separate scorer.
+        relations = np.broadcast_to(candidates.T if candidates.ndim == 2 else candidates[:, None], shape).ravel()
+        heads, tails = (np.broadcast_to(ids, shape).ravel() for ids in (queries.anchors, queries.relations))
+        times = None if queries.contexts is None else np.broadcast_to(queries.contexts, shape).ravel()
+        found = np.empty(len(relations))
+        for part in slices(len(found), BATCH_TRIPLES):
+            ids = np.stack([heads[part], relations[part], tails[part]], axis=1)
+            of_tails = Queries.per_triple(Triples(ids, None if times is None else times[part]), "tail")
+            scores = as_float64(self.scorer.scores(of_tails, of_tails.answers[:, None]), "the scorer")
+            if scores.shape != (expected := (len(ids), 1)):
+                raise ScoreError(
+                    f"the scorer returned scores of shape {scores.shape}, expected {expected} (query, candidate)."
+                )
+            found[part][of_tails.triples] = scores[:, 0]
+        return np.ascontiguousarray(found.reshape(shape).T)
+
+
+@dataclass(frozen=True, eq=False)
+class Aligned(MappedScorer):
+    """A scorer in the ids of a dataset."""
+
+    scorer: Scorer | VectorScorer
+    entity_rows: IntArray
+    """int64[entity of the dataset], its row in the scorer, -1 where the scorer does not know it"""
+    relation_rows: IntArray
+    """int64[relation of the dataset], likewise"""
+    notes: tuple[str, ...] = ()
+    source: Any = None
+    """the scorer that was aligned, with or without labels"""
+    time_rows: IntArray | None = None
+    """int64[time of the dataset], its row in the scorer, -1 where it does not know it; None where it has none"""
+
+    @property
+    def num_entities(self) -> int:
+        return len(self.entity_rows)
+
+    @property
+    def num_relations(self) -> int:
+        return len(self.relation_rows)
+
+    @property
+    def title(self) -> str:
+        """The name of the model in results: the title of the model or of its scorer, or the scorer's class."""
+        titles = (getattr(scorer, "title", None) for scorer in (self.source, self.scorer))
+        return next((str(title) for title in titles if title), type(self.scorer).__name__)
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        return sides_of(self.scorer)
+
+    @property
+    def lists(self) -> PredictionLists | None:
+        """The scorer itself, if it has lists of predictions."""
+        return self.scorer if isinstance(self.scorer, PredictionLists) else None
+
+    @property
+    def asks_by_triple(self) -> bool:
+        """Whether its scores depend on the triple that asks: each has a row or a list of its own."""
+        return isinstance(self.scorer, PredictionLists | TripleArrays)
+
+    @cached_property
+    def types(self) -> EntityTypes | None:
+        """The types of the dataset's entities and relations, if the scorer has any."""
+        scorer = self.scorer
+        return scorer.types.renumbered(self.entity_rows, self.relation_rows) if isinstance(scorer, Typed) else None
+
+    def by_place(self) -> Aligned:
+        return replace(self, scorer=self.lists.by_place()) if self.lists else self
+
+    @cached_property
+    def entities_of_rows(self) -> IntArray:
+        """The entity of each row of the scorer, -1 where there is none, as for a further row; int64[row + 1]."""
+        entities = np.full(self.scorer.num_entities + 1, -1)
+        known = np.flatnonzero(self.entity_rows >= 0)
+        entities[self.entity_rows[known]] = known
+        return entities
+
+    def knows(self, triples: Triples) -> BoolArray:
+        """Whether the scorer knows head, relation and tail of each triple, and its time; bool[triple]."""
+        entities = (self.entity_rows[triples.heads] >= 0) & (self.entity_rows[triples.tails] >= 0)
+        known = entities & self._knows(triples.relations, triples.contexts)
+        return known if self.types is None else known & self.types.hold(triples)
+
+    def can_answer(self, queries: Queries) -> BoolArray:
+        """Whether the scorer knows what each query names, and its time; bool[query]."""
+        known = (self.entity_rows[queries.anchors] >= 0) & self._knows(queries.relations, queries.contexts)
+        return known if self.types is None else known & (self.types.rows_of_anchors(queries) >= 0)
+
+    def _knows(self, relations: IntArray, contexts: IntArray | None) -> BoolArray:
+        times = self._times(contexts)
+        return np.asarray((self.relation_rows[relations] >= 0) & (times is None or times >= 0))
+
+    def groups(self, side: Side, relations: IntArray) -> Iterator[tuple[BoolArray, BoolArray]]:
+        """Yield the queries (bool[query]) whose answers are sought among the same ids, and these (bool[answer]).
+
+        They are all that the scorer knows; of a model whose entities are of types, those of the answer's type.
+        """
+        if self.types is None or side == "relation":
+            yield np.ones(len(relations), np.bool_), self.answer_rows(side) >= 0
+        else:
+            yield from self.types.groups(side, relations)
+
+    def answer_rows(self, side: Side) -> IntArray:
+        """Return the row of each answer of a side in the scorer, -1 where it does not know it; int64[answer]."""
+        return self.relation_rows if side == "relation" else self.entity_rows
+
+    def scorer_of(self, side: Side) -> Scorer:
+        return RelationAnswers(self, self.scorer) if side == "relation" else self
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        return self.scorer.scores(self.map_queries(queries), self.entity_rows[candidates])
+
+    def score_tensor(self, queries: Queries, candidates: IntArray, device: Any) -> Any:
+        """Score in the scorer's own ids, on a device; None where its model is elsewhere."""
+        mapped = self.map_queries(queries)
+        views = [view for _, view in views_of(self.scorer, mapped)]
+        if len(views) != 1 or not isinstance(views[0], TensorScorer):
+            return None
+        return views[0].score_tensor(mapped, self.entity_rows[candidates], device)
+
+    def views(self, queries: Queries) -> Iterator[QueryPartition]:
+        if isinstance(self.scorer, SparseScorer):
+            return views_of(self.scorer.seen_through(self.map_queries, self.entity_rows), queries)
+        return self.mapped_views(self.scorer, queries)
+
+    def map_queries(self, queries: Queries) -> Queries:
+        return replace(
+            queries,
+            anchors=self.entity_rows[queries.anchors],
+            relations=self.relation_rows[queries.relations],
+            answers=self.answer_rows(queries.side)[queries.answers],
+            contexts=self._times(queries.contexts),
+        )
+
+    def _times(self, contexts: IntArray | None) -> IntArray | None:
+        return contexts if contexts is None or self.time_rows is None else self.time_rows[contexts]
+
+    def map_answers(self, side: Side, ids: IntArray) -> tuple[Side, IntArray]:
+        return side, self.entity_rows[ids]

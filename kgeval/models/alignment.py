@@ -1,0 +1,194 @@
+"""Match the ids of a model with those of a dataset, by label wherever there are labels.
+
+Ids without labels are taken as those of the dataset, with a note. Where they come from files, and kgeval or PyKEEN made
+up the dataset's ids, they are refused: every rank would be that of another entity. So are the ids of one framework's
+files on a dataset in the files of another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kgeval.base.arrays import IntArray
+from kgeval.base.errors import UsageError, counted
+from kgeval.data.dataset import Dataset
+from kgeval.data.vocabulary import Labels, Vocabulary
+from kgeval.models.adapters.array_scorers import TripleArrays
+from kgeval.models.adapters.prediction_lists import PredictionLists
+from kgeval.models.aligned import Aligned
+from kgeval.models.labelled_model import labelled_model
+from kgeval.models.scorer import LabelledModel, Scorer
+
+MatchedIds = tuple[IntArray, tuple[str, ...]]
+"""int64[label of the dataset], its id in the model, -1 where the model does not know it; and notes"""
+
+
+def align(
+    model: Scorer | Callable[..., Any] | Any,
+    dataset: Dataset,
+    *,
+    entities: Labels | None = None,
+    relations: Labels | None = None,
+    times: Labels | None = None,
+) -> Aligned:
+    """Make a scorer of a model, a scorer or a callable, and align it with a dataset.
+
+    The labels are for the model's ids, if it has no labels. Entities that only the model knows are left out.
+    """
+    source = labelled_model(model, dataset, entities=entities, relations=relations, times=times)
+    (entity_labels, relation_labels), scorer = _labels(source, dataset), source.model
+    entity_rows, entity_notes = _match_ids(dataset, dataset.entities, entity_labels, scorer.num_entities)
+    # Arrays of triples speak only of the relations that these name.
+    num_relations = len(dataset.relations) if isinstance(scorer, TripleArrays) else scorer.num_relations
+    relation_rows, relation_notes = _match_ids(dataset, dataset.relations, relation_labels, num_relations)
+    _refuse_foreign_ids(source, dataset)
+    time_rows, time_notes = _match_times(source, dataset)
+    notes = (*entity_notes, *relation_notes, *time_notes)
+    unlabelled = ["entity"] if entity_labels is None and not entity_notes else []
+    unlabelled += ["relation"] if relation_labels is None and not relation_notes else []
+    both = len(unlabelled) == 2
+    unlabelled += ["time"] if _asks_for_times(source, dataset) else []
+    if unlabelled:
+        kind = "" if both else f"{' and '.join(unlabelled)} "
+        notes += (f"the model has no {kind}labels; its {kind}ids were taken as those of dataset {dataset.name}.",)
+    notes += scorer.notes if isinstance(scorer, PredictionLists) else ()
+    return Aligned(scorer, entity_rows, relation_rows, notes, source, time_rows)
+
+
+def _labels(scorer: LabelledModel, dataset: Dataset) -> tuple[Vocabulary | None, Vocabulary | None]:
+    """Take a model's own labels, or those of the dataset in the order that the model's framework gives ids in."""
+    if scorer.numbering != "sorted":
+        return scorer.entities, scorer.relations
+    model = scorer.model
+    entities = scorer.entities or sorted_labels(dataset, dataset.entities, model.num_entities)
+    return entities, scorer.relations or sorted_labels(dataset, dataset.relations, model.num_relations)
+
+
+def sorted_labels(dataset: Dataset, labels: Vocabulary, size: int) -> Vocabulary:
+    """Sort the labels, of entities or of relations, that occur in any split; the model has ``size`` ids."""
+    columns = [1] if labels.kind == "relation" else [0, 2]
+    used = np.unique(np.concatenate([triples.ids[:, columns].ravel() for triples in dataset.splits.values()]))
+    if len(used) != size:
+        raise UsageError(
+            f"the model has {size} {labels.kind} ids, given to sorted labels, and dataset {dataset.name} has "
+            f"{len(used)} in its triples: they cannot be matched. Is it the right dataset?"
+        )
+    return Vocabulary(sorted(labels[int(index)] for index in used), labels.kind)
+
+
+def _refuse_foreign_ids(source: LabelledModel, dataset: Dataset) -> None:
+    """Refuse ids of files on a dataset that numbers its labels otherwise; a single one has no order."""
+    # kgeval and PyKEEN make up the ids of datasets whose files have none.
+    giver, model, implicit = dataset.id_source, source.model, dataset.id_source in ("kgeval", "PyKEEN")
+    of_framework, unknown = (source.numbering == name for name in ("files", "unknown"))
+    if giver is None or giver in source.layouts or not (of_framework or (unknown and implicit)):
+        return
+    whose = f"{giver}'s own" if implicit else f"those of a folder in the layout {giver}"
+    seen = "its ids are those of its framework's dataset folder"
+    seen = seen if of_framework else "the meaning of its ids is not known"
+    for labels, model_labels, size in (
+        (dataset.entities, source.entities, model.num_entities),
+        (dataset.relations, source.relations, model.num_relations),
+    ):
+        if model_labels is None and max(size, len(labels)) > 1:
+            raise UsageError(
+                f"the model has no {labels.kind} labels: {seen}, and the ids of dataset {dataset.name} are {whose}. "
+                f"{_cure_for_labels(source)} If the model's ids are those of {dataset.name}, say so: the option "
+                "ids=dataset (--option ids=dataset, in a configuration options: {ids: dataset}, in Python "
+                "load_checkpoint(…, ids='dataset'))."
+            )
+
+
+def _cure_for_labels(source: LabelledModel) -> str:
+    or_folder = "or name their folder with the option labels=FOLDER."
+    if isinstance(source.model, TripleArrays):
+        return f"Put the labels into entities.txt beside the arrays, one in each line, {or_folder}"
+    if source.numbering == "unknown" and {it.suffix for it in getattr(source, "files", ())} & {".npz", ".safetensors"}:
+        return f"Put the labels into entities.tsv and relations.tsv beside it, {or_folder}"
+    return "Name the folder that the model was trained on with the option labels=FOLDER, or evaluate on that folder."
+
+
+def _match_ids(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | None, size: int) -> MatchedIds:
+    """Match the entities, relations or times of a model that has ``size`` of them with those of a dataset."""
+    if model_labels is labels:
+        return np.arange(size), ()
+    if labels.kind == "entity" and dataset.training_graph is not None:
+        _refuse_training_entities(dataset, dataset.training_graph, model_labels, size)
+    if model_labels is not None:
+        rows = model_labels.ids(labels.labels)
+        if not (rows >= 0).any():
+            raise UsageError(
+                f"no {labels.kind} label of the model occurs in dataset {dataset.name}: the model has "
+                f"{model_labels[0]!r}, the dataset {labels[0]!r}. Is it the right dataset?"
+            )
+        unknown, every = int((rows < 0).sum()), counted(len(labels), labels.kind)
+        end = ": only the entities that it knows are candidates." if labels.kind == "entity" else "."
+        note = f"the model does not know {unknown:,} of the {every} of {dataset.name}{end}"
+        return rows, (note,) if unknown else ()
+    if size == len(labels):
+        return np.arange(size), ()
+    # Readers of labelled triples give the first ids to what is in train.
+    in_train = np.unique(dataset.train.ids[:, [1] if labels.kind == "relation" else [0, 2]])
+    if size == len(in_train) and np.array_equal(in_train, np.arange(size)):
+        rows = np.where(np.arange(len(labels)) < size, np.arange(len(labels)), -1)
+        return rows, (f"the model has no {labels.kind} labels; its {size} ids were taken as those of train.",)
+    raise UsageError(
+        f"the model has {size} {labels.kind} ids and no labels, dataset {dataset.name} has {len(labels)}: "
+        "they cannot be matched. Give the model its labels, for instance as entities.tsv and relations.tsv beside it; "
+        f"in Python as entities=[…] and relations=[…].{hint_on_inverses(labels.kind, size, len(labels))}"
+    )
+
+
+def hint_on_inverses(kind: str, size: int, labels: int) -> str:
+    if kind != "relation" or size != 2 * labels:
+        return ""
+    return f" {size} is twice {labels}: if the second half are inverse relations, set the option reciprocal=true."
+
+
+def _refuse_training_entities(dataset: Dataset, training: Dataset, model_labels: Vocabulary | None, size: int) -> None:
+    """Refuse a model of the entities that an inductive dataset's models learn from, none of which is asked for."""
+    graph = f"the training graph {training.name} ({len(training.entities):,} entities)"
+    of_inference = f"those of the inference graph {dataset.name} ({len(dataset.entities):,} entities)"
+    what = "Inductive evaluation needs a model that scores new entities, or the vectors that it computes for them."
+    if model_labels is None:
+        if size == len(training.entities):
+            raise UsageError(
+                f"the model has {size:,} entity ids and no labels. They may be those of {graph}, but the ranked "
+                f"entities are {of_inference}. {what} Give it their labels: beside a file as entities.tsv, in Python "
+                "as entities=dataset.entities."
+            )
+        return
+    learned, inferred = ((model_labels.ids(it.entities.labels) >= 0).mean() for it in (training, dataset))
+    if inferred < 0.5 < learned:
+        raise UsageError(
+            f"the model's entities are those of {graph}, but the ranked entities are {of_inference}. {what}"
+        )
+
+
+def _match_times(source: LabelledModel, dataset: Dataset) -> MatchedIds | tuple[None, tuple[str, ...]]:
+    """Match the times of a temporal model, by label or, since times have an order, by their place in it."""
+    labels: Vocabulary | None = getattr(source, "times", None)
+    size = getattr(source.model, "num_times", None) if labels is None else len(labels)
+    if size is None:
+        return None, ()
+    if dataset.times is None:
+        raise UsageError(
+            f"the model scores facts with a time, and the triples of dataset {dataset.name} have none. Evaluate it on "
+            "a dataset with a fourth column, the time of each fact."
+        )
+    if labels is None and size != len(dataset.times):
+        raise UsageError(
+            f"the model has {size} times and no labels for them, dataset {dataset.name} has {len(dataset.times)}: they "
+            "cannot be matched. Put the file ts_id (label<TAB>id) beside the model, or in Python time_labels=[…]."
+        )
+    return _match_ids(dataset, dataset.times, labels, size)
+
+
+def _asks_for_times(source: LabelledModel, dataset: Dataset) -> bool:
+    """Whether a model gets the dataset's own ids of times: nothing labels its times, or says that they are sorted."""
+    if dataset.times is None or getattr(source, "times", None) is not None or source.numbering == "sorted":
+        return False
+    return getattr(source.model, "num_times", None) is not None or bool(getattr(source.model, "takes_times", False))

@@ -1,0 +1,207 @@
+"""Stored arrays: finished scores, and the vectors of dual encoders, one row for the query of each triple."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from kgeval.base.arrays import FloatArray, IntArray
+from kgeval.base.errors import CheckpointError, UsageError
+from kgeval.data.dataset import Dataset
+from kgeval.data.labelled_triples import read_triple_ids
+from kgeval.data.tables import read_triples
+from kgeval.data.text import read_columns
+from kgeval.data.triples import SIDES, Side, Triples
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.models.adapters.array_scorers import DualEncoder, ScoreTable, TripleArrays
+from kgeval.models.checkpoints.checkpoint import ModelWithoutFormula
+from kgeval.models.checkpoints.options import Options
+from kgeval.models.checkpoints.reader import Reader
+from kgeval.models.checkpoints.readers.predictions import needed_dataset
+from kgeval.models.checkpoints.shared.layers import naming
+from kgeval.models.checkpoints.shared.locate import find_labels, named_folder
+from kgeval.models.checkpoints.shared.mapped_arrays import (
+    folder_of_tables,
+    has_table,
+    is_table,
+    mapped_array,
+    table_file,
+)
+from kgeval.models.similarity import Similarity
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ArrayModel(ModelWithoutFormula):
+    """A scorer of arrays that were made for the queries of some triples."""
+
+    model: TripleArrays  # type: ignore[assignment]
+
+    @property
+    def arrays(self) -> Mapping[str, FloatArray]:
+        if not isinstance(self.model, DualEncoder):
+            return {}
+        return {"entity": self.model.vectors} | {side: self.model.array_of(side) for side in self.model.sides}
+
+    def describe(self) -> dict[str, Any]:
+        shapes = {side: list(self.model.array_of(side).shape) for side in self.model.sides}
+        return {**super().describe(), "rows": shapes}
+
+
+ENTITIES, QUERIES = "entities.txt", "queries.tsv"
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedTriples:
+    """The triples, in ids of the model's entities and of the dataset's relations, and the labels of these."""
+
+    triples: Triples
+    entities: Vocabulary | None
+    """None where nothing labels the model's entities"""
+    relations: Vocabulary
+    files: tuple[Path, ...]
+    """those that were read"""
+    source: str
+    """where the triples come from"""
+
+    def refuse_other_rows(self, file: Path, rows: int) -> None:
+        if rows != len(self.triples):
+            raise CheckpointError(
+                f"{file}: {rows} rows, but {self.source} has {len(self.triples)} triples. Name the split with the "
+                f"option split=NAME, or write the triples of the rows to {QUERIES} beside it "
+                "(head<TAB>relation<TAB>tail)."
+            )
+
+
+def encoded_triples(folder: Path, options: Options) -> EncodedTriples:
+    """Find the triples of a folder's arrays, and the labels of its entities.
+
+    The entities are labelled in ``entities.txt``, a label a line, or as checkpoints are, in the folder or in that of
+    the option ``labels``; without labels their ids are
+    taken as those of the dataset. The triples are in ``queries.tsv``, or those of the split that the option ``split``
+    names, by default test, in its order.
+    """
+    dataset = needed_dataset(folder, options, "its arrays do not name the queries")
+    entities, label_files = _entities(folder, options)
+    split = options.resolve("split", None, "")
+    queries = folder / QUERIES
+    if queries.is_file() and split is not None:
+        raise UsageError(f"{folder}: {QUERIES} already names the triples of the rows. Leave the option split out.")
+    if queries.is_file():
+        triples, source, files = _triples_of_file(queries, dataset), QUERIES, (*label_files, queries)
+    else:
+        split, files = str(split or "test"), label_files
+        triples, source = dataset.split(split), f"split {split} of {dataset.name}"
+    if entities is not None:
+        ids = triples.ids.copy()
+        ids[:, 0::2] = _own_ids(entities, dataset, ids[:, 0::2])
+        triples = Triples(ids, triples.contexts)
+    return EncodedTriples(triples, entities, dataset.relations, files, source)
+
+
+def _entities(folder: Path, options: Options) -> tuple[Vocabulary | None, tuple[Path, ...]]:
+    file = (named_folder(options) or folder) / ENTITIES
+    if not file.is_file():
+        found = find_labels(folder, options)
+        return found.entities, found.files
+    labels = read_columns(file, ["label"], delimiter="\t")["label"].combine_chunks()
+    with naming(file):
+        return Vocabulary(labels), (file,)
+
+
+def _triples_of_file(file: Path, dataset: Dataset) -> Triples:
+    """Read the triple of each row, and in a temporal graph its time."""
+    table = read_triples(file, fourth="time")
+    triples = read_triple_ids(table, dataset.entities, dataset.relations)
+    if dataset.times is None:
+        return triples
+    if (times := table.times()) is not None:
+        contexts = dataset.times.ids(times)
+        table.refuse(contexts < 0, "time", "is none of the dataset. Is it the right one?")
+        return Triples(triples.ids, contexts)
+    asked = Triples.concatenated([dataset.splits[split] for split in ("valid", "test") if split in dataset.splits])
+    for side in SIDES:
+        queries = np.stack(asked.queries_of_side(side)[:2], axis=1)
+        pairs = np.unique(np.column_stack([queries, asked.contexts]), axis=0)[:, :2]  # type: ignore[list-item]
+        if len(np.unique(pairs, axis=0)) < len(pairs):
+            what = f"dataset {dataset.name} is temporal, and asks one {side} query at several times"
+            raise CheckpointError(f"{file}: no column 'time', but {what}. Add the column.")
+    return triples
+
+
+def _own_ids(labels: Vocabulary, dataset: Dataset, ids: IntArray) -> IntArray:
+    """Map ids of the dataset to ids of the model; unknown entities get new ids, which no query uses."""
+    own = labels.ids(dataset.entities.labels)[ids]
+    return np.where(own < 0, len(labels) + ids, own)
+
+
+SCORES: dict[Side, str] = {"tail": "tail_scores", "head": "head_scores"}
+
+
+def read_score_array(path: Path, options: Options) -> ArrayModel:
+    """Read ``tail_scores.npy`` and ``head_scores.npy``, float[triple, entity] each; one is enough.
+
+    Each may be a ``.safetensors`` with one tensor.
+    """
+    path = folder_of_tables(path, *SCORES.values())
+    return _array_model(path, "scores", SCORES, ScoreTable, encoded_triples(path, options), options)
+
+
+def _array_model(
+    folder: Path,
+    format: str,
+    names: Mapping[Side, str],
+    make: Callable[..., TripleArrays],
+    found: EncodedTriples,
+    options: Options,
+    *first: Path,
+) -> ArrayModel:
+    """Make the model of the tables of some names, of which each side has one; the ``first`` files are read already."""
+    files = {side: file for side, name in names.items() if (file := table_file(folder, name))}
+    arrays = {side: mapped_array(file) for side, file in files.items()}
+    for side, file in files.items():
+        found.refuse_other_rows(file, len(arrays[side]))
+    with naming(folder):
+        model = make(found.triples, relations=found.relations, **arrays)
+    read_files = (*first, *files.values(), *found.files)
+    return ArrayModel(model, format, read_files, found.entities, found.relations, options.origins)
+
+
+SCORE_ARRAYS = Reader(
+    name="scores",
+    summary="a folder of finished scores (tail_scores, head_scores: .npy or .safetensors; a row a triple)",
+    recognises=lambda path: is_table(path, *SCORES.values()),
+    read=read_score_array,
+)
+
+
+ENTITY = "entity"
+
+QUERY: dict[Side, str] = {"tail": "query", "head": "head_query"}
+
+
+def read_dual_encoder(path: Path, options: Options) -> ArrayModel:
+    """Read ``entity.npy`` (float[entity, dim]), ``query.npy`` (float[triple, dim], of tails) and ``head_query.npy``.
+
+    Each may be a ``.safetensors`` with one tensor.
+    """
+    path = folder_of_tables(path, ENTITY, *QUERY.values())
+    similarity = options.require("similarity", None, str(path), get_args(Similarity))
+    found = encoded_triples(path, options)
+    entity = table_file(path, ENTITY)
+    if entity is None:
+        raise CheckpointError(f"{path}: found no {ENTITY}.npy or {ENTITY}.safetensors, the vectors of the entities.")
+    make = partial(DualEncoder, vectors=mapped_array(entity), similarity=similarity)
+    return _array_model(path, "dual-encoder", QUERY, make, found, options, entity)
+
+
+DUAL_ENCODERS = Reader(
+    name="dual-encoder",
+    summary="a folder of a text encoder's vectors (entity, query, head_query: .npy or .safetensors; entities.txt)",
+    recognises=lambda path: path.is_dir() and has_table(path, ENTITY) and has_table(path, *QUERY.values()),
+    read=read_dual_encoder,
+)

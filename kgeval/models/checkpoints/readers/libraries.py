@@ -1,0 +1,244 @@
+"""Libraries whose state dictionaries are tables of tensors: OpenKE, TorchKGE and pykg2vec.
+
+OpenKE saves a ``.ckpt`` (``save_checkpoint``), a trainer's save, or JSON (``save_parameters``). The tensors' names
+distinguish most models, but not TransE from DistMult. No file has the norm of a distance or whether vectors are
+normalised first: kgeval asks for these under OpenKE's own names.
+
+TorchKGE's ``state_dict``, saved with torch or as a plain pickle, has no labels: entities and relations have the ids of
+their sorted labels. It evaluates with the stored rows as they are; only its training normalises them.
+
+pykg2vec saves ``model.vec.pt``, and ``config.npy`` beside it, a pickle that is not opened. Older code of OpenKE calls
+its files and tensors the same, and numbers other labels: without ``config.npy``, the format has to be named. Ids are
+those of the sorted labels of all splits. A TransE normalises entities and relations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgeval.base.arrays import FloatArray
+from kgeval.base.files.opening import read_json
+from kgeval.models.checkpoints.checkpoint import Checkpoint
+from kgeval.models.checkpoints.options import Options
+from kgeval.models.checkpoints.shared.layers import readable
+from kgeval.models.checkpoints.shared.locate import contains_file
+from kgeval.models.checkpoints.shared.state_dict_format import (
+    Model,
+    Option,
+    StateDictFormat,
+    Take,
+    halves,
+    holds,
+    named,
+    unit_rows,
+)
+from kgeval.models.checkpoints.shared.tensors import Tensors, check_same_rows, names_in
+from kgeval.models.families.bilinear import RESCAL, DistMult, HolE
+from kgeval.models.families.complex import ComplEx, RotatE
+from kgeval.models.families.projections import TransD, TransH, TransR
+from kgeval.models.families.translations import TransE
+
+ENTITY, RELATION = "ent_embeddings.weight", "rel_embeddings.weight"
+
+CONSTANTS = ("zero_const", "pi_const")
+"""what every model holds beside its tables"""
+
+NORMAL, MATRICES = "norm_vector.weight", "transfer_matrix.weight"
+
+RANGE = "rel_embedding_range"
+
+OPENKE_TABLES: dict[str, Any] = {"entity": named(ENTITY), "relation": named(RELATION)}
+
+
+def _tensors(file: Path) -> Tensors:
+    tensors = _read_json(file) if file.suffix == ".json" else Tensors.read(file)
+    return tensors.of_model((ENTITY, "ent_re_embeddings.weight"))
+
+
+def _read_json(file: Path) -> Tensors:
+    with readable(file, "model of OpenKE"):
+        arrays = {name: np.asarray(values) for name, values in read_json(file).items()}
+    # OpenKE's numbers are float32; what is no number is refused where it is used.
+    singles = {name: array.astype(np.float32) for name, array in arrays.items() if array.dtype == np.float64}
+    return Tensors(file, arrays | singles)
+
+
+def _phases(tensors: Tensors) -> FloatArray:
+    """OpenKE's π is a float32."""
+    return tensors.phases(RELATION, RANGE, tensors.number("pi_const") or float(np.float32(np.pi)))
+
+
+def _is_model(file: Path, prefix: str = "") -> bool:
+    """Whether a file has OpenKE's tables, and its ending, its constants, or its labels beside it.
+
+    pykg2vec gives its tables the same names, and its ids to other labels.
+    """
+    if file.suffix not in {".ckpt", ".pt", ".pth"}:
+        return False
+    found = {name.removeprefix(prefix) for name in names_in(file) if name.startswith(prefix)}
+    named = file.suffix == ".ckpt" or file.with_name("entity2id.txt").is_file()
+    return bool({ENTITY, "ent_re_embeddings.weight"} & found) and (named or bool({*CONSTANTS} & found))
+
+
+def _is_json(file: Path) -> bool:
+    if file.suffix != ".json":
+        return False
+    with file.open("rb") as opened:
+        beginning = opened.read(2**12)
+    names = (b'"ent_embeddings.weight"', b'"ent_re_embeddings.weight"', b'"zero_const"', b'"pi_const"')
+    return beginning.lstrip().startswith(b"{") and any(name in beginning for name in names)
+
+
+def _normalized(take: Take) -> Option:
+    return Option("norm_flag", {True: unit_rows(take), False: take})
+
+
+def _negative(take: Take) -> Take:
+    return Take(f"-{take.text}", lambda tensors: -take(tensors))
+
+
+FORM = named("rel_matrices.weight")
+LOSSES = {"MarginLoss": FORM, "SoftplusLoss": _negative(FORM), "SigmoidLoss": _negative(FORM)}
+"""a MarginLoss makes the form of a RESCAL large for facts, the other losses small; OpenKE ranks as for the others"""
+
+DISTANCE = {"norm": Option("p_norm", {1: 1, 2: 2})}
+OPENKE_PROJECTED = {
+    **DISTANCE,
+    "entity": OPENKE_TABLES["entity"],
+    "relation": _normalized(OPENKE_TABLES["relation"]),
+    "normalization": Option("norm_flag", {True: "unit", False: "free"}),
+}
+OPENKE_TRANSFERS = {f"{kind}_transfer": named(f"{kind[:3]}_transfer.weight") for kind in OPENKE_TABLES}
+OPENKE_HALVES = {
+    kind: halves(*(f"{kind[:3]}_{part}_embeddings.weight" for part in ("re", "im"))) for kind in OPENKE_TABLES
+}
+ROTATE = OPENKE_TABLES | {"relation": Take(f"{RELATION} / ({RANGE} / π)", _phases), "norm": 1}
+
+OPENKE_FORMAT = StateDictFormat(
+    name="openke",
+    framework="OpenKE",
+    summary="a model of OpenKE (.ckpt, or the .json of save_parameters)",
+    what="model of OpenKE",
+    files=(_is_model, partial(_is_model, prefix="model."), _is_json),
+    tensors=_tensors,
+    models={
+        "TransE": Model(TransE, DISTANCE | {kind: _normalized(take) for kind, take in OPENKE_TABLES.items()}),
+        "DistMult": Model(DistMult, OPENKE_TABLES),
+        "TransH": Model(TransH, OPENKE_PROJECTED | {"normal": unit_rows(named(NORMAL))}, NORMAL),
+        "TransR": Model(TransR, OPENKE_PROJECTED | {"projection": named(MATRICES)}, MATRICES),
+        # Projected entities are always normalised, the flag is about the relation.
+        "TransD": Model(TransD, OPENKE_PROJECTED | OPENKE_TRANSFERS | {"normalization": "unit"}, "ent_transfer.weight"),
+        "RESCAL": Model(RESCAL, OPENKE_TABLES | {"relation": Option("loss", LOSSES)}, FORM.text),
+        "ComplEx": Model(ComplEx, OPENKE_HALVES, "ent_re_embeddings.weight"),
+        # Its prediction takes the relation as it is, and no account of the inverse that it has trained.
+        "SimplE": Model(DistMult, OPENKE_TABLES, "rel_inv_embeddings.weight", ignored=("*rel_inv_embeddings.weight",)),
+        "RotatE": Model(RotatE, ROTATE, RANGE, records=RANGE),
+    },
+    tables=OPENKE_TABLES,
+    ignored=("*_const", "*margin", "*embedding_range", "loss.*"),
+    numbering="files",
+    layouts=("openke",),
+    known_by=(frozenset({ENTITY, RELATION, *CONSTANTS}),),
+)
+
+
+def _read_openke(path: Path, options: Options) -> Checkpoint:
+    """Read the tensors of a model, which a table of models names."""
+    checkpoint = OPENKE_FORMAT.read(path, options)
+    return replace(checkpoint, lower_is_better=options.resolved.get("loss") == "MarginLoss")
+
+
+OPENKE = replace(OPENKE_FORMAT.reader(), read=_read_openke)
+
+
+TORCHKGE_TABLES: dict[str, Any] = {"entity": named("ent_emb.weight"), "relation": named("rel_emb.weight")}
+TORCHKGE_PROJECTED = TORCHKGE_TABLES | {"norm": 2, "normalization": "none"}
+TORCHKGE_TRANSFERS = {f"{kind}_transfer": named(f"{kind[:3]}_proj_vect.weight") for kind in ("entity", "relation")}
+
+
+def _analogy(kind: str) -> Take:
+    """Take Analogy's vectors: the real dimensions are complex ones whose imaginary parts are zero."""
+    scalars, pairs = named(f"sc_{kind}_emb.weight"), _complex(kind)
+
+    def make(tensors: Tensors) -> FloatArray:
+        both, first = pairs(tensors), scalars(tensors)
+        check_same_rows(tensors.path, [both, first])
+        real, imaginary = np.split(both, 2, axis=1)
+        return np.concatenate([first, real, np.zeros_like(first), imaginary], axis=1)
+
+    return Take(f"{scalars.text} | {pairs.text}", make)
+
+
+def _complex(kind: str) -> Take:
+    return halves(f"re_{kind}_emb.weight", f"im_{kind}_emb.weight")
+
+
+def _projection(tensors: Tensors) -> FloatArray:
+    """Take TransR's matrices, which are stored as relation width × entity width."""
+    entity, relation = (take(tensors) for take in TORCHKGE_TABLES.values())
+    stored = tensors.take("proj_mat.weight", len(relation), relation.shape[1] * entity.shape[1])
+    return stored.reshape(len(stored), relation.shape[1], -1).transpose(0, 2, 1).reshape(len(stored), -1)
+
+
+PROJECTION = Take("proj_mat.weight, transposed", _projection)
+
+TORCHKGE = StateDictFormat(
+    name="torchkge",
+    framework="TorchKGE",
+    summary="a state_dict of a TorchKGE model (.pt, .pth, or a plain pickle)",
+    what="state_dict of a TorchKGE model",
+    files=tuple(holds({suffix}, {"ent_emb.weight"}, {"re_ent_emb.weight"}) for suffix in (".pt", ".pth", ".pkl")),
+    # L2 is the squared distance, which ranks as the distance does.
+    models={
+        "TransE": Model(TransE, TORCHKGE_TABLES | {"norm": Option("dissimilarity_type", {"L1": 1, "L2": 2})}),
+        "DistMult": Model(DistMult, TORCHKGE_TABLES),
+        "HolE": Model(HolE, TORCHKGE_TABLES),
+        "TransH": Model(TransH, TORCHKGE_PROJECTED | {"normal": named("norm_vect.weight")}, "norm_vect.weight"),
+        "TransR": Model(TransR, TORCHKGE_PROJECTED | {"projection": PROJECTION}, "proj_mat.weight"),
+        "TransD": Model(TransD, TORCHKGE_PROJECTED | TORCHKGE_TRANSFERS, "ent_proj_vect.weight"),
+        "RESCAL": Model(RESCAL, TORCHKGE_TABLES | {"relation": named("rel_mat.weight")}, "rel_mat.weight"),
+        "Analogy": Model(ComplEx, {"entity": _analogy("ent"), "relation": _analogy("rel")}, "sc_ent_emb.weight"),
+        "ComplEx": Model(ComplEx, {"entity": _complex("ent"), "relation": _complex("rel")}, "re_ent_emb.weight"),
+    },
+    tables=TORCHKGE_TABLES,
+    ignored=("projected_entities",),
+    numbering="sorted",
+    known_by=(frozenset({"ent_emb.weight", "rel_emb.weight"}),),
+).reader()
+
+
+FILE, CONFIG, LABELS = "model.vec.pt", "config.npy", "ent_labels.tsv"
+
+NAMES = {"entity": "ent_embeddings", "relation": "rel_embeddings"}
+PYKG2VEC_TABLES: dict[str, Any] = {kind: named(f"{name}.weight") for kind, name in NAMES.items()}
+UNIT_TABLES = {kind: unit_rows(table) for kind, table in PYKG2VEC_TABLES.items()}
+PYKG2VEC_HALVES = {kind: halves(f"{name}_real.weight", f"{name}_img.weight") for kind, name in NAMES.items()}
+REAL = "ent_embeddings_real.weight"
+
+PYKG2VEC_FORMAT = StateDictFormat(
+    name="pykg2vec",
+    framework="pykg2vec",
+    summary="a TransE, DistMult or ComplEx of pykg2vec (model.vec.pt, config.npy)",
+    what=f"{FILE} of pykg2vec",
+    files=(lambda file: file.name == FILE,),
+    models={
+        "TransE": Model(TransE, UNIT_TABLES | {"norm": Option("l1_flag", {True: 1, False: 2})}),
+        "DistMult": Model(DistMult, PYKG2VEC_TABLES),
+        "ComplEx": Model(ComplEx, PYKG2VEC_HALVES, REAL),
+    },
+    numbering="sorted",
+    known_by=(frozenset({*(f"{name}.weight" for name in NAMES.values()), CONFIG, LABELS}),),
+)
+
+
+def _is_pykg2vec(file: Path) -> bool:
+    beside = file.name == FILE and file.with_name(CONFIG).is_file()
+    return beside and holds({".pt"}, {"ent_embeddings.weight"}, {REAL})(file)
+
+
+PYKG2VEC = replace(PYKG2VEC_FORMAT.reader(), recognises=lambda path: contains_file(path, _is_pykg2vec))

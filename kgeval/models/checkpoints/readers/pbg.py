@@ -1,0 +1,227 @@
+"""PyTorch-BigGraph's models: HDF5 files of the version that ``checkpoint_version.txt`` names, and their configuration.
+
+With dynamic relations every relation has an operator for heads and one for tails, and each side's queries use their
+own; without, each has one operator of its kind, for tails. Entities may be of several types: a relation takes heads of
+one and tails of one, and only these are candidates. A maximal norm and a global embedding are applied to the entities
+when they are read. Needs h5py: the extra ``kgeval[pbg]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgeval.base.arrays import FloatArray
+from kgeval.base.errors import CheckpointError
+from kgeval.base.files.containers import Arrays, open_hdf5
+from kgeval.base.files.paths import exists_safely
+from kgeval.data.triples import Side
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.models.checkpoints.checkpoint import Checkpoint
+from kgeval.models.checkpoints.options import Options
+from kgeval.models.checkpoints.reader import Reader
+from kgeval.models.checkpoints.readers.pbg_model import (
+    CONFIG,
+    PARAMETERS,
+    VERSION,
+    PBGModel,
+    entity_path,
+    read_model,
+    read_names,
+    relation_names,
+)
+from kgeval.models.checkpoints.shared.layers import check_shape, naming
+from kgeval.models.checkpoints.shared.locate import CheckpointLabels, find_checkpoint_folder, named_folder
+from kgeval.models.checkpoints.shared.tensors import check_same_rows
+from kgeval.models.families.bilinear import RESCAL, DistMult
+from kgeval.models.families.complex import ComplEx
+from kgeval.models.families.projections import BigGraph
+from kgeval.models.family import Family
+from kgeval.models.mapped import EntityTypes, Reciprocal, Typed
+from kgeval.models.ordered import norms_column
+
+
+@dataclass(frozen=True)
+class PBGLabels:
+    types: tuple[Vocabulary, ...]
+    """the labels of each type; empty where the files of names are not found"""
+    relations: Vocabulary | None
+    files: tuple[Path, ...] = ()
+
+    @property
+    def entities(self) -> Vocabulary | None:
+        if len(self.types) < 2:
+            return self.types[0] if self.types else None
+        return Vocabulary(dict.fromkeys(label for labels in self.types for label in labels))
+
+    def entity_types(self, model: PBGModel, sizes: list[int], num_relations: int) -> EntityTypes:
+        """Return the row of each entity in each type, -1 where it is not of that type, and the types of relations.
+
+        The table of entities has one type after the other. An entity may be of several types, and then has several
+        rows; without labels, every row is a separate entity.
+        """
+        entities, starts = self.entities, np.cumsum([0, *sizes])
+        rows = np.full((len(sizes), starts[-1] if entities is None else len(entities)), -1)
+        for place, (kind, size) in enumerate(zip(model.types, sizes, strict=True)):
+            own = np.arange(starts[place], starts[place + 1])
+            if entities is not None and len(self.types[place]) != size:
+                found = f"{size} rows, but {len(self.types[place])} labels"
+                raise CheckpointError(f"{model.folder}: the entities of type {kind!r} have {found}.")
+            rows[place, own if entities is None else entities.ids(self.types[place].labels)] = own
+        sides: tuple[tuple[Side, str], ...] = (("head", "lhs"), ("tail", "rhs"))
+        taken = {side: [model.types.index(str(one[key])) for one in model.relations] for side, key in sides}
+        # The configuration of dynamic relations has one entry for all: np.resize repeats it.
+        return EntityTypes(rows, {side: np.resize(types, num_relations) for side, types in taken.items()})
+
+
+def labels_of(model: PBGModel, folder: Path | None) -> PBGLabels:
+    """Read the labels in a folder, by default the ``entity_path`` of the configuration."""
+    place = folder or entity_path(model)
+    files = [[place / f"entity_names_{kind}_{part}.json" for part in range(model.parts(kind))] for kind in model.types]
+    every = [file for of_kind in files for file in of_kind]
+    are_there = all(exists_safely(file) and file.is_file() for file in every)
+    if folder is not None and not are_there:
+        raise CheckpointError(f"labels='{folder}': expected a folder with {', '.join(file.name for file in every)}.")
+    types = [[label for file in of_kind for label in read_names(file)] for of_kind in files] if are_there else []
+    names = relation_names(model, place) if are_there or not model.dynamic else []
+    every += [place / "dynamic_rel_names.json"] if model.dynamic else []
+    return PBGLabels(
+        tuple(Vocabulary(labels) for labels in types) if all(types) else (),
+        Vocabulary(names, "relation") if names else None,
+        tuple(every) if are_there else (),
+    )
+
+
+SLACK = 1e-7
+"""the number that PyTorch adds to a norm before it divides by it"""
+
+
+def entities_of(model: PBGModel, kind: str) -> FloatArray:
+    """Read the entities of a type, with the maximal norm and the type's global embedding applied."""
+    parts: list[FloatArray] = []
+    for path in model.embeddings(kind):
+        with open_hdf5(path) as file:
+            parts.append(_array(file, "embeddings", None, parts[0].shape[1] if parts else None))
+    entity: FloatArray = np.concatenate(parts)
+    most = model.config.get("max_norm")
+    if most is not None:
+        norms = norms_column(np.asarray(entity, np.float64))
+        entity = np.where(norms > most, entity * (most / (norms + SLACK)), entity)
+    if model.truth_value("global_emb") and not model.dynamic:
+        with open_hdf5(model.file("model")) as file:
+            place = f"model/entities/{kind}/global_embedding"
+            entity = np.asarray(entity, np.float64) + _array(file, place, entity.shape[1])
+    return entity
+
+
+def operators_of(model: PBGModel, width: int) -> FloatArray:
+    """Read the parameters of the operators, one row per relation; of dynamic ones those of heads, then of tails.
+
+    Rows of operators of several kinds are filled up with zeros to the longest.
+    """
+    if model.operators == ["none"]:
+        count = len(relation_names(model, None)) if model.dynamic else len(model.relations)
+        return np.zeros((2 * count if model.dynamic else count, 1), np.float32)
+    with open_hdf5(model.file("model")) as file:
+        if model.dynamic:
+            heads = _parameters(file, "0/operator/lhs", _shapes(model.operators[0], width, dynamic=True), None)
+            tails = _parameters(file, "0/operator/rhs", _shapes(model.operators[0], width, dynamic=True), len(heads))
+            return np.concatenate([heads, tails])
+        operators = [_shapes(str(relation["operator"]), width) for relation in model.relations]
+        rows = [_parameters(file, f"{index}/operator/rhs", shapes) for index, shapes in enumerate(operators)]
+    widest = max(map(len, rows))
+    return np.stack([np.pad(row, (0, widest - len(row))) for row in rows])
+
+
+def _shapes(operator: str, width: int, *, dynamic: bool = False) -> dict[str, tuple[int, ...]]:
+    """List the tensors of an operator; those of dynamic relations are in the plural, but for real and imag."""
+    shapes = {name: shape(width) for name, shape in PARAMETERS[operator].items()}
+    return {name if not dynamic or name in {"real", "imag"} else f"{name}s": shape for name, shape in shapes.items()}
+
+
+def _parameters(file: Arrays, place: str, shapes: dict[str, tuple[int, ...]], *rows: int | None) -> FloatArray:
+    """Read and concatenate an operator's parameters, as one row or as a table with a row per relation."""
+    arrays = [_array(file, f"model/relations/{place}/{name}", *rows, *shape) for name, shape in shapes.items()]
+    flat = [array.reshape(*array.shape[: len(rows)], -1) for array in arrays]
+    if rows:
+        check_same_rows(file.path, flat)
+    return np.concatenate(flat, axis=-1) if flat else np.zeros(0, np.float32)
+
+
+def _array(file: Arrays, name: str, *shape: int | None) -> FloatArray:
+    array = file.read(name)
+    with naming(file.path):
+        return check_shape(name, array, *shape)
+
+
+BILINEAR: dict[str, Callable[[Any, Any], Family]] = {"diagonal": DistMult, "linear": RESCAL}
+"""the families that are equivalent to a static operator with a dot product"""
+
+
+def read(path: Path, options: Options) -> Checkpoint:
+    """Read a model; its labels are in the ``entity_path`` of its configuration, or in the folder ``labels``."""
+    folder = find_checkpoint_folder(path, VERSION, CONFIG) or path
+    model = read_model(folder)
+    tables = [entities_of(model, kind) for kind in model.types]
+    entity = _stacked(model, tables)
+    relation = operators_of(model, entity.shape[1])
+    for name, value in (("operator", model.operator), ("comparator", model.config["comparator"])):
+        options.resolve(name, value, CONFIG)
+    for name in ("dynamic_relations", "bias"):
+        options.resolve(name, model.truth_value(name), CONFIG)
+    family = _family(model, entity, relation)
+    options.record_origins(family, "PyTorch-BigGraph", operand="dynamic_relations")
+    labels = labels_of(model, named_folder(options))
+    scorer = Reciprocal(family) if model.dynamic else family
+    sizes = [len(table) for table in tables]
+    embeddings = [path for kind in model.types for path in model.embeddings(kind)]
+    typed = scorer if len(sizes) == 1 else Typed(scorer, labels.entity_types(model, sizes, scorer.num_relations))
+    files = (folder / CONFIG, folder / VERSION, model.file("model"), *embeddings)
+    name = f"{'/'.join(model.operators)}, {model.config['comparator']}"
+    found = CheckpointLabels(labels.entities, labels.relations, labels.files)
+    return found.checkpoint(typed, "pbg", files, options, name=name, numbering="files", layouts=("pbg",))
+
+
+def _stacked(model: PBGModel, tables: list[FloatArray]) -> FloatArray:
+    widths = [table.shape[1] for table in tables]
+    if len(set(widths)) > 1:
+        found = ", ".join(f"{kind} {width}" for kind, width in zip(model.types, widths, strict=True))
+        raise CheckpointError(
+            f"{model.folder}: the vectors of all entity types must have one length; found {found:.200}."
+        )
+    return np.concatenate(tables) if len(tables) > 1 else tables[0]
+
+
+def _family(model: PBGModel, entity: FloatArray, relation: FloatArray) -> Family:
+    """Make the family of a model: an equivalent one of vectors for a static operator with a dot product.
+
+    With ``bias``, the first number of every row is a bias.
+    """
+    bias = model.truth_value("bias")
+    if not model.dynamic and model.config["comparator"] == "dot" and not bias:
+        if model.operator == "complex_diagonal":
+            # A real dot product of h and r∘t, as Re Σ h conj(r) conj(t).
+            real, imaginary = np.split(relation, 2, axis=1)
+            return ComplEx(entity, np.concatenate([real, -imaginary], axis=1))
+        if model.operator in BILINEAR:
+            return BILINEAR[str(model.operator)](entity, relation)
+    options = {
+        "operator": model.operator,
+        "comparator": model.config["comparator"],
+        "operand": "head" if model.dynamic else "tail",
+        "bias": bias,
+    }
+    return BigGraph.build({"entity": entity, "relation": relation}, options)
+
+
+READER = Reader(
+    name="pbg",
+    summary="a checkpoint folder of PyTorch-BigGraph (checkpoint_version.txt, config.json, *.h5); needs kgeval[pbg]",
+    recognises=lambda path: find_checkpoint_folder(path, VERSION, CONFIG) is not None,
+    read=read,
+    known_by=(frozenset({VERSION, CONFIG}),),
+)

@@ -1,0 +1,266 @@
+"""Lists of predictions: as JSON, and what every format of lists needs, that its labels are checked.
+
+Lists are what models without parameters gave for the triples of a split: rules, language models, rankers of candidates.
+As JSON lines, each line is one object: {"head": …, "relation": …, "predictions": […]} for a tail,
+{"tail": …, "relation": …, …} for a head. A line with head and tail is the list of that triple alone, for the side that
+"side" names, by default the tail. In a temporal graph, a line with "time" or "timestamp" is a list for that time alone.
+
+Predictions are labels, best first, perhaps with a list of "scores" beside it; pairs of label and score; or an object of
+the score of each label. An empty list is no answer. A JSON array of such objects is read too, and so are the files of
+SimKGC.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgeval.base.errors import CheckpointError, counted, first_few, reason
+from kgeval.base.files.opening import JSON, checked
+from kgeval.data.dataset import Dataset
+from kgeval.data.text import open_text
+from kgeval.data.triples import SIDES, Side
+from kgeval.models.adapters.prediction_lists import ALL_LISTS, INVENTED, Key, OneList, PredictionLists, SideLists
+from kgeval.models.checkpoints.checkpoint import ModelWithoutFormula
+from kgeval.models.checkpoints.options import Options
+from kgeval.models.checkpoints.reader import Reader
+from kgeval.models.checkpoints.shared.locate import LONGEST, first_object
+from kgeval.models.scorer import Numbering
+
+
+def needed_dataset(path: Path, options: Options, why: str = "predictions do not name every entity") -> Dataset:
+    if options.dataset is None:
+        raise CheckpointError(f"{path}: {why}. Give the dataset: --dataset DATASET (in Python dataset=…).")
+    return options.dataset
+
+
+UNMATCHED = ("error", "keep", "drop")
+"""what becomes of listed text that names no entity; to drop it leaves out also entities that are no candidates"""
+
+MISSING = ("error", "unanswered", "not-retrieved")
+"""what is a query without a list; and whether answers that a list leaves out tie, or count as 0 in metrics of lists"""
+
+
+def predictions_of(
+    format: str, path: Path, options: Options, sides: Mapping[Side, SideLists], notes: Sequence[str] = ()
+) -> Predictions:
+    """Make a model of the lists of a file, by the options ``missing`` and ``unmatched``."""
+    dataset = needed_dataset(path, options)
+    missing = options.require("missing", None, str(path), MISSING, optional=True)
+    unmatched = options.require("unmatched", None, str(path), UNMATCHED, optional=True)
+    lists = PredictionLists(
+        sides,
+        dataset.entities,
+        dataset.relations,
+        unanswered=missing != "error",
+        not_retrieved=missing == "not-retrieved",
+        keeps_outside=unmatched != "drop",
+        notes=tuple(notes),
+    )
+    return Predictions(lists, format, (path,), dataset.entities, dataset.relations, options.origins)
+
+
+class CheckedLists:
+    """The lists of a file: a reader takes the lines apart, and this refuses what is wrong with their labels."""
+
+    def __init__(self, path: Path, options: Options) -> None:
+        self.dataset = needed_dataset(path, options)
+        self._path, self._options = path, options
+        self._unmatched = options.require("unmatched", None, str(path), UNMATCHED, optional=True)
+        self._invented = self._repeated = 0
+        self.unread: set[str] = set()
+        """keys of the file that its reader has no meaning for"""
+        kinds = {"entity": self.dataset.entities, "relation": self.dataset.relations, "time": self.dataset.times}
+        self._ids = {kind: {label: row for row, label in enumerate(labels or ())} for kind, labels in kinds.items()}
+        self.found: dict[Side, dict[Key, OneList]] = {side: {} for side in SIDES}
+
+    def id(self, where: str, kind: str, label: Any, hint: str = "") -> int:
+        ids = self._ids[kind]
+        label = str(label) if kind == "time" and isinstance(label, int | float) else label
+        if not isinstance(label, str):
+            raise CheckpointError(f"{where}: expected the label of the query's {kind} in quotes, found {label!r:.40}.")
+        if label in ids:
+            return ids[label]
+        named = (known for known, name in self.dataset.names.items() if name == label and known in ids)
+        example = next(named, next(iter(ids), None))
+        labels = "" if example is None else f" Lists need labels such as {example:.60}, not names."
+        raise CheckpointError(f"{where}: unknown {kind} {label[:60]!r}. Is it the right dataset?{labels}{hint}")
+
+    def add(self, where: str, side: Side, key: Key, pairs: Sequence[tuple[str, float]], what: str = "scores") -> None:
+        """Take one list, of pairs of label and score; the first of a label counts."""
+        scores: dict[str, float] = {}
+        for label, score in pairs:
+            if scores.setdefault(label, score) != score:
+                both = f"the {what} {scores[label]}, {score}. Keep one of them."
+                raise CheckpointError(f"{where}: {label!r} is listed twice, with {both}")
+        self._repeated += len(pairs) - len(scores)
+        entities = self._ids["entity"]
+        unknown = [label for label in scores if label not in entities]
+        if unknown and self._unmatched == "error":
+            self.id(where, "entity", unknown[0], KEEP_OR_DROP)
+        self._invented += len(unknown)
+        for label in unknown if self._unmatched == "drop" else ():
+            del scores[label]
+        ids = [entities.get(label, INVENTED) for label in scores]
+        self.found[side][key] = OneList(np.array(ids, np.int64), np.array([*scores.values()], np.float64))
+
+    def predictions(self, format: str, *, by_place: bool = False) -> Predictions:
+        """Make the model; ``by_place`` scores what is listed by its place alone."""
+        sides = {side: SideLists.of(lists) for side, lists in self.found.items() if lists}
+        made = predictions_of(format, self._path, self._options, sides, self._notes())
+        return replace(made, model=made.model.by_place()) if by_place else made
+
+    def _notes(self) -> list[str]:
+        """Say how many predictions named no entity, and how many named one again."""
+        notes = []
+        if self._invented:
+            kept = {"keep": "kept its place as a wrong answer", "drop": "was left out, and later ones moved up"}
+            what = f"{counted(self._invented, 'prediction')} named no entity"
+            notes.append(f"{what}; each {kept[self._unmatched]} (unmatched={self._unmatched}).")
+        if self._repeated:
+            what = f"{counted(self._repeated, 'prediction')} repeated an earlier one of the same list"
+            notes.append(f"{what}: the first counts, and later ones move up.")
+        if self.unread:
+            notes.append(f"keys of the lists that kgeval does not read: {first_few(sorted(self.unread))}.")
+        return notes
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Predictions(ModelWithoutFormula):
+    """A scorer that was read from a file of predictions. It speaks the ids of its dataset."""
+
+    model: PredictionLists  # type: ignore[assignment]
+    numbering: Numbering = "dataset"
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            **super().describe(),
+            "queries": {side: len({key[:2] for key in lists.places}) for side, lists in self.model.sides.items()},
+            "listed": {side: int((lists.rows.ids >= 0).sum()) for side, lists in self.model.sides.items()},
+        }
+
+
+LISTED, SCORES = "predictions", "scores"
+
+SIMKGC = "topk_score_info"
+"""what SimKGC calls a list; its text is an object of names and rounded scores, best first"""
+
+INVERSE = "inverse "
+"""how the relation of SimKGC's lists of heads begins, whose head is the tail of the triple"""
+
+TIMES = ("time", "timestamp")
+
+KEYS = {*SIDES, "relation", LISTED, SCORES, "side", *TIMES}
+"""what is read of an object; a note names any other key, but those that SimKGC writes"""
+
+KEEP_OR_DROP = (
+    " With the option unmatched=keep, text that names no entity keeps its place as a wrong answer; with unmatched=drop "
+    "it is left out."
+)
+
+
+def read(path: Path, options: Options) -> Predictions:
+    """Read the predictions of a query from each line or object of an array, best first or with scores.
+
+    Predictions that name no entity, as text that a model made up, are refused; with the option ``unmatched=keep`` they
+    keep their places as wrong answers, with ``unmatched=drop`` they are left out, and later ones move up.
+    """
+    lists = CheckedLists(path, options)
+    checked(path, times=JSON)
+    for where, content in _objects(path):
+        _add(where, content, lists)
+    return lists.predictions("predictions")
+
+
+def _objects(path: Path) -> Iterator[tuple[str, Any]]:
+    """Yield what is in each line, or in an array that begins in one; with where it is."""
+    with open_text(path) as text:
+        for number, line in enumerate(iter(lambda: text.readline(LONGEST), ""), 1):
+            where = f"{path}, line {number}"
+            if line.lstrip().startswith("["):
+                for place, content in enumerate(_parsed(where, line + text.read()), 1):
+                    yield f"{path}, object {place}", content
+            elif line.strip():
+                yield where, _parsed(where, line)
+
+
+def _parsed(where: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(f"{where}: not JSON ({reason(error)}).") from error
+
+
+def _add(where: str, content: Any, lists: CheckedLists) -> None:
+    if not has_list(content) or not {*SIDES} & content.keys():
+        found = (", ".join(map(repr, content)) or "none") if isinstance(content, dict) else repr(content)
+        raise CheckpointError(
+            f"{where}: expected the keys head (or tail), relation and predictions; found {found:.80}."
+        )
+    predictions, relation = content.get(LISTED), content["relation"]
+    if LISTED in content:
+        lists.unread |= content.keys() - KEYS
+    else:
+        best = content[SIMKGC]
+        predictions = [*_parsed(where, best)] if isinstance(best, str) else best
+        if str(relation).startswith(INVERSE) and relation not in lists.dataset.relations:
+            relation = relation.removeprefix(INVERSE)
+            content = {"side": "head", "head": content.get("tail"), "tail": content.get("head")}
+    side = content.get("side", "tail" if "head" in content else "head")
+    if side not in SIDES:
+        raise CheckpointError(f"{where}: side {side!r}; expected head or tail.")
+    times = {lists.id(where, "time", content[name]) for name in TIMES if name in content}
+    if len(times) > 1:
+        raise CheckpointError(f"{where}: {' and '.join(TIMES)} are different. Leave one of them out.")
+    anchor, answer = ("head", "tail") if side == "tail" else ("tail", "head")
+    key = (
+        lists.id(where, "entity", content.get(anchor)),
+        lists.id(where, "relation", relation),
+        lists.id(where, "entity", content[answer]) if answer in content else ALL_LISTS,
+        *times,
+    )
+    if key in lists.found[side]:
+        raise CheckpointError(f"{where}: a second list for the same query.")
+    lists.add(where, side, key, _pairs(where, predictions, content.get(SCORES)))
+
+
+def _pairs(where: str, predictions: Any, scores: Any) -> list[tuple[str, float]]:
+    """Take the label and the score of each prediction; of labels alone, the score is one less for each place."""
+    pairs = list(predictions.items()) if isinstance(predictions, dict) else predictions
+    if scores is not None:
+        if not isinstance(predictions, list) or not isinstance(scores, list) or len(predictions) != len(scores):
+            raise CheckpointError(f"{where}: expected {SCORES} as a list, one for each label of {LISTED}.")
+        return [_pair(where, pair) for pair in zip(predictions, scores, strict=True)]
+    if not isinstance(pairs, list):
+        raise CheckpointError(f"{where}: expected a list or an object as predictions, found {predictions!r:.40}.")
+    if all(isinstance(label, str) for label in pairs):
+        places = {label: float(-place) for place, label in enumerate(dict.fromkeys(pairs), 1)}
+        return [(label, places[label]) for label in pairs]
+    return [_pair(where, pair) for pair in pairs]
+
+
+def _pair(where: str, pair: Any) -> tuple[str, float]:
+    with suppress(TypeError, ValueError, OverflowError):  # it has other parts than two, or its score is too large
+        label, score = pair
+        if isinstance(label, str) and type(score) in (int, float) and math.isfinite(score):
+            return label, float(score)
+    raise CheckpointError(f"{where}: expected labels, in quotes, or pairs of label and score; found {pair!r:.60}.")
+
+
+def has_list(content: Any) -> bool:
+    return isinstance(content, dict) and "relation" in content and not {LISTED, SIMKGC}.isdisjoint(content)
+
+
+READER = Reader(
+    name="predictions",
+    summary="a .jsonl or .json file of lists (head or tail, relation, predictions: labels, with scores or best first)",
+    recognises=lambda path: has_list(first_object(path)),
+    read=read,
+)

@@ -1,0 +1,139 @@
+"""Compiled sums of families: elementwise operations, added in one fixed order, which numba neither changes nor fuses.
+
+Queries are float64[query, dim], others float64[dim, other]; ``out``, ``sums`` and ``products``: float64[query, other].
+A sum goes from the first dimension to the last. Logarithms are left to numpy: numba's may differ between the body of a
+loop and its end, where Intel's vector library is installed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kgeval.base.compiling import njit
+from kgeval.models.similarity import LANES
+
+TOGETHER = 16
+"""rows that meet a row of the matrix while it is in cache"""
+
+
+@njit(cache=True)
+def sum_in_lanes(terms):  # type: ignore[no-untyped-def]
+    """Sum terms: lane l takes up the terms l, l + 8, …; then the lanes from the first to the last."""
+    s0, s1, s2, s3, s4, s5, s6, s7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    whole = len(terms) - len(terms) % LANES
+    for k in range(0, whole, LANES):
+        s0 += terms[k]
+        s1 += terms[k + 1]
+        s2 += terms[k + 2]
+        s3 += terms[k + 3]
+        s4 += terms[k + 4]
+        s5 += terms[k + 5]
+        s6 += terms[k + 6]
+        s7 += terms[k + 7]
+    rest = len(terms) - whole
+    s0 += terms[whole] if rest > 0 else 0.0
+    s1 += terms[whole + 1] if rest > 1 else 0.0
+    s2 += terms[whole + 2] if rest > 2 else 0.0
+    s3 += terms[whole + 3] if rest > 3 else 0.0
+    s4 += terms[whole + 4] if rest > 4 else 0.0
+    s5 += terms[whole + 5] if rest > 5 else 0.0
+    s6 += terms[whole + 6] if rest > 6 else 0.0
+    return ((((((s0 + s1) + s2) + s3) + s4) + s5) + s6) + s7
+
+
+@njit(cache=True, nogil=True)
+def multiply_rows(vectors, matrix, out):  # type: ignore[no-untyped-def]
+    """Write Σ_k vectors[:, k] matrix[k], summed from the first to the last, so many rows at a time."""
+    for first in range(0, len(vectors), TOGETHER):
+        rows = vectors[first : first + TOGETHER]
+        for row in range(len(rows)):
+            for column in range(matrix.shape[1]):
+                out[first + row, column] = rows[row, 0] * matrix[0, column]
+        for k in range(1, len(matrix)):
+            terms = matrix[k]
+            for row in range(len(rows)):
+                weight, total = rows[row, k], out[first + row]
+                for column in range(len(terms)):
+                    total[column] += weight * terms[column]
+
+
+@njit(cache=True, nogil=True)
+def sum_units(queries, others, weights, out):  # type: ignore[no-untyped-def]
+    """Write Σ_k weights[k] relu(query[k] + other[k]) of each pair."""
+    for row in range(len(queries)):
+        total = out[row]
+        total[:] = 0.0
+        for k in range(len(others)):
+            here, there, weight = queries[row, k], others[k], weights[k]
+            for column in range(len(total)):
+                total[column] += weight * max(here + there[column], 0.0)
+
+
+@njit(cache=True, nogil=True)
+def sum_filters(queries, others, slopes, weights, out):  # type: ignore[no-untyped-def]
+    """Write Σ_k Σ_f weights[k, f] relu(query[k, f] + slopes[f] other[k]) of each pair; float64[query, dim × filter]."""
+    for row in range(len(queries)):
+        total = out[row]
+        total[:] = 0.0
+        for k in range(len(others)):
+            there = others[k]
+            for f in range(len(slopes)):
+                here, slope, weight = queries[row, k * len(slopes) + f], slopes[f], weights[k, f]
+                for column in range(len(total)):
+                    total[column] += weight * max(here + slope * there[column], 0.0)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def distances_from_box(points, low, high, euclidean, out):  # type: ignore[no-untyped-def]
+    """Write the norm of BoxE's D of each point (float64[point, dim]) and one box, in ``out`` (float64[point])."""
+    width = high - low
+    centre, stretch = 0.5 * (low + high), width + 1
+    shift = 0.5 * width * (width + 1 - 1 / (width + 1))
+    terms = np.empty(len(low))
+    for point in range(len(points)):
+        for k in range(len(terms)):
+            away = abs(points[point, k] - centre[k])
+            within = (points[point, k] >= low[k]) & (points[point, k] <= high[k])
+            inside, outside = away / stretch[k], away * stretch[k] - shift[k]
+            terms[k] = inside if within else outside
+        if euclidean:
+            for k in range(len(terms)):
+                terms[k] = terms[k] * terms[k]
+            out[point] = np.sqrt(sum_in_lanes(terms))
+        else:
+            out[point] = sum_in_lanes(terms)
+
+
+@njit(cache=True, nogil=True)
+def divergences(means, variances, weights, other_means, other_variances, kl, sums, products):  # type: ignore[no-untyped-def]
+    """Add Σ w (v + v' + (m − m')²) of each query (m, v, w) and each other (m', v'), and write Π (v + v').
+
+    Unless ``kl``, add Σ (m − m')² / (v + v') instead.
+    """
+    for row in range(len(means)):
+        total, product = sums[row], products[row]
+        product[:] = 1.0
+        for k in range(len(other_means)):
+            mean, variance, weight = means[row, k], variances[row, k], weights[row, k]
+            other_mean, other_variance = other_means[k], other_variances[k]
+            for column in range(len(total)):
+                apart, joint = mean - other_mean[column], variance + other_variance[column]
+                product[column] *= joint
+                total[column] += weight * (joint + apart * apart) if kl else apart * apart / joint
+
+
+@njit(cache=True, nogil=True)
+def distances_on_torus(queries, points, euclidean, out):  # type: ignore[no-untyped-def]
+    """Write the norm of how far query and point are apart, whole turns not counted."""
+    for row in range(len(queries)):
+        total = out[row]
+        total[:] = 0.0
+        for k in range(len(points)):
+            here, there = queries[row, k], points[k]
+            for column in range(len(total)):
+                apart = here - there[column]
+                apart = abs(apart - np.rint(apart))
+                total[column] += apart * apart if euclidean else apart
+        if euclidean:
+            for column in range(len(total)):
+                total[column] = np.sqrt(total[column])

@@ -1,0 +1,256 @@
+"""The kinds of scorers: by scores, by vectors and a similarity, and by vectors that depend on side or relation."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+
+from kgeval.base.arrays import Float64Array, FloatArray, IntArray
+from kgeval.base.errors import InputError, ScoreError, refuse_unknown
+from kgeval.data.queries import Queries
+from kgeval.data.triples import SIDES, Side
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.models.adapters.score_arrays import as_array, as_float64
+from kgeval.models.similarity import Similarity, canonical
+
+Numbering = Literal["dataset", "sorted", "files", "unknown"]
+"""the meaning of ids without labels: the dataset's, the positions of its sorted labels, those of framework files, or
+unknown"""
+
+
+@runtime_checkable
+class Scorer(Protocol):
+    """An object that scores the candidates of queries; higher is more plausible.
+
+    Its ids are those of the dataset, unless it has labels: attributes ``entities`` and ``relations`` with the label of
+    each id, or the arguments of these names of ``kgeval.evaluate``.
+    """
+
+    @property
+    def num_entities(self) -> int:
+        """The number of entities it knows: ids 0 … num_entities − 1."""
+
+    @property
+    def num_relations(self) -> int:
+        """The number of relations it knows."""
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Score candidates in the place of each query's answer.
+
+        Parameters
+        ----------
+        queries
+            queries of one side
+        candidates
+            int64[candidate], the same for every query, or int64[query, candidate]
+
+        Returns
+        -------
+        float[query, candidate]
+        """
+
+
+@runtime_checkable
+class TensorScorer(Protocol):
+    """A scorer whose scores can stay on the device of its model."""
+
+    def score_tensor(self, queries: Queries, candidates: IntArray, device: Any) -> Any:
+        """Score as :meth:`Scorer.scores` does; a floating ``torch.Tensor``, or None if the model is elsewhere."""
+
+
+@runtime_checkable
+class LabelledModel(Protocol):
+    """A scorer with labels for its ids, or with the numbering of its framework."""
+
+    @property
+    def entities(self) -> Vocabulary | None:
+        """The label of each entity id, if it has labels."""
+
+    @property
+    def relations(self) -> Vocabulary | None:
+        """The label of each relation id, if it has labels."""
+
+    @property
+    def numbering(self) -> Numbering:
+        """The meaning of its ids, if it has no labels."""
+
+    @property
+    def layouts(self) -> tuple[str, ...]:
+        """The dataset layouts whose files have its ids."""
+
+    @property
+    def model(self) -> Scorer | VectorScorer:
+        """The scorer itself, with these ids."""
+
+
+class VectorScorer(ABC):
+    """A scorer whose score is a similarity between a query's vector and a candidate's vector.
+
+    score(q, e) = similarity(query vector, entity vector) + entity bias + query offset
+
+    The similarity is ``"dot"``, ``"l1"``, ``"l2"``, ``"modulus"`` or ``"cosine"``. It may have labels of its ids as any
+    :class:`Scorer`.
+
+    The *canonical* score of a pair is this formula in float64, from the stored parameters, summed over the dimensions
+    in one fixed order. It is a function of the pair alone: no batch, thread or device changes it.
+    """
+
+    @property
+    @abstractmethod
+    def similarity(self) -> Similarity:
+        """The similarity of the vectors."""
+
+    @property
+    @abstractmethod
+    def num_entities(self) -> int:
+        """The number of entities it knows."""
+
+    @property
+    @abstractmethod
+    def num_relations(self) -> int:
+        """The number of relations it knows."""
+
+    @abstractmethod
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Return the vector of each query, each a function of that query alone; float64[query, dim]."""
+
+    @abstractmethod
+    def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
+        """Return the vectors of entities as answers on one side, in their stored precision; float[id, dim]."""
+
+    def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:
+        """Return what is added to the scores of entities; float64[id]."""
+        return np.zeros(len(ids))
+
+    def query_offsets(self, queries: Queries) -> Float64Array:
+        """Return what is added to all scores of a query; float64[query]."""
+        return np.zeros(len(queries))
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Return the canonical scores of candidates (int64[candidate] or int64[query, candidate])."""
+        refuse_other_queries(queries, candidates)
+        flat = candidates.ravel()
+        vectors, biases = entity_arrays(self, queries.side, flat)
+        query_vectors, offsets = query_arrays(self, queries)
+        refuse_vector_widths(query_vectors, vectors)
+        exact = as_float64(vectors, "the scorer's entity vectors").reshape(*candidates.shape, -1)
+        similarities = canonical(self.similarity, query_vectors[:, None, :], exact)
+        return similarities + biases.reshape(candidates.shape) + offsets[:, None]
+
+
+Inner = TypeVar("Inner", bound="Scorer | VectorScorer")
+
+
+@dataclass(frozen=True, eq=False)
+class MadeOf(Generic[Inner]):
+    """A scorer that is made of another, with as many entities and relations."""
+
+    scorer: Inner
+
+    @property
+    def num_entities(self) -> int:
+        return self.scorer.num_entities
+
+    @property
+    def num_relations(self) -> int:
+        return self.scorer.num_relations
+
+
+class QueryPartition(NamedTuple):
+    """A slice of queries, and the scorer of these."""
+
+    queries: slice
+    scorer: Scorer | VectorScorer
+
+
+class PartitionedScorer(Scorer, ABC):
+    """A scorer whose entity vectors depend on the side or the relation, as TransH projects them by relation."""
+
+    @abstractmethod
+    def views(self, queries: Queries) -> Iterator[QueryPartition]:
+        """Split queries of one side into consecutive slices with the same entity vectors, in order."""
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Return each view's scores of candidates (int64[candidate] or int64[query, candidate])."""
+        refuse_other_queries(queries, candidates)
+        parts = [
+            view.scores(queries[part], candidates if candidates.ndim == 1 else candidates[part])
+            for part, view in self.views(queries)
+        ]
+        return np.concatenate([np.empty((0, candidates.shape[-1])), *parts])
+
+
+def checked_sides(sides: str | Collection[str], name: str = "sides") -> tuple[Side, ...]:
+    """Read one or both sides, head first."""
+    listed = (sides,) if isinstance(sides, str) else tuple(sides)
+    for side in listed:
+        refuse_unknown(f"{name}: unknown side", side, SIDES)
+    if not listed:
+        raise InputError(f"{name}: expected head, tail or both, found none.")
+    return tuple(side for side in SIDES if side in listed)
+
+
+def refuse_other_queries(queries: Queries, candidates: IntArray) -> None:
+    """Refuse arguments of other types, such as a triple of labels."""
+    if not isinstance(queries, Queries) or not isinstance(candidates, np.ndarray) or candidates.dtype.kind not in "iu":
+        raise InputError(
+            f"scores takes Queries and an array of candidate ids, not {queries!r:.60} and {candidates!r:.60}. "
+            "For the tails of a triple of ids: scorer.scores(Queries.of(Triples.of([(head, relation, tail)]), 'tail'), "
+            "np.arange(scorer.num_entities)), with Queries of kgeval.data.queries."
+        )
+
+
+def query_arrays(scorer: VectorScorer, queries: Queries) -> tuple[Float64Array, Float64Array]:
+    """Get and check the vectors and offsets of queries; float64[query, dim] and float64[query]."""
+    vectors = as_float64(scorer.query_vectors(queries), "the scorer's query vectors")
+    offsets = as_float64(scorer.query_offsets(queries), "the scorer's query offsets")
+    _refuse_shape(vectors, "query vectors", len(queries), "queries", ndim=2)
+    _refuse_shape(offsets, "query offsets", len(queries), "queries", ndim=1)
+    return vectors, offsets
+
+
+def entity_arrays(scorer: VectorScorer, side: Side, ids: IntArray) -> tuple[FloatArray, Float64Array]:
+    """Get and check the vectors of entities, in their precision, and the biases; float[id, dim] and float64[id]."""
+    vectors = as_array(scorer.entity_vectors(side, ids), "the scorer's entity vectors")
+    biases = as_float64(scorer.entity_biases(side, ids), "the scorer's entity biases")
+    _refuse_shape(vectors, "entity vectors", len(ids), "entities", ndim=2)
+    _refuse_shape(biases, "entity biases", len(ids), "entities", ndim=1)
+    return vectors, biases
+
+
+def _refuse_shape(array: FloatArray, name: str, count: int, many: str, *, ndim: int) -> None:
+    if array.ndim != ndim or len(array) != count:
+        given = f"{len(array)} {name}" if array.ndim else f"a single number as {name}"
+        expected = f"({count}, dim)" if ndim == 2 else f"({count},)"
+        raise ScoreError(f"the scorer returned {given} for {count} {many}: shape {array.shape}, expected {expected}.")
+
+
+def refuse_vector_widths(queries: FloatArray, entities: FloatArray) -> None:
+    if queries.shape[1] != entities.shape[1]:
+        raise ScoreError(
+            f"the scorer's query vectors have shape {queries.shape}, its entity vectors {entities.shape}: they must "
+            "have the same width."
+        )
+
+
+def sides_of(model: Any) -> tuple[Side, ...]:
+    """List the sides that a model answers: those of the attribute ``sides`` of its scorer, or both.
+
+    >>> sides_of(object())
+    ('head', 'tail')
+    """
+    while isinstance(model, LabelledModel) and model.model is not model:
+        model = model.model
+    own = getattr(model, "sides", SIDES)
+    return tuple(side for side in SIDES if isinstance(own, Collection) and side in own) or SIDES
+
+
+def views_of(scorer: Scorer | VectorScorer, queries: Queries) -> Iterator[QueryPartition]:
+    """Split queries into the slices of a partitioned scorer; any other scorer has one."""
+    if isinstance(scorer, PartitionedScorer):
+        return scorer.views(queries)
+    return iter([QueryPartition(slice(0, len(queries)), scorer)])
