@@ -5,8 +5,8 @@
     table = kgeval.evaluate(scorer, data)
     kgeval.summarize(table, ["mrr", "hits@10"])["mrr"]
 
-Everything, the public submodules ``kgeval.analysis``, ``kgeval.corruption``, ``kgeval.metrics``, ``kgeval.pykeen``
-and ``kgeval.tasks`` too, is imported on first use, so that ``import kgeval`` itself costs nothing.
+Everything, the public submodules ``kgeval.analysis``, ``kgeval.corruption``, ``kgeval.metrics``, ``kgeval.pykeen`` and
+``kgeval.tasks`` too, is imported on first use, so that ``import kgeval`` itself costs nothing.
 """
 
 from __future__ import annotations
@@ -18,25 +18,17 @@ from typing import TYPE_CHECKING
 from kgeval.base.first_use import on_first_use
 
 if TYPE_CHECKING:
+    from kgeval.analysis.answer_sets.answers import answers as answers
     from kgeval.analysis.comparison.compare_models import compare as compare
     from kgeval.analysis.slices.annotation import annotate as annotate
     from kgeval.analysis.slices.slice import Slice as Slice
+    from kgeval.base import errors as errors
     from kgeval.base.errors import KgevalError as KgevalError
-    from kgeval.corruption.export import generate_negatives as generate_negatives
-    from kgeval.corruption.generator import CorruptionGenerator as CorruptionGenerator
     from kgeval.data.dataset import Dataset as Dataset
     from kgeval.data.layouts.converted import save_dataset as save_dataset
     from kgeval.data.loading import load_dataset as load_dataset
     from kgeval.data.triples import Triples as Triples
     from kgeval.data.vocabulary import Vocabulary as Vocabulary
-    from kgeval.doors.answers import answers as answers
-    from kgeval.doors.classify import classify as classify
-    from kgeval.doors.count import count as count
-    from kgeval.doors.evaluate import evaluate as evaluate
-    from kgeval.doors.explain import explain as explain
-    from kgeval.doors.ogb_eval import ogb_eval as ogb_eval
-    from kgeval.doors.predict import predict as predict
-    from kgeval.doors.recorder import Recorder as Recorder
     from kgeval.metrics.intervals.estimate import Estimate as Estimate
     from kgeval.metrics.labels.scored_labels import ScoredLabels as ScoredLabels
     from kgeval.metrics.metric import Metric as Metric
@@ -54,12 +46,23 @@ if TYPE_CHECKING:
     from kgeval.models.family import Family as Family
     from kgeval.models.scorer import Scorer as Scorer
     from kgeval.models.scorer import VectorScorer as VectorScorer
-    from kgeval.protocols.number_check import check_numbers as check_numbers
-    from kgeval.protocols.protocol import Protocol as Protocol
-    from kgeval.protocols.report import framework_metrics as framework_metrics
+    from kgeval.ranking import corruption as corruption
+    from kgeval.ranking import tasks as tasks
+    from kgeval.ranking.corruption.export import generate_negatives as generate_negatives
+    from kgeval.ranking.corruption.generator import CorruptionGenerator as CorruptionGenerator
+    from kgeval.ranking.count import count as count
+    from kgeval.ranking.evaluate import evaluate as evaluate
     from kgeval.ranking.import_ranks import load_ranks as load_ranks
+    from kgeval.ranking.predictions.predict import predict as predict
     from kgeval.ranking.predictions.prediction_table import PredictionTable as PredictionTable
+    from kgeval.ranking.protocols.explain import explain as explain
+    from kgeval.ranking.protocols.number_check import check_numbers as check_numbers
+    from kgeval.ranking.protocols.ogb_eval import ogb_eval as ogb_eval
+    from kgeval.ranking.protocols.protocol import Protocol as Protocol
+    from kgeval.ranking.protocols.report import framework_metrics as framework_metrics
     from kgeval.ranking.rank_table import RankTable as RankTable
+    from kgeval.ranking.recorder import Recorder as Recorder
+    from kgeval.ranking.tasks.classify import classify as classify
     from kgeval.reports.page import report as report
     from kgeval.reports.plots import plot_critical_difference as plot_critical_difference
     from kgeval.reports.plots import plot_distribution as plot_distribution
@@ -69,10 +72,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Public names of modules that stand inside a room.
-for _name, _home in {"errors": "base.errors"}.items():
-    sys.modules[f"{__name__}.{_name}"] = import_module(f"{__name__}.{_home}")
+# Public modules that stand inside a room: their names are imported on first use too.
+for _name, _room in {"corruption": "ranking", "errors": "base", "tasks": "ranking"}.items():
+    sys.modules[f"{__name__}.{_name}"] = import_module(f"{__name__}.{_room}.{_name}")
 
-_SUBMODULES = ("analysis", "corruption", "metrics", "pykeen", "tasks")
-
-__getattr__, __dir__, __all__ = on_first_use(__name__, *_SUBMODULES)
+__getattr__, __dir__, __all__ = on_first_use(__name__, "analysis", "corruption", "errors", "metrics", "pykeen", "tasks")

@@ -1,4 +1,12 @@
-"""Analysis: what the numbers of a rank table mean, and of which of its triples they hold."""
+"""The analysis: what the numbers of a rank table mean, of which of its triples they hold, and which model is better.
+
+``comparison`` tests the differences of models on the same rows, over datasets and seeds; ``slices`` divide rows by what
+the dataset says of them; ``audits`` look at a dataset before any model; ``answer_sets`` hold the answer with a chosen
+probability.
+
+Called by ``kgeval.reports``, ``kgeval.runs``, the command line and the user. Slices are imported by nobody:
+``slices.slice.slices()`` finds them, so a new one is a ``Slice`` in a file there.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +16,7 @@ from kgeval.base.first_use import on_first_use
 
 if TYPE_CHECKING:
     from kgeval.analysis.answer_sets.answer_sets import AnswerSets as AnswerSets
+    from kgeval.analysis.answer_sets.answers import answers_of_ranks as answers_of_ranks
     from kgeval.analysis.audits.audit import Audit as Audit
     from kgeval.analysis.audits.audit import audit as audit
     from kgeval.analysis.comparison.compare_grid import compare_grid as compare_grid
@@ -19,6 +28,5 @@ if TYPE_CHECKING:
     from kgeval.analysis.comparison.same_ranks import same_ranks as same_ranks
     from kgeval.analysis.comparison.seed_differences import seed_differences as seed_differences
     from kgeval.analysis.slices.slice import Categories as Categories
-    from kgeval.doors.answers import answers_of_ranks as answers_of_ranks
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

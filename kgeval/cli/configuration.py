@@ -43,7 +43,7 @@ def configuration(
     """
     from kgeval.base.errors import ConfigError
     from kgeval.base.files.paths import exists_safely, suggest_paths
-    from kgeval.run_directory.stored_run import StoredRun
+    from kgeval.ranking.run_directory.stored_run import StoredRun
     from kgeval.runs.config.load import check
     from kgeval.runs.config.run_config import expand_shorthand
     from kgeval.runs.config.yaml_document import Document
@@ -69,7 +69,7 @@ def configuration(
 def _over_stored(command: str, stored: Document, options: Mapping[str, Any], blocks: Mapping[str, Any]) -> Document:
     """Lay the blocks of the options over the configuration of a run. Only ``evaluate`` uses all settings of the run."""
     from kgeval.base.errors import ConfigError
-    from kgeval.protocols.protocol import protocols
+    from kgeval.ranking.protocols.protocol import protocols
 
     idle = {"options": "--option", "format": "--checkpoint-format"}
     if "dataset" not in blocks:

@@ -89,13 +89,13 @@ def _formats() -> Listing:
 
 
 def _protocols() -> Listing:
-    from kgeval.protocols.protocol import protocols
+    from kgeval.ranking.protocols.protocol import protocols
 
     return ["name", "rules"], [[name, protocol.summary] for name, protocol in sorted(protocols().items())]
 
 
 def _corruptions() -> Listing:
-    from kgeval.corruption.generator import generators
+    from kgeval.ranking.corruption.generator import generators
 
     rows = [[kind, _first_paragraph(one), _own_fields(one, {"kind"})] for kind, one in sorted(generators().items())]
     return ["kind", "candidates", "options"], rows

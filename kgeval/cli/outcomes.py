@@ -70,7 +70,7 @@ def _page(outcome: Outcome) -> Page:
 def show_pages(outcomes: Sequence[Outcome]) -> None:
     """Print the path of the page of each run, or of the runs of several models."""
     from kgeval.cli.display import show_page
-    from kgeval.run_directory.stored_run import StoredRun
+    from kgeval.ranking.run_directory.stored_run import StoredRun
 
     folders = [
         outcome.folder.parents[outcome.name.count("/")] if outcome.name else outcome.folder

@@ -103,7 +103,7 @@ def refuse_unrequested(config: RunConfig) -> None:
     """Refuse to sort by a metric that a configuration does not compute, before anything is ranked."""
     from kgeval.metrics.kinds import KINDS
     from kgeval.metrics.names import parse_all
-    from kgeval.protocols.protocol import find_protocol
+    from kgeval.ranking.protocols.protocol import find_protocol
 
     usual = find_protocol(config.protocol).metrics if config.task is None else KINDS[config.kind].metrics
     names = [name.base for name in parse_all(config.metrics or usual, config.kind)]

@@ -30,7 +30,7 @@ def say_json(content: Any) -> None:
     """Print JSON, with escapes for the characters that the stream's encoding lacks."""
     import json
 
-    from kgeval.run_directory.contents import as_json
+    from kgeval.ranking.run_directory.contents import as_json
 
     text = as_json(content)
     if sys.stdout is not None:

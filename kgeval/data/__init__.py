@@ -1,4 +1,12 @@
-"""Graphs: triples, vocabularies, queries, and files of them; here the words of settings, which need no arrays."""
+"""The data: a graph as triples of ids, the labels of the ids, and the files that graphs are read from.
+
+``load_dataset`` (``loading.py``) finds the layout of a folder, reads its files by the names of their columns
+(``columns.py``, ``tables.py``), numbers the labels and makes a ``Dataset``. ``queries.py`` asks its test triples,
+``known.py`` has the answers that a filter removes, ``leaks.py`` the triples that train gives away.
+
+Called by every room above. Layouts are imported by nobody: ``layout.layouts()`` finds them in ``layouts``, so a new one
+is a ``Layout`` in a file there. Here are the words of settings, which need no arrays.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,11 @@
-"""The metrics, one room for each kind of data: ranks, ranked lists, labels, confidences; and functions of plain arrays.
+"""The metrics: numbers of ranks, ranked lists, labels and confidences, with their intervals.
 
-``Intervals`` name what is resampled in ``kgeval.summarize``; ``interval_over_seeds`` resamples training runs too. The
-other public functions take plain arrays, for rankings that were made elsewhere; ``ScoredLabels`` holds plain arrays of
-scores and labels, of which ``kgeval.summarize`` computes metrics.
+``summarize`` computes them of a table, by groups of its rows; ``names.py`` reads ``[side.][ties.][average.]name[@k]``,
+``intervals`` has the interval of every metric and estimates of a whole split. The other public functions take plain
+arrays, for rankings that were made elsewhere; ``ScoredLabels`` holds plain arrays of scores and labels.
+
+Called by ``kgeval.analysis``, ``kgeval.reports`` and the user. Metrics are imported by nobody: ``metric.metrics()``
+finds each ``Metric`` in ``ranks``, ``lists``, ``labels`` or ``confidence_metrics.py``: a new one is five lines there.
 """
 
 from __future__ import annotations

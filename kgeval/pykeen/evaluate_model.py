@@ -12,9 +12,9 @@ from kgeval.base.settings.settings import takes
 from kgeval.data.loading import as_dataset
 from kgeval.data.vocabulary import Labels
 from kgeval.models.adapters.live_models import is_pykeen_model, labels_of_pykeen, mode_of_pykeen
-from kgeval.protocols.protocol import Protocol, find_protocol
 from kgeval.pykeen.scoring import device_for, scorer_of
 from kgeval.ranking.evaluation import Evaluation, EvaluationKeywords
+from kgeval.ranking.protocols.protocol import Protocol, find_protocol
 from kgeval.ranking.rank_table import RankTable
 
 

@@ -12,20 +12,20 @@ from pykeen.evaluation import RankBasedEvaluator
 from tqdm.auto import tqdm
 
 from kgeval.base.errors import InputError, refuse_unknown, visible
-from kgeval.corruption import AllEntities
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import count_leaks
 from kgeval.data.loading import as_dataset
 from kgeval.metrics.names import parse
 from kgeval.metrics.selection import DEFAULT_OPTIONS
 from kgeval.models.adapters.live_models import PyKEENScorer
-from kgeval.protocols.sampled_ranking import rank_all_or_sample
 from kgeval.pykeen.batches import Batches
 from kgeval.pykeen.request import EVALUATED, KnownGraph, Request
 from kgeval.pykeen.results import KGEvalMetricResults, is_pykeen_metric, packs, record
 from kgeval.pykeen.scoring import PerSideScorer, device_for, scorer_of
+from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
+from kgeval.ranking.protocols.sampled_ranking import rank_all_or_sample
 from kgeval.ranking.rank_table import RankTable
 
 LOGGER = logging.getLogger(__name__)

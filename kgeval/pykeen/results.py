@@ -19,9 +19,9 @@ from kgeval.metrics.names import parse, pooled_side
 from kgeval.metrics.summarize import summarize
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.rank_table import RankTable
-from kgeval.run_directory.contents import describe_machine, graph_facts, ranking_facts
-from kgeval.run_directory.staging import reserve
-from kgeval.run_directory.stored_run import StoredRun
+from kgeval.ranking.run_directory.contents import describe_machine, graph_facts, ranking_facts
+from kgeval.ranking.run_directory.staging import reserve
+from kgeval.ranking.run_directory.stored_run import StoredRun
 
 
 class KGEvalMetricResults(RankBasedMetricResults):  # type: ignore[misc]  # PyKEEN is untyped here

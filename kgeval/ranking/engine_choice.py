@@ -10,12 +10,12 @@ import numpy as np
 
 from kgeval.base.errors import InputError
 from kgeval.base.files.opening import free_memory
-from kgeval.corruption import AllEntities
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.models.aligned import Aligned
 from kgeval.models.scorer import VectorScorer, views_of
 from kgeval.models.similarity import PRODUCTS
+from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.kernels import fast_bfloat16, kernel

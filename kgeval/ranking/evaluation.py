@@ -12,11 +12,11 @@ from pydantic import AfterValidator, BeforeValidator, ByteSize, Field, Validatio
 from kgeval.base.errors import InputError
 from kgeval.base.settings.messages import short_repr
 from kgeval.base.settings.settings import Settings, is_file, listed, writable
-from kgeval.corruption import AllEntities
-from kgeval.corruption.generator import Corruption
 from kgeval.data import EntitySide, KnownTimes, Side
 from kgeval.data.split_names import Filter, SplitOrFile, files_in
 from kgeval.metrics.intervals.estimate import Estimate
+from kgeval.ranking.corruption import AllEntities
+from kgeval.ranking.corruption.generator import Corruption
 
 MOST_MEMORY = 2**60
 """bytes; a larger limit is cut to this, as numpy's integers could not hold it"""

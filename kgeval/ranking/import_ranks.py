@@ -13,8 +13,6 @@ import pyarrow as pa
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import TableError, counted, refuse_unknown
 from kgeval.base.settings.settings import listed
-from kgeval.corruption import AllEntities
-from kgeval.corruption.candidates import Candidates
 from kgeval.data import KnownTimes
 from kgeval.data.columns import TRIPLE, ColumnNames
 from kgeval.data.dataset import SPLITS, Dataset, Split
@@ -26,6 +24,8 @@ from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
 from kgeval.data.split_names import joined, parts_of
 from kgeval.data.triples import SIDES, Side, Triples
+from kgeval.ranking.corruption import AllEntities
+from kgeval.ranking.corruption.candidates import Candidates
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
 from kgeval.ranking.rank_file import RankColumns, RankFile, RankSetting, notes_on_exchanged_sides

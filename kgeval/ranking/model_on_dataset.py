@@ -13,7 +13,6 @@ from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import InputError, ScoreError, counted
 from kgeval.base.progress import Progress, reporting
 from kgeval.base.threads import bound_threads
-from kgeval.corruption.generator import ALONE, CorruptionGenerator
 from kgeval.data import KnownTimes
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import KnownAnswers, known_triples
@@ -21,6 +20,7 @@ from kgeval.data.split_names import files_in
 from kgeval.data.triples import triple_of
 from kgeval.models.aligned import Aligned
 from kgeval.models.checks import notes_on_equal_rows
+from kgeval.ranking.corruption.generator import ALONE, CorruptionGenerator
 from kgeval.ranking.engine import Engine, UndefinedScore
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation

@@ -17,8 +17,6 @@ from kgeval.base.errors import InputError
 from kgeval.base.progress import Progress, unreported
 from kgeval.base.provenance import LeakCounts
 from kgeval.base.threads import bound_threads
-from kgeval.corruption.candidates import Candidates
-from kgeval.corruption.limited import Sampled
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import SortedFacts, known_triples
 from kgeval.data.leaks import count_leaks
@@ -30,6 +28,8 @@ from kgeval.metrics.selection import RETRIEVED
 from kgeval.models.aligned import Aligned
 from kgeval.models.alignment import align
 from kgeval.models.checks import notes_on_equal_rows, notes_on_repeatability
+from kgeval.ranking.corruption.candidates import Candidates
+from kgeval.ranking.corruption.limited import Sampled
 from kgeval.ranking.engine import Engine, Ranked, concatenated, rank_last
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
-from kgeval.corruption.candidates import Candidates
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.models.aligned import Aligned
+from kgeval.ranking.corruption.candidates import Candidates
 from kgeval.ranking.counts import RankCounts
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
-from kgeval.corruption.candidates import Candidates
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
+from kgeval.ranking.corruption.candidates import Candidates
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,10 +9,10 @@ import numpy as np
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import InputError, counted, did_you_mean, first_few
 from kgeval.base.settings.settings import is_file
-from kgeval.corruption.unsampled import unknown_labels
 from kgeval.data.dataset import Dataset
 from kgeval.data.entity_types import read_listed
 from kgeval.data.vocabulary import Vocabulary
+from kgeval.ranking.corruption.unsampled import unknown_labels
 from kgeval.ranking.evaluation import Evaluation
 
 

@@ -14,13 +14,13 @@ from kgeval.data.dataset import Dataset
 from kgeval.metrics.rank_summary import rank_summary
 from kgeval.metrics.ranks.ties import Ties, note_on_missing, tie_policies, tie_policy
 from kgeval.metrics.selection import MetricOptions
-from kgeval.protocols.protocol import protocol_of
 from kgeval.ranking.predictions.prediction_table import PredictionTable
+from kgeval.ranking.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import RankTable
+from kgeval.ranking.run_directory.folders import distinct_names, runs_at, words_of
+from kgeval.ranking.run_directory.stored_run import StoredRun
+from kgeval.ranking.run_directory.trainings import RunOf, Training, join_seeds, model_name
 from kgeval.reports.document import isolated
-from kgeval.run_directory.folders import distinct_names, runs_at, words_of
-from kgeval.run_directory.stored_run import StoredRun
-from kgeval.run_directory.trainings import RunOf, Training, join_seeds, model_name
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,11 +18,11 @@ from kgeval.base.provenance import UNKNOWN
 from kgeval.data.dataset import SPLITS
 from kgeval.metrics.intervals.interval import FEWEST_UNITS
 from kgeval.metrics.ranks.ties import tie_policy
-from kgeval.protocols.protocol import protocol_of
+from kgeval.ranking.protocols.protocol import protocol_of
+from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.reports.document import Section, isolated
 from kgeval.reports.reading import EvaluatedModel
 from kgeval.reports.study import Study
-from kgeval.run_directory.stored_run import StoredRun
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ from kgeval.metrics.names import MetricName
 from kgeval.metrics.rank_summary import rank_summary
 from kgeval.metrics.ranks.ties import common_ties, note_on_ties
 from kgeval.metrics.selection import MetricOptions
-from kgeval.protocols.protocol import protocol_of
+from kgeval.ranking.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import RankTable
-from kgeval.run_directory.folders import CommonTable, distinct_names, runs_at, unfinished_in, words_of
-from kgeval.run_directory.stored_run import StoredRun
-from kgeval.run_directory.trainings import RunOf, Training, join_seeds, model_name
+from kgeval.ranking.run_directory.folders import CommonTable, distinct_names, runs_at, unfinished_in, words_of
+from kgeval.ranking.run_directory.stored_run import StoredRun
+from kgeval.ranking.run_directory.trainings import RunOf, Training, join_seeds, model_name
 from kgeval.runs.stored import (
     IMPORT_OPTIONS,
     group_stored,

@@ -15,7 +15,6 @@ from kgeval.analysis.slices.slice import slice_of
 from kgeval.base.files.opening import ReadFiles, State
 from kgeval.base.files.paths import exists_safely
 from kgeval.base.progress import Progress
-from kgeval.corruption import AllEntities
 from kgeval.data.dataset import Dataset
 from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.names import parse_all
@@ -27,14 +26,16 @@ from kgeval.models.checkpoints import Checkpoint, load_checkpoint
 from kgeval.models.checkpoints.checkpoint import with_folder
 from kgeval.models.checkpoints.readers.pykeen_modules import NoFormula
 from kgeval.models.scorer import Scorer, VectorScorer
-from kgeval.protocols.sampled_ranking import rank_all_or_sample
+from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.engine_choice import named_device
 from kgeval.ranking.model_ranking import ModelRanking, RankParts, ranking_of
+from kgeval.ranking.protocols.sampled_ranking import rank_all_or_sample
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_notes import check_unseen
-from kgeval.run_directory.contents import describe_machine, graph_facts, ranking_facts
-from kgeval.run_directory.staging import unstaged
-from kgeval.run_directory.stored_run import StoredRun
+from kgeval.ranking.run_directory.contents import describe_machine, graph_facts, ranking_facts
+from kgeval.ranking.run_directory.staging import unstaged
+from kgeval.ranking.run_directory.stored_run import StoredRun
+from kgeval.ranking.tasks.classification import Classification
 from kgeval.runs.config.models import CheckpointConfig, TrainingConfig
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.config.variables import Variables
@@ -42,7 +43,6 @@ from kgeval.runs.outcome import Outcome, task_policies
 from kgeval.runs.resume import Fingerprint, leaves, slow_hash
 from kgeval.runs.stored import load_model
 from kgeval.runs.training import train
-from kgeval.tasks.classification import Classification
 
 
 class Job:

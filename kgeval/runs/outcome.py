@@ -19,16 +19,16 @@ from kgeval.metrics.rank_summary import RankSummary
 from kgeval.metrics.ranks.ties import Ties, common_ties, note_on_ties, tie_policy
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Summary, notes_with_models
-from kgeval.protocols.protocol import protocol_of
-from kgeval.protocols.report import FrameworkMetrics, framework_metrics
 from kgeval.ranking.predictions.prediction_table import PredictionTable
+from kgeval.ranking.protocols.protocol import protocol_of
+from kgeval.ranking.protocols.report import FrameworkMetrics, framework_metrics
 from kgeval.ranking.rank_table import RankTable
-from kgeval.run_directory.folders import CommonTable
-from kgeval.run_directory.stored_run import KeptTable
+from kgeval.ranking.run_directory.folders import CommonTable
+from kgeval.ranking.run_directory.stored_run import KeptTable
+from kgeval.ranking.tasks.classification import Classification
+from kgeval.ranking.tasks.confidences import Confidences, ConfidenceTables
 from kgeval.runs.config.metric_request import MetricRequest
 from kgeval.runs.config.variables import Variables
-from kgeval.tasks.classification import Classification
-from kgeval.tasks.confidences import Confidences, ConfidenceTables
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from kgeval.base.errors import InputError, first_few
-from kgeval.run_directory.stored_run import StoredRun
+from kgeval.ranking.run_directory.stored_run import StoredRun
 
 IRRELEVANT = ("output", "report", "tracker", "threads", "memory_limit", "kernel", "device", "shards", "executor")
 """configuration keys that no number of a run depends on"""

@@ -27,9 +27,9 @@ from kgeval.models.baselines.baseline import FittedBaseline
 from kgeval.models.checkpoints import Checkpoint
 from kgeval.models.scorer import Scorer, VectorScorer
 from kgeval.ranking.rank_table import RankTable
-from kgeval.run_directory.contents import other_files
-from kgeval.run_directory.staging import locked, reserve
-from kgeval.run_directory.stored_run import StoredRun
+from kgeval.ranking.run_directory.contents import other_files
+from kgeval.ranking.run_directory.staging import locked, reserve
+from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.runs.config.load import check_against_dataset
 from kgeval.runs.config.models import CheckpointConfig
 from kgeval.runs.config.run_config import RunConfig

@@ -24,20 +24,20 @@ from kgeval.metrics.ranks.ties import note_on_missing
 from kgeval.metrics.summary import Summary
 from kgeval.models.baselines.baseline import Baseline, FittedBaseline
 from kgeval.models.checkpoints import Checkpoint, load_checkpoint
-from kgeval.protocols.protocol import protocol_of, protocols
 from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.protocols.protocol import protocol_of, protocols
 from kgeval.ranking.rank_table import RankTable
-from kgeval.run_directory.contents import progress_of
-from kgeval.run_directory.folders import holds_runs, runs_in
-from kgeval.run_directory.stored_run import StoredRun
+from kgeval.ranking.run_directory.contents import progress_of
+from kgeval.ranking.run_directory.folders import holds_runs, runs_in
+from kgeval.ranking.run_directory.stored_run import StoredRun
+from kgeval.ranking.tasks.classification import Classification
+from kgeval.ranking.tasks.confidences import Confidences
 from kgeval.runs.config.load import load_config, refuse_unrepeatable
 from kgeval.runs.config.metric_request import with_groups
 from kgeval.runs.config.models import TrainingConfig
 from kgeval.runs.config.run_config import RunConfig, TaskRequest
 from kgeval.runs.config.yaml_document import Document, read_document
 from kgeval.runs.outcome import Outcome, task_policies
-from kgeval.tasks.classification import Classification
-from kgeval.tasks.confidences import Confidences
 
 
 class StoredModel(NamedTuple):

@@ -23,8 +23,8 @@ from kgeval.models.alignment import align
 from kgeval.models.checkpoints import load_checkpoint
 from kgeval.models.checkpoints.readers.pykeen_modules import NoFormula
 from kgeval.models.scorer import Scorer, VectorScorer
-from kgeval.run_directory.contents import MODEL, as_json
-from kgeval.run_directory.staging import TRAINED
+from kgeval.ranking.run_directory.contents import MODEL, as_json
+from kgeval.ranking.run_directory.staging import TRAINED
 from kgeval.runs.config.models import TrainingConfig
 from kgeval.runs.resume import slow_hash
 

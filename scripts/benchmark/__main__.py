@@ -16,8 +16,8 @@ import click
 import numpy as np
 
 from kgeval import Dataset, evaluate, summarize
-from kgeval.corruption import Uniform
 from kgeval.data.queries import Queries
+from kgeval.ranking.corruption import Uniform
 from scripts.benchmark.blocks import blocks
 from scripts.benchmark.command import whole_command
 from scripts.benchmark.estimates import estimates

@@ -10,7 +10,7 @@ import pytest
 from kgeval import CallableScorer, RankTable, compare, evaluate, summarize
 from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.base.errors import MetricError
-from kgeval.corruption import DegreeWeighted, Uniform
+from kgeval.ranking.corruption import DegreeWeighted, Uniform
 from tests.conftest import random_dataset, unwrapped
 from tests.metrics.example_ranks import changed
 

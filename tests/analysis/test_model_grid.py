@@ -19,7 +19,7 @@ import kgeval
 from kgeval.analysis import compare_grid, seed_differences
 from kgeval.analysis.comparison.model_order import order_of
 from kgeval.base.errors import MetricError
-from kgeval.corruption import Uniform
+from kgeval.ranking.corruption import Uniform
 
 METRICS = ["mrr", "hits@10", "mr"]
 

@@ -17,7 +17,7 @@ EVALUATION = """
 import numpy as np
 import kgeval
 from kgeval import Dataset, Triples, Vocabulary, evaluate
-from kgeval.corruption import Uniform
+from kgeval.ranking.corruption import Uniform
 from kgeval.models.families.bilinear import DistMult
 
 rng = np.random.default_rng(0)

@@ -10,7 +10,8 @@ import time
 import numpy as np
 import pytest
 
-from kgeval import compare, evaluate, progress
+from kgeval import compare, evaluate
+from kgeval.base import progress
 from tests.conftest import random_dataset
 
 DATA = random_dataset()

@@ -9,8 +9,8 @@ import pytest
 
 import kgeval
 from kgeval import summarize
-from kgeval.doors.classify import classify
-from kgeval.tasks.labelled_split import NegativesFromFiles
+from kgeval.ranking.tasks.classify import classify
+from kgeval.ranking.tasks.labelled_split import NegativesFromFiles
 from tests.cli.conftest import SPLITS, write_config, write_model, write_weighted
 
 ARGUMENTS = ("classify", "model", "--dataset", "graph", "--option", "model=TransE", "--option", "norm=1")

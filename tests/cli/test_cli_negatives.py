@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from kgeval import RankTable, evaluate, load_dataset
-from kgeval.corruption import Uniform
+from kgeval.ranking.corruption import Uniform
 from tests.data import stored_layouts
 
 UNIFORM = ["negatives", "graph/", "--corruption", "uniform:count=3", "--out"]

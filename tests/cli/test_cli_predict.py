@@ -10,7 +10,7 @@ import pytest
 
 from kgeval import PredictionTable, answers, evaluate, load_checkpoint, load_dataset, predict
 from kgeval.analysis.answer_sets.answer_sets import AnswerSetTable
-from kgeval.corruption import EntityList
+from kgeval.ranking.corruption import EntityList
 from tests.cli.conftest import write_vectors
 from tests.data.folders import write
 

@@ -19,7 +19,7 @@ import pytest
 from kgeval.base.errors import BrokenPackage, InputError
 from kgeval.base.registries import GROUPS, blamed, brought, by_name
 from kgeval.metrics.metric import Metric
-from kgeval.protocols.protocol import Protocol, protocols
+from kgeval.ranking.protocols.protocol import Protocol, protocols
 
 FOREIGN = Path(__file__).with_name("foreign")
 ROOT = Path(__file__).parents[2]
@@ -218,7 +218,7 @@ def package(folder, name, group, value, *lines):
     (info / "entry_points.txt").write_text(f"[{group}]\nit = {value}\n")
 
 
-IMPORT = "from kgeval.protocols.protocol import Protocol"
+IMPORT = "from kgeval.ranking.protocols.protocol import Protocol"
 
 BROKEN = {
     "no module": ("nowhere_at_all:IT", (), "cannot be loaded: ModuleNotFoundError: No module named 'nowhere_at_all'"),

@@ -12,7 +12,7 @@ NOT_OURS = {"pykeen"}
 
 HEAVY = {
     *("numpy", "numba", "pandas", "pyarrow", "scipy", "sklearn", "torch", "pykeen"),
-    *("kgeval.tasks", "kgeval.analysis", "kgeval.models.checkpoints"),
+    *("kgeval.ranking.tasks.classification", "kgeval.analysis.comparison", "kgeval.models.checkpoints"),
 }
 
 SCRIPT = """

@@ -9,7 +9,7 @@ import pytest
 
 from kgeval import Dataset, Triples, Vocabulary, evaluate, generate_negatives
 from kgeval.base.errors import DatasetError, InputError
-from kgeval.corruption import Uniform
+from kgeval.ranking.corruption import Uniform
 
 
 @pytest.mark.parametrize(

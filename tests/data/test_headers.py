@@ -12,9 +12,9 @@ import pytest
 
 from kgeval import CallableScorer, evaluate, load_dataset
 from kgeval.base.errors import DatasetError
-from kgeval.corruption import FileNegatives, Uniform
-from kgeval.corruption.export import generate_negatives
 from kgeval.data.tables import read_triples
+from kgeval.ranking.corruption import FileNegatives, Uniform
+from kgeval.ranking.corruption.export import generate_negatives
 from tests.conftest import random_dataset
 from tests.data.folders import write as write_splits
 

@@ -17,7 +17,6 @@ from pydantic import TypeAdapter
 import kgeval
 from kgeval import Estimate, RankTable
 from kgeval.base.errors import MetricError
-from kgeval.corruption import TypeConstrained
 from kgeval.metrics.intervals.estimate import STRATUM, Sampling
 from kgeval.metrics.intervals.mean_terms import MeanTerms, Units
 from kgeval.metrics.intervals.selection_intervals import t_quantile
@@ -25,6 +24,7 @@ from kgeval.metrics.intervals.stratified_sample import Auxiliary, Strata, Strati
 from kgeval.metrics.ranks.adjusted import AMRI
 from kgeval.metrics.ranks.classic import HITS, MRR
 from kgeval.metrics.ranks.ranks import Ranks
+from kgeval.ranking.corruption import TypeConstrained
 
 METRICS = {"mrr": (MRR, 0), "hits@1": (HITS, 1), "hits@10": (HITS, 10), "amri": (AMRI, 0)}
 SEEDS, FIRST = 600, Estimate(error=1).first

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from kgeval import CallableScorer, evaluate, generate_negatives, summarize
 from kgeval.base.errors import MetricError
-from kgeval.corruption import Uniform
 from kgeval.metrics import average_precision, cumulative_gain, dcg, f1_at_k, ndcg, precision_at_k, recall_at_k
 from kgeval.metrics.lists.gain import normalised_gains
 from kgeval.metrics.lists.ranked_lists import ranked, ranked_lists
 from kgeval.metrics.lists.retrieval import first_reciprocals
 from kgeval.metrics.metric import Undefined
+from kgeval.ranking.corruption import Uniform
 from tests.conftest import random_dataset
 from tests.metrics.example_ranks import CUTOFF, METRICS, OF_LISTS, changed
 

@@ -13,7 +13,7 @@ from torch import nn
 
 from kgeval import CallableScorer, evaluate
 from kgeval.base.errors import CheckpointError, InputError, ScoreError
-from kgeval.corruption import Uniform
+from kgeval.ranking.corruption import Uniform
 from tests.conftest import random_dataset
 from tests.models.conftest import ByVectors
 

@@ -10,9 +10,9 @@ import torch
 
 from kgeval import Baseline, ScoreTable, VectorScorer, classify, evaluate, load_checkpoint, load_dataset, summarize
 from kgeval.base.errors import ScoreError
-from kgeval.corruption import Uniform
 from kgeval.models.checks import notes_on_equal_rows
 from kgeval.models.families.bilinear import DistMult
+from kgeval.ranking.corruption import Uniform
 from tests.conftest import random_dataset
 from tests.models.conftest import ByVectors
 

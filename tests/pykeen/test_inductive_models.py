@@ -16,9 +16,9 @@ from pykeen.triples import TriplesFactory
 import kgeval
 import kgeval.pykeen
 from kgeval.base.errors import ConfigError, DatasetError, InputError
-from kgeval.corruption import Uniform
 from kgeval.data.known import known_answers
 from kgeval.models.scorer import PartitionedScorer, VectorScorer
+from kgeval.ranking.corruption import Uniform
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 from tests.data.test_inductive_graphs import grail

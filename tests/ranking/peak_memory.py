@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from kgeval import CallableScorer, Dataset, Triples, Vocabulary, evaluate, predict
-from kgeval.corruption import TypeConstrained, Uniform
 from kgeval.models.families.bilinear import DistMult
+from kgeval.ranking.corruption import TypeConstrained, Uniform
 
 ENTITIES, RELATIONS, QUERIES, DIM = 5_000, 3, 3_000, 256
 

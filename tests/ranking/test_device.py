@@ -7,11 +7,11 @@ import pytest
 
 from kgeval import Dataset, evaluate, load_checkpoint, load_dataset
 from kgeval.base.errors import InputError, RunError, ScoreError
-from kgeval.corruption import Uniform
-from kgeval.corruption.candidates import Candidates
 from kgeval.data.known import known_answers
 from kgeval.data.queries import Queries
 from kgeval.models.similarity import PRODUCTS, canonical
+from kgeval.ranking.corruption import Uniform
+from kgeval.ranking.corruption.candidates import Candidates
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.kernels import kernel
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kgeval import evaluate, predict
-from kgeval.corruption import Uniform
+from kgeval.ranking.corruption import Uniform
 from kgeval.ranking.kernels import fast_bfloat16
 from tests.conftest import random_dataset
 from tests.ranking.test_kernels import Vectors

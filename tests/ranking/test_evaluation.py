@@ -8,7 +8,7 @@ import pytest
 from kgeval import evaluate
 from kgeval.base.errors import ConfigError, InputError
 from kgeval.base.threads import threads as own_threads
-from kgeval.corruption import FileNegatives, Uniform
+from kgeval.ranking.corruption import FileNegatives, Uniform
 from kgeval.ranking.evaluation import Evaluation
 from tests.conftest import random_dataset
 

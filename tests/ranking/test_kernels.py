@@ -7,13 +7,13 @@ import pytest
 
 from kgeval import CallableScorer, VectorScorer, evaluate
 from kgeval.base.errors import ScoreError
-from kgeval.corruption import AllEntities, Uniform
-from kgeval.corruption.candidates import Candidates
 from kgeval.data.known import known_answers
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.triples import Triples
 from kgeval.models.similarity import canonical
+from kgeval.ranking.corruption import AllEntities, Uniform
+from kgeval.ranking.corruption.candidates import Candidates
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.kernels import kernel
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors

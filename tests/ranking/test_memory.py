@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from kgeval import CallableScorer, Dataset, Triples, Vocabulary, evaluate
 from kgeval.base.errors import InputError
-from kgeval.corruption import AllEntities, DegreeWeighted, PopularityWeighted, TypeConstrained, Uniform
 from kgeval.data.queries import Queries
 from kgeval.models.checkpoints import Checkpoint
 from kgeval.models.families.bilinear import DistMult
+from kgeval.ranking.corruption import AllEntities, DegreeWeighted, PopularityWeighted, TypeConstrained, Uniform
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset
 from tests.models.checkpoints.memory import at_most

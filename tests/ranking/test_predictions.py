@@ -17,9 +17,9 @@ from kgeval.base.errors import InputError, ScoreError
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
 from kgeval.models.adapters.prediction_lists import OneList, PredictionLists, SideLists
-from kgeval.protocols.protocol import find_protocol
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
+from kgeval.ranking.protocols.protocol import find_protocol
 from tests.brute_force import COUNTS
 from tests.conftest import random_dataset
 from tests.ranking.test_kernels import KERNELS, SIMILARITIES, Vectors

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from kgeval import CallableScorer, RankTable, ScoreTable, evaluate, generate_negatives, load_ranks, summarize
 from kgeval.base.errors import TableError
 from kgeval.base.provenance import UNKNOWN, Provenance
-from kgeval.corruption import DegreeWeighted, FileNegatives, PopularityWeighted, TypeConstrained, Uniform
-from kgeval.corruption.export import write_negatives
 from kgeval.data.triples import TARGETS
 from kgeval.models.families.bilinear import DistMult
+from kgeval.ranking.corruption import DegreeWeighted, FileNegatives, PopularityWeighted, TypeConstrained, Uniform
+from kgeval.ranking.corruption.export import write_negatives
 from tests.conftest import random_dataset, unwrapped
 
 DATA = random_dataset(5)

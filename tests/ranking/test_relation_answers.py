@@ -26,12 +26,12 @@ from kgeval.analysis import answers_of_ranks
 from kgeval.analysis.slices.annotation import annotate
 from kgeval.analysis.slices.slice import slices
 from kgeval.base.errors import InputError, KgevalError, MetricError
-from kgeval.corruption import Uniform
 from kgeval.data.triples import TARGETS
 from kgeval.models.families.complex import ComplEx, RotatE
 from kgeval.models.families.projections import TransH
 from kgeval.models.families.translations import TransE
 from kgeval.models.mapped import Reciprocal
+from kgeval.ranking.corruption import Uniform
 from kgeval.ranking.evaluation import Evaluation
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset

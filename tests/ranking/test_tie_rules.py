@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgeval import ScoreTable
-from kgeval.corruption import AllEntities, Uniform
 from kgeval.data.queries import Queries
 from kgeval.models.families.bilinear import DistMult
 from kgeval.models.families.translations import TransE
+from kgeval.ranking.corruption import AllEntities, Uniform
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.rules import Rules

@@ -12,7 +12,6 @@ from hypothesis.extra.numpy import arrays
 
 from kgeval import CallableScorer, ScoreTable, VectorScorer, evaluate
 from kgeval.base.errors import ScoreError
-from kgeval.corruption import AllEntities, Uniform
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
 from kgeval.models.family import family
@@ -20,6 +19,7 @@ from kgeval.models.mapped import Reciprocal
 from kgeval.models.ordered import matmul_ordered, weighted_sum
 from kgeval.models.scorer import PartitionedScorer, QueryPartition, views_of
 from kgeval.pykeen.scoring import PerSideScorer, Squared
+from kgeval.ranking.corruption import AllEntities, Uniform
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset
 from tests.models.checkpoints.test_families import by_definition

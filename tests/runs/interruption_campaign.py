@@ -20,8 +20,8 @@ from kgeval import Vocabulary, save_checkpoint
 from kgeval.cli import main
 from kgeval.models.families.bilinear import DistMult
 from kgeval.ranking.model_ranking import ModelRanking
-from kgeval.run_directory.contents import SHARDS, STAGE, is_run
-from kgeval.run_directory.stored_run import StoredRun
+from kgeval.ranking.run_directory.contents import SHARDS, STAGE, is_run
+from kgeval.ranking.run_directory.stored_run import StoredRun
 from tests.data.folders import write
 
 ENTITIES, RELATIONS, SHARD_COUNT = 40, 3, 12

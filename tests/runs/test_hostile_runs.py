@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from kgeval.base.errors import FileError, InputError
-from kgeval.run_directory.contents import STAGE, read_json
-from kgeval.run_directory.folders import CommonTable
-from kgeval.run_directory.stored_run import StoredRun
+from kgeval.ranking.run_directory.contents import STAGE, read_json
+from kgeval.ranking.run_directory.folders import CommonTable
+from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 from kgeval.runs.stored import read_outcomes

@@ -18,12 +18,12 @@ import pytest
 from kgeval import RankTable, generate_negatives, load_dataset
 from kgeval.base.errors import InputError, RunError
 from kgeval.base.storage import replacing_folder
-from kgeval.corruption import Uniform
-from kgeval.corruption.export import write_negatives
+from kgeval.ranking.corruption import Uniform
+from kgeval.ranking.corruption.export import write_negatives
 from kgeval.ranking.rank_table import SCHEMA
-from kgeval.run_directory.contents import STAGE, is_run
-from kgeval.run_directory.staging import LOCK, reserve
-from kgeval.run_directory.stored_run import StoredRun
+from kgeval.ranking.run_directory.contents import STAGE, is_run
+from kgeval.ranking.run_directory.staging import LOCK, reserve
+from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 from kgeval.runs.stored import read_outcome
@@ -118,7 +118,7 @@ def test_a_move_into_place_that_is_cut_short_is_finished_by_the_next_run(config,
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "replace", cut_short)
-        patch.setattr("kgeval.run_directory.stored_run.write_text", lambda path, text: path.write_text(text))
+        patch.setattr("kgeval.ranking.run_directory.stored_run.write_text", lambda path, text: path.write_text(text))
         with pytest.raises(Killed):
             run(load_config(config()), place / "run", force=True)
     assert not is_run(place / "run")

@@ -9,7 +9,7 @@ import pytest
 
 from kgeval import PredictionTable, RankTable, load_checkpoint, load_dataset, predict
 from kgeval.base.errors import ConfigError, InputError
-from kgeval.run_directory.stored_run import StoredRun
+from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 

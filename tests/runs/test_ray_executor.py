@@ -17,7 +17,7 @@ import pytest
 from kgeval.base.errors import ConfigError, Interrupted, RunError, ScoreError
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
-from kgeval.run_directory.contents import num_shards
+from kgeval.ranking.run_directory.contents import num_shards
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 from kgeval.runs.shards.division import divide, join_shards

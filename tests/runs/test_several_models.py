@@ -12,8 +12,8 @@ from kgeval import Vocabulary, save_checkpoint
 from kgeval.base.errors import ConfigError, InputError, ScoreError
 from kgeval.models.families.bilinear import DistMult
 from kgeval.ranking.engine import Engine
-from kgeval.run_directory.contents import is_run
-from kgeval.run_directory.folders import CommonTable, unfinished_in
+from kgeval.ranking.run_directory.contents import is_run
+from kgeval.ranking.run_directory.folders import CommonTable, unfinished_in
 from kgeval.runs.config.load import load_config
 from kgeval.runs.outcome import ModelsFailed
 from kgeval.runs.runner import run

@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from kgeval.base.errors import ConfigError, InputError
-from kgeval.run_directory.contents import SHARDS, STAGE, is_run
-from kgeval.run_directory.staging import reserve, reserve_shard
+from kgeval.ranking.run_directory.contents import SHARDS, STAGE, is_run
+from kgeval.ranking.run_directory.staging import reserve, reserve_shard
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 from kgeval.runs.shards.shard_job import merge, run_shard

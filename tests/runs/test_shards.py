@@ -15,13 +15,13 @@ import yaml
 from kgeval import RankTable, load_dataset
 from kgeval.base.errors import ConfigError, InputError, Interrupted, RunError
 from kgeval.base.files.opening import ReadFiles
-from kgeval.corruption import AllEntities, TypeConstrained, Uniform
 from kgeval.data.queries import Queries
 from kgeval.models.families.bilinear import DistMult
+from kgeval.ranking.corruption import AllEntities, TypeConstrained, Uniform
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
+from kgeval.ranking.run_directory.contents import SHARDS, STAGE
 from kgeval.reports.reading import read_models
-from kgeval.run_directory.contents import SHARDS, STAGE
 from kgeval.runs.compared_runs import read_compared
 from kgeval.runs.config.load import load_config
 from kgeval.runs.jobs import Job

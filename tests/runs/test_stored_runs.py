@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kgeval.run_directory.stored_run import StoredRun
+from kgeval.ranking.run_directory.stored_run import StoredRun
 from tests.cli.conftest import invoke
 
 DATA = Path(__file__).parent / "data"

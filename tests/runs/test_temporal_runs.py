@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from kgeval import Dataset, Estimate, RankTable, answers, evaluate, summarize
+from kgeval.analysis.answer_sets.answers import answers_of_ranks
 from kgeval.base.errors import InputError
-from kgeval.doors.answers import answers_of_ranks
 from kgeval.models.families.complex import TComplEx
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.reports.page import study_of_runs

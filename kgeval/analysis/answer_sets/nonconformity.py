@@ -10,12 +10,12 @@ import numpy as np
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import MetricError, refuse_unknown
 from kgeval.base.threads import slices
-from kgeval.corruption.candidates import Candidates
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import KnownAnswers, known_triples
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.models.aligned import Aligned
+from kgeval.ranking.corruption.candidates import Candidates
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.kernels.collectors import BestAnswers
 from kgeval.ranking.rank_table import RankTable

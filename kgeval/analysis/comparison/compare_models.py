@@ -87,7 +87,7 @@ def compare(  # noqa: PLR0913
     Examples
     --------
     >>> from kgeval import evaluate, load_dataset
-    >>> from kgeval.corruption import Uniform
+    >>> from kgeval.ranking.corruption import Uniform
     >>> data = load_dataset("nations")
     >>> def add(h, r, t):
     ...     return h + t

@@ -13,10 +13,10 @@ from kgeval.analysis.comparison.paired_difference import PairedDifference
 from kgeval.base.provenance import Provenance
 from kgeval.base.tables.displayed import Brief
 from kgeval.base.tables.table import Ends
-from kgeval.corruption.generator import size_range
 from kgeval.metrics.intervals.interval import justified_decimals
 from kgeval.metrics.intervals.over_seeds import OverSeeds
 from kgeval.metrics.names import MetricName
+from kgeval.ranking.corruption.generator import size_range
 
 Spread = Literal["sd", "seeds", "interval", "none"]
 """what follows ±"""

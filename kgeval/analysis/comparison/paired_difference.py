@@ -15,9 +15,9 @@ from kgeval.analysis.comparison.sign_flips import check_draws, holm
 from kgeval.base.errors import MetricError, refuse_unknown
 from kgeval.base.tables.displayed import Brief
 from kgeval.base.tables.table import DIGITS, number, p_text
-from kgeval.corruption.generator import size_range
 from kgeval.metrics.intervals.interval import PLURAL, UNITS, Interval, Unit
 from kgeval.metrics.names import MetricName
+from kgeval.ranking.corruption.generator import size_range
 
 POWER = 0.8
 """the share of test sets on which a difference of the detectable size is significant"""

@@ -108,8 +108,8 @@ def _refuse_contradictions(dataset: str | None, out: Path | None, options: dict[
 
 
 def _of_stored_ranks(source: str, options: dict[str, Any]) -> AnswerSets:
-    from kgeval.doors.answers import answers_of_ranks
-    from kgeval.run_directory.stored_run import StoredRun
+    from kgeval.analysis.answer_sets.answers import answers_of_ranks
+    from kgeval.ranking.run_directory.stored_run import StoredRun
 
     valid, test = (StoredRun(Path(path)).ranks() for path in (options["valid"], source))
     return answers_of_ranks(valid, test, coverage=options["coverage"], per=options["per"])
@@ -120,7 +120,7 @@ def _read(source: str, dataset: str | None, options: dict[str, Any]) -> StoredMo
     from kgeval.base.errors import ConfigError
     from kgeval.base.files.paths import exists_safely
     from kgeval.cli.display import watching
-    from kgeval.run_directory.stored_run import StoredRun
+    from kgeval.ranking.run_directory.stored_run import StoredRun
     from kgeval.runs.stored import StoredModel, read_stored_model
 
     block = blocks(options).get("evaluation", {})
@@ -136,8 +136,8 @@ def _read(source: str, dataset: str | None, options: dict[str, Any]) -> StoredMo
 
 
 def _answer_sets(stored: StoredModel, options: dict[str, Any], *, list_sets: bool) -> AnswerSets:
+    from kgeval.analysis.answer_sets.answers import answers
     from kgeval.cli.display import show_note, watching
-    from kgeval.doors.answers import answers
 
     settings, dataset = stored.evaluation, stored.dataset
     if stored.protocol != "standard":

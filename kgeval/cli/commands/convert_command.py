@@ -97,7 +97,7 @@ def _convert_dataset(source: str, out: Path, reading: dict[str, Any], *, force: 
     from kgeval.cli.display import watching
     from kgeval.data.layouts.converted import save_dataset
     from kgeval.data.loading import load_dataset
-    from kgeval.run_directory.contents import sizes_of
+    from kgeval.ranking.run_directory.contents import sizes_of
 
     with watching("loading dataset"):
         data = load_dataset(source, **reading)

@@ -42,7 +42,7 @@ def audit_command(dataset: str, threshold: float, out: Path | None, form: str, *
     from kgeval.base.tables.table import Table
     from kgeval.cli.display import show, show_notes, show_place, watching
     from kgeval.data.loading import load_dataset
-    from kgeval.run_directory.contents import as_json
+    from kgeval.ranking.run_directory.contents import as_json
 
     if out is not None:
         refuse_file(out, force=force)
@@ -103,8 +103,8 @@ def negatives_command(dataset: str, corruption: str, out: Path, force: bool, as_
     """
     from kgeval.cli.display import show_notes, watching
     from kgeval.cli.streams import say, say_json
-    from kgeval.corruption.export import generate_negatives, write_negatives
     from kgeval.data.loading import load_dataset
+    from kgeval.ranking.corruption.export import generate_negatives, write_negatives
     from kgeval.runs.config.load import check_corruption
 
     generator = check_corruption(corruption_block(corruption), {(): "--corruption"})

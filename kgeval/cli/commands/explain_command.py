@@ -15,8 +15,8 @@ from kgeval.cli.shared_options import FORMAT, QUIET, model_and_dataset
 from kgeval.ranking.evaluation import Evaluation
 
 if TYPE_CHECKING:
-    from kgeval.protocols.explanation import Explanation
-    from kgeval.protocols.number_check import NumberCheck
+    from kgeval.ranking.protocols.explanation import Explanation
+    from kgeval.ranking.protocols.number_check import NumberCheck
     from kgeval.runs.config.run_config import RunConfig
 
 
@@ -65,7 +65,7 @@ def explain_command(
     --number mrr=.3312
     """
     from kgeval.cli.display import show, show_notes
-    from kgeval.doors.explain import explain
+    from kgeval.ranking.protocols.explain import explain
 
     refuse_other_keys("explain", options["overrides"], ("evaluation.filter", "evaluation.keep"))
     if bool(numbers) == bool(protocols):
@@ -87,9 +87,9 @@ def _check(checkpoint: str, dataset: str | None, numbers: dict[str, str], option
     """Check numbers against stored ranks, or against a model's ranks by every protocol."""
     from pathlib import Path
 
-    from kgeval.doors.explain import explain_numbers
-    from kgeval.protocols.number_check import check_numbers
-    from kgeval.run_directory.stored_run import StoredRun
+    from kgeval.ranking.protocols.explain import explain_numbers
+    from kgeval.ranking.protocols.number_check import check_numbers
+    from kgeval.ranking.run_directory.stored_run import StoredRun
 
     run = StoredRun(Path(checkpoint))
     if run.is_complete or run.is_text or Path(checkpoint).suffix == ".parquet":

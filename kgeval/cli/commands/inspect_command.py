@@ -17,7 +17,7 @@ from kgeval.ranking.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from kgeval.data.vocabulary import Vocabulary
-    from kgeval.run_directory.stored_run import StoredRun
+    from kgeval.ranking.run_directory.stored_run import StoredRun
 
 
 @click.command("inspect")
@@ -75,8 +75,8 @@ def _folder(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     from kgeval.base.errors import DatasetError
     from kgeval.data.layout import layouts
     from kgeval.models.checkpoints.reader import holds_models, recognise
-    from kgeval.run_directory.contents import progress_of
-    from kgeval.run_directory.folders import holds_runs
+    from kgeval.ranking.run_directory.contents import progress_of
+    from kgeval.ranking.run_directory.folders import holds_runs
 
     try:
         return {"dataset": path, **_dataset(path, settings)}
@@ -99,9 +99,9 @@ def _folder(path: str, settings: dict[str, Any]) -> dict[str, Any]:
 def _results(path: str, place: Path) -> dict[str, Any]:
     """Describe a run, complete or not, several runs or a table of ranks; anything else is empty."""
     from kgeval.ranking.rank_file import is_foreign
-    from kgeval.run_directory.contents import MANIFEST, holds_table, is_begun, progress_of
-    from kgeval.run_directory.folders import CommonTable
-    from kgeval.run_directory.stored_run import StoredRun
+    from kgeval.ranking.run_directory.contents import MANIFEST, holds_table, is_begun, progress_of
+    from kgeval.ranking.run_directory.folders import CommonTable
+    from kgeval.ranking.run_directory.stored_run import StoredRun
 
     run = StoredRun(place)
     if run.is_complete or CommonTable.is_in(place):
@@ -125,8 +125,8 @@ def _run(run: StoredRun) -> dict[str, Any]:
 
 def _runs(folder: Path) -> dict[str, Any]:
     """Describe the runs inside a folder."""
-    from kgeval.run_directory.folders import CommonTable, runs_in, unfinished_in
-    from kgeval.run_directory.stored_run import StoredRun
+    from kgeval.ranking.run_directory.folders import CommonTable, runs_in, unfinished_in
+    from kgeval.ranking.run_directory.stored_run import StoredRun
 
     table = CommonTable.read(folder)
     # The common table has one tie policy; a run by itself may have another.
@@ -168,7 +168,7 @@ def _dataset(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     from kgeval.data.human_names import num_named
     from kgeval.data.leaks import find_leaks, notes_on_leaks
     from kgeval.data.loading import load_dataset
-    from kgeval.run_directory.contents import sizes_of
+    from kgeval.ranking.run_directory.contents import sizes_of
 
     reading = {name: settings[name] for name in ("layout", "names", "columns")}
     dataset = load_dataset(path, **reading)

@@ -140,7 +140,7 @@ def _refuse_existing(out: Path, written_as: str) -> None:
 
 def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[PredictionTable, Dataset]:
     from kgeval.cli.display import watching
-    from kgeval.doors.predict import predict
+    from kgeval.ranking.predictions.predict import predict
     from kgeval.ranking.predictions.prediction_files import read_query_file
     from kgeval.runs.stored import load_model
 

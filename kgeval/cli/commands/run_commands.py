@@ -119,8 +119,8 @@ def _show_grid(parts: Mapping[Path, list[Outcome]], form: str, *, report: bool) 
         show_place(folder)
     if report and len(parts) > 1:
         from kgeval.cli.display import show_page
+        from kgeval.ranking.run_directory.stored_run import StoredRun
         from kgeval.reports.page import report as make_page
-        from kgeval.run_directory.stored_run import StoredRun
 
         page = StoredRun(next(iter(parts)).parent).page
         make_page([str(folder) for folder in parts]).save(page)

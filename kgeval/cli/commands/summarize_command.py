@@ -51,7 +51,7 @@ def summarize_command(run: Path, bounds: Bounds, names: tuple[str, ...], form: s
 
     Example: kgeval summarize runs/umls --by relation --intervals triple
     """
-    from kgeval.run_directory.folders import holds_runs
+    from kgeval.ranking.run_directory.folders import holds_runs
 
     options = given(settings)
     metrics = tuple(options.pop("metrics", ()))
@@ -68,7 +68,7 @@ def _summarize_one(
     from kgeval.base.tables.shown import Page
     from kgeval.cli.display import show, show_notes
     from kgeval.data.human_names import Names, read_names
-    from kgeval.run_directory.folders import words_of
+    from kgeval.ranking.run_directory.folders import words_of
     from kgeval.runs.metric_bounds import misses, refuse_missed, thresholds_of
     from kgeval.runs.outcome import beside
     from kgeval.runs.stored import named, read_outcome
@@ -93,7 +93,7 @@ def _summarize_several(
     from kgeval.cli.display import show_notes
     from kgeval.cli.outcomes import show_outcomes, show_remarks
     from kgeval.cli.streams import say_json
-    from kgeval.run_directory.folders import CommonTable, unfinished_in
+    from kgeval.ranking.run_directory.folders import CommonTable, unfinished_in
     from kgeval.runs.metric_bounds import misses, refuse_missed, thresholds_of
     from kgeval.runs.outcome import common_table, with_common_ties
     from kgeval.runs.stored import read_outcomes
@@ -125,7 +125,7 @@ def _ties(outcome: Outcome) -> dict[str, Any]:
 
 def _judged(run: Path, name: str, options: dict[str, Any]) -> Judged:
     """A stored run whose metrics are compared with thresholds."""
-    from kgeval.run_directory.stored_run import StoredRun
+    from kgeval.ranking.run_directory.stored_run import StoredRun
     from kgeval.runs.metric_bounds import Judged
     from kgeval.runs.stored import read_outcome, ungrouped
 

@@ -11,7 +11,7 @@ from typing import Any
 from kgeval.base.errors import ConfigError, did_you_mean
 from kgeval.base.settings.messages import Problem
 from kgeval.data.dataset_config import dataset_block
-from kgeval.run_directory.contents import is_folder_name
+from kgeval.ranking.run_directory.contents import is_folder_name
 from kgeval.runs.config.models import model_block
 from kgeval.runs.config.variables import Place
 from kgeval.runs.config.yaml_document import Document

@@ -12,13 +12,13 @@ from pydantic import TypeAdapter, ValidationError
 from kgeval.analysis.slices.slice import slice_of
 from kgeval.base.errors import ConfigError, DatasetError, InputError
 from kgeval.base.settings.messages import Location, Problem, as_texts, problems_of
-from kgeval.corruption import CorruptionGenerator
-from kgeval.corruption.generator import Corruption
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import known_answers
 from kgeval.models.baselines.baseline import Baseline
+from kgeval.ranking.corruption import CorruptionGenerator
+from kgeval.ranking.corruption.generator import Corruption
 from kgeval.ranking.rank_table import TIME
-from kgeval.run_directory.stored_run import StoredRun
+from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.runs.config.grid import Grid, Only, is_grid
 from kgeval.runs.config.models import TrainingConfig
 from kgeval.runs.config.pykeen_components import has_device, scores_new_entities, wrong_arguments

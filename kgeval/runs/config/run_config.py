@@ -9,25 +9,25 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, PrivateAttr, TypeAdapter, field_validator, model_validator
 
 from kgeval.base.settings.settings import ExistingFile, PathText, Settings, as_validation_error, writable
-from kgeval.corruption import CandidateUnion
-from kgeval.corruption.generator import Corruption
 from kgeval.data.dataset import Dataset
 from kgeval.data.dataset_config import DatasetConfig, dataset_block, readable
 from kgeval.metrics.kinds import KINDS, KindName
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.models.baselines.baseline import Baseline
-from kgeval.protocols.protocol import ResolvedEvaluation, find_protocol
+from kgeval.ranking.corruption import CandidateUnion
+from kgeval.ranking.corruption.generator import Corruption
 from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.protocols.protocol import ResolvedEvaluation, find_protocol
 from kgeval.ranking.rules import STANDARD
+from kgeval.ranking.run_directory.contents import is_run_name
+from kgeval.ranking.tasks.classification import Classification
+from kgeval.ranking.tasks.confidences import Confidences
 from kgeval.reports.document import EXTRA, has_libraries
-from kgeval.run_directory.contents import is_run_name
 from kgeval.runs.config.metric_request import MetricRequest
 from kgeval.runs.config.models import CheckpointConfig, ModelConfig, TrainingConfig, model_block
 from kgeval.runs.config.yaml_document import Document
 from kgeval.runs.shards.executors import ExecutorConfig
 from kgeval.runs.trackers import TrackerConfig
-from kgeval.tasks.classification import Classification
-from kgeval.tasks.confidences import Confidences
 
 
 class RunEvaluation(Evaluation):

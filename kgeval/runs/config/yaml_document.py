@@ -15,7 +15,7 @@ from kgeval.base.files.opening import read_settings, refuse_special
 from kgeval.base.files.paths import exists_safely, suggest_paths
 from kgeval.base.files.settings_text import CountingLoader, read_yaml
 from kgeval.base.settings.messages import Problem, as_texts, short_repr
-from kgeval.run_directory.stored_run import StoredRun
+from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.runs.config.variables import ExpandingLoader, Place, Variables, innermost
 
 UNCLOSED = re.compile(r"(?<!\$)\$\{([A-Za-z_]\w*)[^}]*$")

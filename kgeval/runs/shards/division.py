@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import InputError, TableError
 from kgeval.base.files.containers import read_parquet
-from kgeval.corruption import AllEntities
-from kgeval.corruption.limited import Sampled
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
+from kgeval.ranking.corruption import AllEntities
+from kgeval.ranking.corruption.limited import Sampled
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
 from kgeval.ranking.engine_choice import vector_dims

@@ -9,9 +9,9 @@ from pathlib import Path
 from kgeval.base.errors import ConfigError, InputError, first_few
 from kgeval.base.files.opening import ReadFiles, noting_openings
 from kgeval.base.threads import bound_threads
-from kgeval.run_directory.contents import STAGE, is_run
-from kgeval.run_directory.folders import CommonTable
-from kgeval.run_directory.staging import reserve_shard
+from kgeval.ranking.run_directory.contents import STAGE, is_run
+from kgeval.ranking.run_directory.folders import CommonTable
+from kgeval.ranking.run_directory.staging import reserve_shard
 from kgeval.runs.config.load import check, check_against_dataset
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.config.variables import ExpandingLoader, Variables

@@ -15,11 +15,11 @@ import kgeval
 from kgeval import load_dataset, save_checkpoint
 from kgeval.base.errors import InputError
 from kgeval.base.storage import replacing, replacing_folder, write_text
-from kgeval.corruption.export import write_negatives
 from kgeval.data.layouts.converted import save_dataset
 from kgeval.models.families.bilinear import DistMult
+from kgeval.ranking.corruption.export import write_negatives
+from kgeval.ranking.run_directory.staging import reserve
 from kgeval.reports.figure import save_picture
-from kgeval.run_directory.staging import reserve
 from tests.cli.conftest import invoke
 from tests.reports.conftest import family, ranks_of
 

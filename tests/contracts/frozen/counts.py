@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from kgeval import evaluate
-from kgeval.corruption import FileNegatives, Uniform
+from kgeval.ranking.corruption import FileNegatives, Uniform
 from tests.contracts.frozen.exact_models import GRAPHS, ExactModel, graph
 
 SIMILARITIES = ("dot", "l1", "l2", "modulus", "cosine")

@@ -9,10 +9,10 @@ import pytest
 
 from kgeval import evaluate, explain, framework_metrics, load_checkpoint
 from kgeval.base.errors import CheckpointError, InputError
-from kgeval.corruption import Uniform
 from kgeval.models.checkpoints.reader import formats
 from kgeval.models.checkpoints.readers.native import save_checkpoint
-from kgeval.protocols.protocol import find_protocol
+from kgeval.ranking.corruption import Uniform
+from kgeval.ranking.protocols.protocol import find_protocol
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset
 

@@ -12,9 +12,9 @@ import pytest
 
 from kgeval import Dataset, evaluate, load_checkpoint, predict, summarize
 from kgeval.base.errors import CheckpointError, InputError
-from kgeval.corruption import EntityList
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
+from kgeval.ranking.corruption import EntityList
 from tests.brute_force import COUNTS, as_counts, brute_force
 from tests.conftest import random_dataset
 from tests.models.checkpoints.conftest import write_arrays

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from kgeval import CallableScorer, evaluate
-from kgeval.corruption import DegreeWeighted, PopularityWeighted, Uniform
-from kgeval.corruption.draws import draw_weighted
 from kgeval.data.known import known_answers
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.triples import Triples
+from kgeval.ranking.corruption import DegreeWeighted, PopularityWeighted, Uniform
+from kgeval.ranking.corruption.draws import draw_weighted
 from tests.conftest import random_dataset
 
 DATA = random_dataset(5)

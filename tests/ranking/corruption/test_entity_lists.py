@@ -7,7 +7,7 @@ import pytest
 
 from kgeval import CallableScorer, evaluate, generate_negatives
 from kgeval.base.errors import DatasetError, InputError, counted
-from kgeval.corruption import EntityList
+from kgeval.ranking.corruption import EntityList
 from tests.conftest import random_dataset
 from tests.ranking.corruption.by_sets import counts_among, counts_of, hashed
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from kgeval import CallableScorer, Dataset, Vocabulary, evaluate
 from kgeval.base.errors import DatasetError, InputError, RunError
-from kgeval.corruption import AllEntities, FileNegatives, Uniform
-from kgeval.corruption.export import generate_negatives, write_negatives
 from kgeval.data.triples import Triples
+from kgeval.ranking.corruption import AllEntities, FileNegatives, Uniform
+from kgeval.ranking.corruption.export import generate_negatives, write_negatives
 from tests.conftest import random_dataset
 
 DATA = random_dataset(5)

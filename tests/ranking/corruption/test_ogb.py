@@ -9,9 +9,9 @@ import pytest
 
 from kgeval import CallableScorer, evaluate, explain, framework_metrics, load_dataset, summarize
 from kgeval.base.errors import DatasetError, counted
-from kgeval.corruption import AllEntities, FileNegatives, OGBNegatives
-from kgeval.corruption.export import generate_negatives, write_negatives
 from kgeval.models.families.bilinear import DistMult
+from kgeval.ranking.corruption import AllEntities, FileNegatives, OGBNegatives
+from kgeval.ranking.corruption.export import generate_negatives, write_negatives
 from tests.data import stored_layouts
 
 torch = pytest.importorskip("torch")

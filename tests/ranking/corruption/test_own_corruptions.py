@@ -12,14 +12,14 @@ import pytest
 import kgeval
 from kgeval import evaluate, generate_negatives, load_dataset
 from kgeval.base.errors import ConfigError, InputError
-from kgeval.corruption import CorruptionGenerator, FileNegatives, OGBNegatives, TypeConstrained, Uniform
-from kgeval.corruption import limited as of_files
-from kgeval.corruption.candidates import Candidates
-from kgeval.corruption.generator import generators
 from kgeval.data import relation_candidates
 from kgeval.data.known import known_answers
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
+from kgeval.ranking.corruption import CorruptionGenerator, FileNegatives, OGBNegatives, TypeConstrained, Uniform
+from kgeval.ranking.corruption import limited as of_files
+from kgeval.ranking.corruption.candidates import Candidates
+from kgeval.ranking.corruption.generator import generators
 from kgeval.runs.config.load import load_config
 from kgeval.runs.config.run_config import RunConfig
 

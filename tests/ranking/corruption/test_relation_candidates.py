@@ -10,7 +10,7 @@ import pytest
 
 from kgeval import CallableScorer, Dataset, evaluate
 from kgeval.base.errors import DatasetError, InputError, counted
-from kgeval.corruption import TypeConstrained
+from kgeval.ranking.corruption import TypeConstrained
 from tests.conftest import random_dataset
 from tests.ranking.corruption.by_sets import counts_among, counts_of, hashed
 

@@ -7,9 +7,9 @@ import pytest
 
 from kgeval import CallableScorer, Dataset, Triples, Vocabulary, evaluate, load_dataset
 from kgeval.base.errors import DatasetError, InputError
-from kgeval.corruption import TypeConstrained
 from kgeval.data.known import known_answers
 from kgeval.data.queries import Queries
+from kgeval.ranking.corruption import TypeConstrained
 from tests.conftest import random_dataset
 
 DATA = random_dataset(5)

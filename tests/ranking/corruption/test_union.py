@@ -7,7 +7,9 @@ import pytest
 
 from kgeval import CallableScorer, evaluate, generate_negatives
 from kgeval.base.errors import InputError
-from kgeval.corruption import (
+from kgeval.data.known import known_answers
+from kgeval.data.queries import Queries
+from kgeval.ranking.corruption import (
     AllEntities,
     CandidateUnion,
     DegreeWeighted,
@@ -16,8 +18,6 @@ from kgeval.corruption import (
     TypeConstrained,
     Uniform,
 )
-from kgeval.data.known import known_answers
-from kgeval.data.queries import Queries
 from tests.conftest import random_dataset
 from tests.ranking.corruption.by_sets import counts_among, counts_of, hashed
 

@@ -15,7 +15,7 @@ from kgeval import Dataset, RankTable, ScoreTable, Triples, Vocabulary, evaluate
 from kgeval.base.errors import InputError, MetricError, TableError
 from kgeval.models.checkpoints import Checkpoint
 from kgeval.models.families.bilinear import RESCAL, DistMult, SimplE
-from kgeval.protocols.framework_metric import (
+from kgeval.ranking.protocols.framework_metric import (
     float32,
     float64,
     histogram32,
@@ -25,7 +25,7 @@ from kgeval.protocols.framework_metric import (
     sum_as_torch,
     up_to_the_last_of_train,
 )
-from kgeval.protocols.protocol import find_protocol, protocols
+from kgeval.ranking.protocols.protocol import find_protocol, protocols
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset
 

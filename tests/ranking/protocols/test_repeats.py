@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kgeval import Dataset, RankTable, Triples, evaluate, explain, framework_metrics, summarize
 from kgeval.base.errors import TableError
-from kgeval.protocols.protocol import find_protocol, protocols
+from kgeval.ranking.protocols.protocol import find_protocol, protocols
 from tests.brute_force import brute_force
 from tests.conftest import random_dataset
 

@@ -11,9 +11,9 @@ import pytest
 import kgeval
 from kgeval import evaluate, explain, framework_metrics
 from kgeval.base.errors import ConfigError, InputError
-from kgeval.corruption import AllEntities, Uniform
-from kgeval.protocols.protocol import find_protocol
+from kgeval.ranking.corruption import AllEntities, Uniform
 from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.protocols.protocol import find_protocol
 from kgeval.runs.config.load import check
 from kgeval.runs.config.yaml_document import Document
 from tests.brute_force import as_counts, brute_force

@@ -9,12 +9,12 @@ import pytest
 import kgeval
 from kgeval import Dataset, Estimate, RankTable, Triples, Vocabulary
 from kgeval.base.errors import ConfigError, InputError, MetricError, TableError
-from kgeval.corruption import Uniform
 from kgeval.metrics.selection import MetricOptions
-from kgeval.protocols.protocol import find_protocol
-from kgeval.protocols.sampled_ranking import rank_all_or_sample
+from kgeval.ranking.corruption import Uniform
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
+from kgeval.ranking.protocols.protocol import find_protocol
+from kgeval.ranking.protocols.sampled_ranking import rank_all_or_sample
 
 COUNTS = ["greater", "tied", "candidates", "raw_greater", "raw_tied", "raw_candidates", "score"]
 
@@ -100,7 +100,7 @@ def test_a_regression_is_chosen_where_it_pays_and_said(data, small):
 
 
 def test_typed_ranks_of_the_sample_are_those_of_their_corruption(data, small):
-    from kgeval.corruption import TypeConstrained
+    from kgeval.ranking.corruption import TypeConstrained
 
     typed = by_row(kgeval.evaluate(model, data, corruption=TypeConstrained())).loc[by_row(small).index]
     assert (by_row(small)["typed_greater"] == typed["greater"]).all()

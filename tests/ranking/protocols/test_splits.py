@@ -7,7 +7,7 @@ import re
 import pytest
 
 from kgeval import evaluate, explain, framework_metrics, load_checkpoint, load_dataset, summarize
-from kgeval.protocols.protocol import protocols
+from kgeval.ranking.protocols.protocol import protocols
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset
 

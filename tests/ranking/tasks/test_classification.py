@@ -13,14 +13,14 @@ import pytest
 import kgeval
 from kgeval import summarize
 from kgeval.base.errors import DatasetError, InputError, MetricError, TableError
-from kgeval.corruption import DegreeWeighted, FileNegatives, PopularityWeighted, TypeConstrained, Uniform
 from kgeval.data.dataset import Dataset
-from kgeval.doors.classify import classify
 from kgeval.metrics.kinds import CLASSIFICATION
 from kgeval.metrics.labels.fitted import ConfidenceMapping
-from kgeval.tasks.classification import Classification
-from kgeval.tasks.confidences import Confidences
-from kgeval.tasks.labelled_split import GeneratedNegatives, LabelTable, NegativesFromFiles
+from kgeval.ranking.corruption import DegreeWeighted, FileNegatives, PopularityWeighted, TypeConstrained, Uniform
+from kgeval.ranking.tasks.classification import Classification
+from kgeval.ranking.tasks.classify import classify
+from kgeval.ranking.tasks.confidences import Confidences
+from kgeval.ranking.tasks.labelled_split import GeneratedNegatives, LabelTable, NegativesFromFiles
 from tests.conftest import random_dataset, unwrapped
 
 DATA = random_dataset(5)

@@ -16,15 +16,15 @@ from kgeval.base.errors import DatasetError, InputError, MetricError
 from kgeval.data.dataset import Dataset
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.doors.classify import classify
 from kgeval.metrics.labels.fitted import ConfidenceMapping
 from kgeval.metrics.labels.label_summary import ERRORS
 from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.ranks.ties import tie_policies
 from kgeval.models.adapters.functions import CallableScorer
-from kgeval.tasks.confidences import Confidences
-from kgeval.tasks.labelled_split import NegativesFromFiles
+from kgeval.ranking.tasks.classify import classify
+from kgeval.ranking.tasks.confidences import Confidences
+from kgeval.ranking.tasks.labelled_split import NegativesFromFiles
 from tests.conftest import random_dataset
 
 

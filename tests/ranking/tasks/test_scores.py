@@ -10,11 +10,11 @@ from kgeval.base.errors import InputError, ScoreError
 from kgeval.data.dataset import Dataset
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.doors.classify import classify
 from kgeval.models.alignment import align
 from kgeval.models.family import family
 from kgeval.models.mapped import Reciprocal
-from kgeval.tasks.classification import score_triples
+from kgeval.ranking.tasks.classification import score_triples
+from kgeval.ranking.tasks.classify import classify
 from tests.conftest import random_dataset
 
 DATA = random_dataset(3)

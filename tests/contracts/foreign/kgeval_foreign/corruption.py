@@ -3,11 +3,11 @@
 from typing import Literal
 
 from kgeval.base.arrays import IntArray
-from kgeval.corruption.candidates import Candidates
-from kgeval.corruption.generator import CorruptionGenerator
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
+from kgeval.ranking.corruption.candidates import Candidates
+from kgeval.ranking.corruption.generator import CorruptionGenerator
 
 
 class SameParity(CorruptionGenerator):

@@ -1,7 +1,7 @@
 """A protocol: raw, and every tie counts against the answer."""
 
-from kgeval.protocols.framework_metric import NOTHING
-from kgeval.protocols.protocol import Protocol
+from kgeval.ranking.protocols.framework_metric import NOTHING
+from kgeval.ranking.protocols.protocol import Protocol
 
 CAUTIOUS = Protocol(
     name="cautious",

@@ -1,0 +1,267 @@
+"""Corruptions with some of the entities, which are listed in a file, or drawn uniformly or by frequency."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from kgeval.base.arrays import BoolArray, IntArray
+from kgeval.base.errors import DatasetError, counted, nearest
+from kgeval.base.threads import slices
+from kgeval.data.dataset import Dataset, Split
+from kgeval.data.known import KnownAnswers
+from kgeval.data.labelled_triples import false_rows, read_triple_ids
+from kgeval.data.layouts.ogb_and_pbg import find_ids, read_content, triples_of
+from kgeval.data.queries import Queries
+from kgeval.data.rows import Rows
+from kgeval.data.tables import read_triples
+from kgeval.data.triples import SIDES, Side, TripleIndex, Triples
+from kgeval.ranking.corruption.candidates import Candidates
+from kgeval.ranking.corruption.generator import ALONE, CorruptionGenerator, size_range
+
+BATCH_TRIPLES = 4096
+"""triples whose negatives are looked through at a time"""
+
+
+class FileNegatives(CorruptionGenerator):
+    """Entities from the negative triples in a file.
+
+    A negative (h', r, t) belongs to the query (?, r, t), and a negative (h, r, t') to (h, r, ?). A column ``side``
+    (head or tail) says which side was corrupted; the negative then belongs to that side only. If there is a column of
+    confidences, only rows with confidence 0 are negatives.
+
+    >>> FileNegatives(path="negatives.tsv")
+    FileNegatives(kind='file', path='negatives.tsv')
+    """
+
+    kind: Literal["file"] = "file"
+    """the negatives of a file"""
+    path: str
+    """text or Parquet with the columns head, relation, tail and optionally side: a header names them, in any order"""
+
+    def read(self, dataset: Dataset) -> dict[Side, KnownAnswers]:
+        table = read_triples(Path(self.path))
+        for name in table.unused:  # without its side, a negative would silently belong to both
+            if nearest(name.lower(), ["side"]):
+                raise DatasetError(f"{self.path}: unknown column {name!r}. Did you mean 'side'?")
+        triples = read_triple_ids(table, dataset.entities, dataset.relations)
+        false = false_rows(table)
+        # Negatives are looked up by query, as known answers are.
+        return {side: KnownAnswers.of([triples[false & table.rows_of(side)]], side) for side in SIDES}
+
+    def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
+        negatives: KnownAnswers = self.content(dataset)[queries.side]
+        return negatives.lengths(queries)
+
+    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
+        return Candidates(self.content(dataset)[queries.side].rows(queries))
+
+    def notes(self, queries: Queries, dataset: Dataset) -> tuple[str, ...]:
+        without = int((self.widths(queries, dataset) == 0).sum())
+        if len(queries) and without == len(queries):
+            count = len(self.content(dataset)[queries.side].answers)
+            raise DatasetError(f"{self.path}: none of its {count} negatives belongs to a {queries.side} query to rank.")
+        note = f"{counted(without, f'{queries.side} query')} without negatives in {self.path}{ALONE}."
+        return (note,) if without else ()
+
+    def describe(self, dataset: Dataset, sizes: IntArray) -> str:
+        return f"{size_range(sizes)} of file {Path(self.path).name}"
+
+
+class OGBNegatives(CorruptionGenerator):
+    """The negatives of each triple in a file of the Open Graph Benchmark (head_neg, tail_neg).
+
+    Triples with the same query have different negatives, so each triple is ranked separately. A negative listed twice
+    for a triple counts once, and a note says how many there were; with ``as_listed`` it counts twice.
+
+    >>> OGBNegatives(path="dataset/ogbl_wikikg2/split/time/test.pt")
+    OGBNegatives(kind='ogb', path='dataset/ogbl_wikikg2/split/time/test.pt', as_listed=False)
+    """
+
+    kind: Literal["ogb"] = "ogb"
+    """the fixed negatives of the Open Graph Benchmark"""
+    path: str
+    """``split/<name>/test.pt`` or ``valid.pt``, in the folder of the dataset"""
+    as_listed: bool = False
+    """whether every place of a list is a candidate, as in OGB's evaluator: a negative as often as it is listed, and
+    also an answer among its own negatives"""
+
+    leaves_out_answers: ClassVar[bool] = True
+
+    def queries(self, triples: Triples, side: Side) -> Queries:
+        """Make one query of every triple."""
+        return Queries.per_triple(triples, side)
+
+    def read(self, dataset: Dataset) -> tuple[dict[Side, IntArray], TripleIndex, IntArray]:
+        """Read the negatives of each side (int64[triple, negative]), an index of the triples, and the row of each.
+
+        The row is the first one where the file has a triple twice; int64[number in the index].
+        """
+        path = Path(self.path)
+        content = read_content(path)
+        triples = triples_of(path, content, dataset.entities, dataset.relations)
+        sides = [side for side in SIDES if f"{side}_neg" in content]
+        negatives = {side: find_ids(path, content, f"{side}_neg", dataset.entities) for side in sides}
+        index = TripleIndex.of(triples)
+        first = np.empty(len(index), np.int64)
+        first[index.find(triples)[::-1]] = np.arange(len(triples))[::-1]
+        return negatives, index, first
+
+    def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
+        return np.full(len(queries), self._stored(queries.side, dataset).shape[1])
+
+    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
+        negatives = self._negatives(queries, dataset)
+        kept = np.ones_like(negatives, np.bool_) if self.as_listed else ~_is_repeated(negatives)
+        return Candidates(Rows.sized(kept.sum(axis=1), negatives[kept]), as_listed=self.as_listed)
+
+    def notes(self, queries: Queries, dataset: Dataset) -> tuple[str, ...]:
+        again, itself = 0, 0
+        for part in slices(len(queries), BATCH_TRIPLES):
+            negatives = self._negatives(queries[part], dataset)
+            again += int(_is_repeated(negatives).sum())
+            itself += int((negatives == queries[part].answers[:, None]).sum())
+        note = f"{counted(again, f'{queries.side} negative')} of {Path(self.path)} listed twice for one triple"
+        if self.as_listed:
+            return (f"{note}, {itself:,} equal to its answer; all are candidates.",) if again + itself else ()
+        return (f"{note}; each counts once.",) if again else ()
+
+    def _stored(self, side: Side, dataset: Dataset) -> IntArray:
+        """Return the negatives of all triples of the file; int64[triple, negative]."""
+        negatives: dict[Side, IntArray] = self.content(dataset)[0]
+        if side not in negatives:
+            raise DatasetError(
+                f"{self.path}: no {side}_neg in it. OGB has negatives for its test and valid triples only. Evaluate "
+                "those, or choose another corruption."
+            )
+        return negatives[side]
+
+    def _negatives(self, queries: Queries, dataset: Dataset) -> IntArray:
+        """Take the negatives of each query's triple, ascending; int64[query, negative]."""
+        _, index, first = self.content(dataset)
+        columns = (queries.answers, queries.relations, queries.anchors)
+        sought = Triples(np.stack(columns if queries.side == "head" else columns[::-1], axis=1))
+        found = index.find(sought)
+        if (found < 0).any():
+            triple = dataset.triple(*sought.ids[int(np.argmax(found < 0))])
+            raise DatasetError(f"{self.path}: the triple {triple} is not in it. Is it the file of another split?")
+        return np.sort(self._stored(queries.side, dataset)[first[found]], axis=1)
+
+    def describe(self, dataset: Dataset, sizes: IntArray) -> str:
+        listed = ", as listed" if self.as_listed else ""
+        return f"{size_range(sizes)} of OGB's file {'/'.join(Path(self.path).parts[-3:])}{listed}"
+
+
+def _is_repeated(rows: IntArray) -> BoolArray:
+    """Whether each number of an ascending row is the one before it; bool[row, number]."""
+    again = np.zeros(rows.shape, np.bool_)
+    again[:, 1:] = rows[:, 1:] == rows[:, :-1]
+    return again
+
+
+class Sampled(CorruptionGenerator):
+    """A given number of entities (count), drawn without replacement.
+
+    The draw depends on the seed, side, anchor, relation and the known answers that it avoids. So batches, shards and
+    the order of triples change nothing, and all models get the same negatives. All answers of a query get the same
+    entities. If a query has fewer than ``count`` possible entities, it gets all of them, and a note says so.
+
+    Sampled metrics are not estimates of full ones: they depend on ``count`` (Krichene and Rendle, 2020).
+    """
+
+    count: int = Field(ge=1, lt=2**63)
+    """entities per query"""
+    seed: int = Field(0, ge=0, lt=2**63)
+    """the seed of the draw"""
+    allow_known: bool = False
+    """whether known answers may be drawn too (the filter still removes them from filtered ranks)"""
+
+    leaves_out_answers: ClassVar[bool] = True
+
+    @property
+    def allows_known(self) -> bool:  # type: ignore[override]
+        return self.allow_known
+
+    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
+        # Numba is loaded when something is drawn, not before.
+        from kgeval.ranking.corruption.draws import draw, draw_weighted
+
+        avoid = Rows.sized(np.zeros(len(queries), np.int64), known.ids[:0]) if self.allow_known else known
+        weights = self.content(dataset)
+        places = avoid, (self.seed, SIDES.index(queries.side)), queries.anchors, queries.relations
+        if weights is None:
+            rows = draw(self.count, len(dataset.entities), *places)
+        else:
+            rows = draw_weighted(self.count, weights[queries.side], *places)
+        return Candidates(rows, self.shortage(queries.side, rows.lengths))
+
+    def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
+        return np.full(len(queries), min(self.count, len(dataset.entities)))
+
+    def shortage(self, side: Side, sizes: IntArray) -> tuple[str, ...]:
+        """Note how many queries got fewer entities than ``count``."""
+        short = int((sizes < self.count).sum())
+        few = f"{counted(short, f'{side} query')} with fewer than {self.count:,} possible negatives"
+        return (f"{few}; all of these were used.",) if short else ()
+
+    def describe(self, dataset: Dataset, sizes: IntArray) -> str:
+        known = ", known answers too" if self.allow_known else ""
+        return f"{self.count:,} {self.kind} (seed {self.seed}{known})"
+
+
+class Uniform(Sampled):
+    """A given number of entities (count), drawn uniformly without replacement.
+
+    >>> Uniform(count=500)
+    Uniform(kind='uniform', count=500, seed=0, allow_known=False)
+    """
+
+    kind: Literal["uniform"] = "uniform"
+    """entities drawn at random"""
+
+
+class _Weighted(Sampled):
+    """Draws by weights: :meth:`read` returns those of each side, int64[entity]."""
+
+    @property
+    def learns_from(self) -> tuple[Split, ...]:
+        return ("train",)
+
+
+class DegreeWeighted(_Weighted):
+    """A given number of entities (count), drawn in proportion to their degree in train.
+
+    Entities are drawn one after another without replacement. The probability of each is its degree, divided by the sum
+    of degrees of the entities that are left. A loop counts twice. An entity that is not in train is never drawn.
+
+    >>> DegreeWeighted(count=500)
+    DegreeWeighted(kind='degree', count=500, seed=0, allow_known=False)
+    """
+
+    kind: Literal["degree"] = "degree"
+    """entities drawn by how often train has them, as head or tail"""
+
+    def read(self, dataset: Dataset) -> dict[Side, IntArray]:
+        degrees = np.bincount(dataset.train.ids[:, [0, 2]].ravel(), minlength=len(dataset.entities))
+        return dict.fromkeys(SIDES, degrees)
+
+
+class PopularityWeighted(_Weighted):
+    """A given number of entities (count), drawn by how often train has them on the predicted side.
+
+    Entities are drawn one after another without replacement. The probability of each is its number of train triples on
+    that side, divided by the sum for the entities that are left. An entity with none is never drawn.
+
+    >>> PopularityWeighted(count=500)
+    PopularityWeighted(kind='popular', count=500, seed=0, allow_known=False)
+    """
+
+    kind: Literal["popular"] = "popular"
+    """entities drawn by how often train has them on the predicted side"""
+
+    def read(self, dataset: Dataset) -> dict[Side, IntArray]:
+        answers = {side: dataset.train.queries_of_side(side).answers for side in SIDES}
+        return {side: np.bincount(answers[side], minlength=len(dataset.entities)) for side in SIDES}

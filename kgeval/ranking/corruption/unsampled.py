@@ -1,0 +1,212 @@
+"""Corruptions without sampling: all entities, the entities of a list, or the entities that fit the relation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from kgeval.base.errors import DatasetError, counted, first_few
+from kgeval.base.settings.settings import listed
+from kgeval.data import SIDES, Side, Split
+from kgeval.ranking.corruption.generator import ALONE, CorruptionGenerator, size_range
+
+if TYPE_CHECKING:
+    from kgeval.base.arrays import IntArray
+    from kgeval.data.dataset import Dataset
+    from kgeval.data.queries import Queries
+    from kgeval.data.relation_candidates import RelationCandidates
+    from kgeval.data.rows import Rows
+    from kgeval.data.vocabulary import Vocabulary
+    from kgeval.ranking.corruption.candidates import Candidates
+
+
+class AllEntities(CorruptionGenerator):
+    """All entities of the dataset; if a relation is predicted, all relations.
+
+    Exported as negatives and read again (``{kind: file}``), they give the same filtered ranks. Raw ranks differ,
+    because known answers are not exported.
+
+    >>> AllEntities()
+    AllEntities(kind='all')
+    """
+
+    kind: Literal["all"] = "all"
+    """every entity of the graph"""
+
+    answers_relations: ClassVar[bool] = True
+
+    def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
+        import numpy as np
+
+        return np.zeros(len(queries), np.int64)
+
+    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
+        import numpy as np
+
+        from kgeval.ranking.corruption.candidates import Candidates
+
+        return Candidates.shared(np.arange(len(dataset.answers_of(queries.side))))
+
+    def describe(self, dataset: Dataset, sizes: IntArray) -> str:
+        return f"all {len(dataset.entities):,} entities"
+
+
+def unknown_labels(source: Path | Sequence[str], vocabulary: Vocabulary) -> list[str]:
+    """Find the labels of a list that a dataset does not have, each once and in quotes."""
+    import numpy as np
+
+    from kgeval.data.text import UNIT_SEPARATOR, read_columns
+
+    labels: Any = source
+    if isinstance(source, Path):
+        labels = read_columns(source, ["label"], delimiter=UNIT_SEPARATOR, quoted=False)["label"]
+    return list(dict.fromkeys(repr(str(labels[row])) for row in np.flatnonzero(vocabulary.ids(labels) < 0).tolist()))
+
+
+class EntityList(CorruptionGenerator):
+    """The entities of a list, the same for all queries.
+
+    An answer that is not on the list is ranked nevertheless, and a note says how many there were. Labels that the
+    dataset does not have are left out, and a note says how many.
+
+    >>> EntityList(path="drugs.txt")
+    EntityList(kind='entities', path='drugs.txt')
+    """
+
+    kind: Literal["entities"] = "entities"
+    """the entities of a list, the same for all queries"""
+    path: str
+    """a text file with the label of an entity on each line"""
+
+    def read(self, dataset: Dataset) -> tuple[IntArray, list[str]]:
+        """Read the ids of the entities, ascending, and the labels that the dataset does not have."""
+        from kgeval.data.entity_types import read_listed
+
+        ids, num_unknown = read_listed(Path(self.path), dataset.entities)
+        return ids, unknown_labels(Path(self.path), dataset.entities) if num_unknown else []
+
+    def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
+        import numpy as np
+
+        return np.zeros(len(queries), np.int64)
+
+    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
+        from kgeval.ranking.corruption.candidates import Candidates
+
+        return Candidates.shared(self.content(dataset)[0])
+
+    def notes(self, queries: Queries, dataset: Dataset) -> tuple[str, ...]:
+        import numpy as np
+
+        ids, unknown = self.content(dataset)
+        others = int((~np.isin(queries.answers, ids)).sum())
+        of_answers = f"{counted(others, f'{queries.side} answer')} not in {self.path}; ranked nevertheless."
+        of_labels = (
+            f"{counted(len(unknown), 'label')} in {self.path} not in the dataset: left out ({first_few(unknown)})."
+        )
+        return tuple(note for found, note in ((others, of_answers), (unknown, of_labels)) if found)
+
+    def describe(self, dataset: Dataset, sizes: IntArray) -> str:
+        return f"{len(self.content(dataset)[0]):,} entities of file {Path(self.path).name}"
+
+
+class TypeConstrained(CorruptionGenerator):
+    """The entities that fit the relation on the predicted side.
+
+    By default these are the entities that the relation has on that side in the triples of ``splits``. With all three
+    splits, as in OpenKE, every answer is a candidate, but test triples are used. With train, the default, an answer may
+    not be a candidate; it is ranked nevertheless, and a note says how many there were. With ``types``, candidates are
+    all entities that share a type with one of these entities; entities without a type are not candidates. With
+    ``path``, a file lists the candidates of each relation.
+
+    >>> TypeConstrained(types="prefix")
+    TypeConstrained(kind='typed', path=None, types='prefix', splits=('train',))
+    """
+
+    kind: Literal["typed"] = "typed"
+    """entities that the relation is known to take on the predicted side, or all entities of their types"""
+    path: str | None = None
+    """OpenKE's ``type_constrain.txt``, with ``entity2id.txt`` and ``relation2id.txt`` beside it; or a ``.json`` file
+    ``{relation: [entity, …]}`` of the candidates of tails, such as ``rel2candidates.json`` of the few-shot sets"""
+    types: str | None = None
+    """the types of entities: a file with an entity and a type in each row; or ``prefix``, the text before ``::`` in a
+    label (``Compound::DB00014``)"""
+    splits: Annotated[
+        tuple[Split, ...],
+        BeforeValidator(listed, json_schema_input_type=Split | tuple[Split, ...]),
+        Field(strict=False, min_length=1),
+    ] = ("train",)
+    """without ``path``: the splits whose triples show which entities, or which types, a relation has"""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> TypeConstrained:
+        if self.path is not None and "splits" in self.model_fields_set and self.splits != ("train",):
+            raise ValueError("types come from a file (path) or from triples (splits), not from both")
+        if self.path is not None and self.types is not None:
+            raise ValueError("give either path (candidates of relations) or types (types of entities)")
+        return self
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return tuple(Path(source) for source in (self.path, self.types) if source not in (None, "prefix"))
+
+    @property
+    def learns_from(self) -> tuple[Split, ...]:
+        return self.splits if self.path is None else ()
+
+    def read(self, dataset: Dataset) -> RelationCandidates:
+        from kgeval.data.known import observed_types
+        from kgeval.data.relation_candidates import read_candidates, typed_candidates
+
+        if self.path is not None:
+            return read_candidates(Path(self.path), dataset)
+        triples = [part for name, part in dataset.splits.items() if name in self.splits]
+        if self.types is not None:
+            return typed_candidates(self.types, triples, dataset)
+        return {side: observed_types(triples, side, dataset) for side in SIDES}, ()
+
+    def of_relations(self, side: Side, dataset: Dataset) -> Rows:
+        """Return the candidates of each relation on a side, ascending; one row per relation.
+
+        Raises
+        ------
+        DatasetError
+            if the file lists no candidates of that side
+        """
+        rows: dict[Side, Rows] = self.content(dataset)[0]
+        if side not in rows:
+            raise DatasetError(
+                f"{self.path}: it lists candidates of tails only, none of {side}s. Rank tails only: --sides tail (in "
+                "Python sides='tail')."
+            )
+        return rows[side]
+
+    def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
+        return self.of_relations(queries.side, dataset).lengths[queries.relations]
+
+    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
+        from kgeval.data.rows import Rows
+        from kgeval.ranking.corruption.candidates import Candidates
+
+        rows, relations = self.of_relations(queries.side, dataset), queries.relations
+        return Candidates(Rows.spans(rows.offsets[relations], rows.offsets[relations + 1], rows.ids))
+
+    def notes(self, queries: Queries, dataset: Dataset) -> tuple[str, ...]:
+        rows = self.of_relations(queries.side, dataset)
+        untyped = int((rows.positions(queries.relations[queries.owners], queries.answers) < 0).sum())
+        without = int((rows.lengths[queries.relations] == 0).sum())
+        of_answers = (
+            f"{counted(untyped, f'{queries.side} answer')} not of the type of its relation; ranked nevertheless."
+        )
+        of_queries = f"{counted(without, f'{queries.side} query')} with a relation without types{ALONE}."
+        found = tuple(note for count, note in ((untyped, of_answers), (without, of_queries)) if count)
+        return (*found, *self.content(dataset)[1])
+
+    def describe(self, dataset: Dataset, sizes: IntArray) -> str:
+        source = ", ".join(self.splits) if self.path is None else f"file {Path(self.path).name}"
+        if self.types is not None:
+            source += f" and {f'file {Path(self.types).name}' if self.files else 'the prefixes of labels'}"
+        return f"{size_range(sizes)} of {len(dataset.entities):,} entities, by type in {source}"

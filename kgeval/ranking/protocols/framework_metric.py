@@ -1,0 +1,187 @@
+"""The parts of protocols: the numbers that a framework prints, its filters, and the entities that compete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+
+from kgeval.base.arrays import BoolArray, Float64Array
+from kgeval.base.errors import DatasetError
+from kgeval.data.dataset import SPLITS, Dataset, Split
+from kgeval.metrics.names import Part, parse
+from kgeval.ranking.corruption import AllEntities, OGBNegatives
+from kgeval.ranking.corruption.generator import Corruption
+from kgeval.ranking.table_rows import WITH_TEST
+
+Values = Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
+"""ranks -> the value of each, in the same precision"""
+
+MeanFunction = Callable[[Float64Array, Values], Any]
+"""(ranks, function of ranks) -> the mean of its values, in the precision of the computation"""
+
+
+def float64(ranks: Float64Array, values: Values) -> Any:
+    """Average in float64."""
+    return np.mean(values(ranks), dtype=np.float64)
+
+
+def float32(ranks: Float64Array, values: Values) -> Any:
+    """Average in float32 by pairwise sums, as torch does; the mean of two such means is float32 too."""
+    return np.mean(values(ranks.astype(np.float32)), dtype=np.float32)
+
+
+def float32_then_64(ranks: Float64Array, values: Values) -> Any:
+    """Average in float32, and convert the mean to float64."""
+    return float(float32(ranks, values))
+
+
+def sum32(ranks: Float64Array, values: Values) -> Any:
+    """Add in float32 by pairwise sums, and divide in float64."""
+    return float(np.sum(values(ranks.astype(np.float32)), dtype=np.float32)) / len(ranks)
+
+
+def running32(ranks: Float64Array, values: Values) -> Any:
+    """Add one value after the other in float32: rounding errors accumulate, and a sum of ones stops at 2²⁴.
+
+    >>> bool(running32(np.array([2.0**24, 1.0, 1.0]), lambda ranks: ranks) == np.float32(2**24) / np.float32(3))
+    True
+    """
+    sums = np.add.accumulate(values(ranks.astype(np.float32)).astype(np.float32), dtype=np.float32)
+    return sums[-1] / np.float32(len(ranks))
+
+
+def histogram32(ranks: Float64Array, values: Values, most: int = 0) -> Any:
+    """Sum the values of a histogram of ranks, weighted by its counts, in float32, and divide in float64.
+
+    The order of torch's sum, which depends on the length of the histogram, decides the last digits. ``most`` is that
+    length: the most candidates that an answer has.
+
+    >>> float(histogram32(np.array([1.0, 3.0]), lambda ranks: 1 / ranks))
+    0.6666666865348816
+    """
+    counts = np.bincount(ranks.astype(np.int64), minlength=most + 1)[1:].astype(np.float32)
+    places = np.arange(1, len(counts) + 1, dtype=np.float32)
+    return float(sum_as_torch(counts * values(places))) / len(ranks)
+
+
+def sum_as_torch(terms: np.ndarray[Any, Any]) -> Any:
+    """Add float32 numbers in the order of torch on a processor: four rows of eight lanes, in a cascade of four levels.
+
+    >>> sum_as_torch(np.arange(9, dtype=np.float32))
+    np.float32(36.0)
+    """
+    width = 8 if len(terms) >= 8 else 1
+    rows = terms[: len(terms) // (4 * width) * 4 * width].reshape(-1, 4, width)
+    further = terms[rows.size : len(terms) // width * width].reshape(-1, width)
+    step, levels = 1 << max(4, max(len(rows) - 1, 0).bit_length() // 4), []
+    for _ in range(3):
+        whole = len(rows) // step * step
+        levels.append(_added(rows[whole:]))
+        rows = _added(rows[:whole].reshape(-1, step, 4, width).swapaxes(0, 1))
+    lanes = _added(np.stack([*levels, _added(rows)]))
+    lanes[0] = _added(np.stack([lanes[0], *further]))
+    return _added(np.append(terms[len(terms) // width * width :], _added(lanes)))
+
+
+def _added(rows: np.ndarray[Any, Any]) -> Any:
+    """Add rows one after the other."""
+    return np.add.accumulate(np.concatenate([np.zeros((1, *rows.shape[1:]), np.float32), rows]))[-1]
+
+
+Setting = Literal["filtered", "raw", "with_test"]
+
+COUNTS: dict[Setting, str] = {"filtered": "", "raw": "raw_", "with_test": WITH_TEST}
+"""the prefix of a setting's counts among the columns of a rank table"""
+
+
+@dataclass(frozen=True)
+class FrameworkMetric:
+    """A number that a framework prints."""
+
+    name: str
+    """the framework's name"""
+    metric: str
+    """kgeval's name"""
+    side: Part = "both"
+    setting: Setting = "filtered"
+    from_zero: bool = False
+    """whether the framework calls the first rank 0 here"""
+
+    @property
+    def values(self) -> Values:
+        """The function of ranks whose mean it is."""
+        name = parse(self.metric)
+        return {
+            "mr": lambda ranks: ranks,
+            "mrr": lambda ranks: 1 / ranks,
+            "hits": lambda ranks: (ranks <= name.k).astype(ranks.dtype),
+        }[name.name]
+
+
+def named(pattern: str, **axes: Mapping[str, str]) -> tuple[FrameworkMetric, ...]:
+    """Name a metric for each ``metric``, ``side`` and ``setting``, which have kgeval's words by those of the framework.
+
+    The axis that is given last changes first.
+
+    >>> [one.name for one in named("{metric}{side}", side={"": "both", " lhs": "head"}, metric=hits("hits@{}", 1, 3))]
+    ['hits@1', 'hits@3', 'hits@1 lhs', 'hits@3 lhs']
+    """
+    found = []
+    for words in product(*axes.values()):
+        texts = dict(zip(axes, words, strict=True))
+        fields: dict[str, Any] = {axis: axes[axis][word] for axis, word in texts.items()}
+        found.append(FrameworkMetric(pattern.format(**texts), **fields))
+    return tuple(found)
+
+
+def hits(pattern: str, *ks: int) -> dict[str, str]:
+    """Name hits at several k."""
+    return {pattern.format(k): f"hits@{k}" for k in ks}
+
+
+SplitFilter = Mapping[Split, tuple[Split, ...]]
+"""the evaluated split -> the splits that it is filtered by"""
+
+EVERY_SPLIT: SplitFilter = MappingProxyType(dict.fromkeys(SPLITS, SPLITS))
+"""train, valid and test, whichever of them is evaluated"""
+
+NOTHING: SplitFilter = MappingProxyType(dict.fromkeys(SPLITS, ()))
+"""no split: the raw setting"""
+
+
+def in_train(dataset: Dataset) -> BoolArray:
+    """Return whether each entity occurs in train; bool[entity]."""
+    occurs = np.zeros(len(dataset.entities), np.bool_)
+    occurs[dataset.train.heads] = occurs[dataset.train.tails] = True
+    return occurs
+
+
+def up_to_the_last_of_train(dataset: Dataset) -> BoolArray:
+    """Return whether each entity's label is at most the largest label in train; bool[entity]."""
+    last = max((dataset.entities[int(index)] for index in np.flatnonzero(in_train(dataset))), default="")
+    return np.array([label <= last for label in dataset.entities], np.bool_)
+
+
+def all_entities(corruption: Corruption | None, _dataset: Dataset, _split: str) -> Corruption:
+    return corruption or AllEntities()
+
+
+def fixed_negatives(corruption: Corruption | None, dataset: Dataset, split: str) -> Corruption:
+    """Return the corruption of the evaluation, by default OGB's fixed negatives; OGB's lists are used as listed."""
+    if corruption is None:
+        files = [file for file in dataset.files if file.match(f"split/*/{split}.pt")]
+        if not files:
+            raise DatasetError(
+                f"the protocol 'ogb' ranks among the fixed negatives of OGB's split/<name>/{split}.pt, and dataset "
+                f"{dataset.name} has no such file. Give the folder of a dataset that has it, or say which candidates "
+                "compete: evaluation: {corruption: {kind: all}} in a configuration, corruption=AllEntities() in Python."
+            )
+        corruption = OGBNegatives(path=str(files[0]))
+    if isinstance(corruption, OGBNegatives) and "as_listed" not in corruption.model_fields_set:
+        return corruption.model_copy(update={"as_listed": True})
+    return corruption

@@ -1,0 +1,92 @@
+"""kgeval's own protocol, PyKEEN's, and those of publications and benchmarks."""
+
+from __future__ import annotations
+
+from kgeval.metrics.names import PARTS
+from kgeval.ranking.protocols.framework_metric import NOTHING, FrameworkMetric, fixed_negatives, float32, hits, named
+from kgeval.ranking.protocols.protocol import Protocol
+
+_METRICS = (
+    *("inverse_harmonic_mean_rank", "hits_at_1", "hits_at_3", "hits_at_5", "hits_at_10", "arithmetic_mean_rank"),
+    *("adjusted_arithmetic_mean_rank", "adjusted_arithmetic_mean_rank_index", "adjusted_geometric_mean_rank_index"),
+    *("adjusted_hits_at_k", "adjusted_inverse_harmonic_mean_rank", "count", "geometric_mean_rank"),
+    *("harmonic_mean_rank", "inverse_arithmetic_mean_rank", "inverse_geometric_mean_rank", "inverse_median_rank"),
+    *("median_absolute_deviation", "median_rank", "standard_deviation", "variance", "z_arithmetic_mean_rank"),
+    *("z_geometric_mean_rank", "z_hits_at_k", "z_inverse_harmonic_mean_rank"),
+)
+
+_HEADLINE = (*_METRICS[:8], "count")
+_TIES = ("optimistic", "realistic", "pessimistic")
+
+# PyKEEN keeps each triple once. Train is known wherever it evaluates; valid only where it is evaluated itself, or test
+# is (``filter_validation_when_testing`` in its api.py); test only where test is.
+PYKEEN = Protocol(
+    name="pykeen",
+    summary="filtered by train, the evaluated split and, for test, valid; realistic, optimistic and pessimistic ranks",
+    filter={"train": ("train",), "valid": ("train", "valid"), "test": ("train", "valid", "test")},
+    metrics=_HEADLINE,
+    framework_metrics=tuple(
+        FrameworkMetric(f"{side}.{ties}.{name}", f"{side}.{ties}.{name}", side)
+        for side in PARTS
+        if side != "relation"
+        for ties in _TIES
+        for name in _METRICS
+    ),
+    headline=tuple(f"both.realistic.{name}" for name in _HEADLINE),
+)
+
+
+STANDARD = Protocol(
+    name="standard",
+    summary="filtered by train, valid and test; realistic ranks; exact ties",
+    predicts_relations=True,
+)
+
+
+RAW = Protocol(
+    name="bordes-raw",
+    summary="not filtered; realistic ranks; mean rank and hits at 10 (Bordes et al., 2013)",
+    filter=NOTHING,
+    metrics=("mr", "hits@10", "count"),
+)
+
+FILTERED = Protocol(
+    name="bordes-filtered",
+    summary="filtered by train, valid and test; realistic ranks; mean rank and hits at 10 (Bordes et al., 2013)",
+    metrics=("mr", "hits@10", "count"),
+)
+
+KB2E = Protocol(
+    name="kb2e",
+    summary="place in an unstable sort (ties: mean place); mean rank and hits at 10 per side, raw and filtered",
+    repeats="each",
+    metrics=("mr", "hits@10", "count"),
+    framework_metrics=named(
+        "{side} {metric}_{setting}",
+        side={"left": "head", "right": "tail"},
+        setting={"raw": "raw", "filtered": "filtered"},
+        metric={"mean_rank": "mr", "hits@10": "hits@10"},
+    ),
+    text="{:g}".format,
+    tie_note="KB2E leaves the order of ties to an unstable sort; kgeval takes the mean of their ranks",
+)
+
+
+OGB = Protocol(
+    name="ogb",
+    summary="realistic ranks of float32 scores among the listed negatives of the benchmark; not filtered",
+    filter=NOTHING,
+    corruption=fixed_negatives,
+    repeats="once",  # a repeated triple has another list of negatives each time, of which the first is ranked
+    mean=float32,
+    framework_metrics=named("{metric}_list", metric={"mrr": "mrr", **hits("hits@{}", 1, 3, 10)}),
+    text="{:f}".format,  # as its examples log them
+)
+
+
+RANDOM = Protocol(
+    name="sun-random",
+    summary="filtered by train, valid and test; ties are broken at random by a seed (Sun et al., 2020)",
+    ties="random",
+    metrics=("mrr", "mr", "hits@1", "hits@3", "hits@10", "count"),
+)

@@ -1,0 +1,241 @@
+"""Which protocol gives a number: the ranks of a table by the rules of every protocol, beside printed numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from kgeval.base.errors import MetricError, TableError, counted, first_few
+from kgeval.base.tables.shown import Shown
+from kgeval.base.tables.table import Table, number
+from kgeval.metrics.metric import Undefined
+from kgeval.metrics.names import PARTS, MetricName, Part, parse, pooled_side
+from kgeval.metrics.ranks.ties import Ties
+from kgeval.ranking.protocols.framework_metric import FrameworkMetric, Setting, float64
+from kgeval.ranking.protocols.protocol import Protocol, find_protocol, protocols
+from kgeval.ranking.rank_table import RankTable
+
+SHOWN = 5
+"""how many protocols a sentence names"""
+
+NEAREST = 3
+"""how many readings are shown where none gives the number"""
+
+ROUNDING = 2.0**-22
+"""the share of a number by which two ways of summing may differ: four float32 units in the last place, so that of more
+than seven digits only seven are compared"""
+
+
+@dataclass(frozen=True)
+class PrintedNumber:
+    """A number as it was printed, which stands for all that round to it."""
+
+    metric: MetricName
+    text: str
+    value: float
+    half_a_digit: float
+
+    @classmethod
+    def of(cls, metric: str, printed: float | str) -> PrintedNumber:
+        name, text = parse(metric), str(printed).strip()
+        if name.name not in {"mrr", "mr", "hits"} or name.ties or name.average:
+            raise MetricError(f"cannot check {metric!r}: a check compares mrr, mr and hits@k, of any side.")
+        if not re.fullmatch(r"\d*\.?\d+(e-?\d\d?)?%?", text):
+            raise MetricError(f"{metric}: {text[:40]!r} is not a number such as 0.3312. Copy it as it was printed.")
+        exact = Decimal(text.removesuffix("%"))
+        half = Decimal(5).scaleb(int(exact.as_tuple().exponent) - 1)
+        percent = name.name != "mr" and (text.endswith("%") or exact > 1)
+        return cls(name, text, *(float(part / 100 if percent else part) for part in (exact, half)))
+
+    def distance(self, value: float) -> float:
+        """Return how far a value is from what rounds to the number, as a share of it; 0 where it does round to it."""
+        beyond = abs(value - self.value) - self.half_a_digit
+        return max(0.0, beyond / max(abs(self.value), self.half_a_digit) - ROUNDING)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way to compute numbers from ranks, and its values; protocols with the same numbers are one reading."""
+
+    setting: Setting
+    side: Part
+    values: tuple[float, ...]
+    """the value for each number"""
+    distance: float
+    """the largest difference between a value and its number; 0 if all values round to their numbers"""
+    protocols: tuple[str, ...]
+    """the protocols that report these metrics of this side, filtered or not as here; none if only their rules do"""
+    ties: tuple[str, ...]
+    """the tie policies by which ranks have these values"""
+
+    def __str__(self) -> str:
+        sides = "both sides" if self.side == "both" else f"{self.side}s only"
+        ends = {"optimistic", "pessimistic"} <= {*self.ties}
+        ties = "any tie policy" if ends else f"{' or '.join(self.ties)} ties"
+        return f"{self.setting}, {sides}, {ties} ({first_few(self.protocols, SHOWN) or 'no protocol reports it'})"
+
+
+@dataclass(frozen=True, repr=False)
+class NumberCheck(Shown):
+    """The readings of ranks beside printed numbers."""
+
+    numbers: tuple[PrintedNumber, ...]
+    readings: tuple[Reading, ...]
+    """all readings, the nearest first"""
+
+    @property
+    def matches(self) -> tuple[Reading, ...]:
+        """The readings that give every number; without a side in a metric's name, those of both sides first."""
+        return tuple(reading for reading in self.readings if not reading.distance)
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        printed = ", ".join(f"{one.metric} {one.text}" for one in self.numbers)
+        if not self.matches:
+            return (f"{printed}: no protocol gives this number from these ranks. The nearest is {self.readings[0]}.",)
+        first, *others = self.matches
+        more = f"; or {others[0]}" if others else ""
+        more += f"; or {len(others) - 1} more" if len(others) > 1 else ""
+        return (f"{printed}: {first}{more}.",)
+
+    def _brief(self) -> str:
+        printed = ", ".join(f"{one.metric} {one.text}" for one in self.numbers)
+        return f"{printed}: {counted(len(self.matches), 'reading matches', 'readings match')}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        if self.matches:
+            return ()
+        what = "a check of ranks does not try other candidates, other filters or rounded scores"
+        return (f"{what}: kgeval explain CHECKPOINT --number … ranks the checkpoint by every protocol.",)
+
+    def tables(self) -> tuple[Table, ...]:
+        columns = ["ranks", "side", "ties", *(str(one.metric) for one in self.numbers), "protocols"]
+        rows = [
+            [
+                row.setting,
+                row.side,
+                ", ".join(row.ties),
+                *(number(value) for value in row.values),
+                ", ".join(row.protocols),
+            ]
+            for row in self.matches or self.readings[:NEAREST]
+        ]
+        return (Table(columns, rows, keys=3, prose=True),)
+
+    def to_dict(self) -> dict[str, Any]:
+        names = [str(one.metric) for one in self.numbers]
+        readings = [
+            {
+                **{name: getattr(reading, name) for name in ("setting", "side", "ties", "protocols")},
+                "values": dict(zip(names, reading.values, strict=True)),
+            }
+            for reading in self.matches or self.readings[:NEAREST]
+        ]
+        numbers = {str(one.metric): one.text for one in self.numbers}
+        return {"numbers": numbers, "matches": bool(self.matches), "readings": readings}
+
+
+def check_numbers(ranks: RankTable | Mapping[str, RankTable], numbers: Mapping[str, float | str]) -> NumberCheck:
+    """Read ranks by the rules of every protocol, and compare what each gives with numbers that another tool printed.
+
+    Parameters
+    ----------
+    ranks
+        one rank table, of which a protocol decides what is done with its counts: the filter, ties, sides and means, but
+        not which scores tie and which candidates compete; or the table that each protocol ranks, by its name
+    numbers
+        the numbers by their metric, ``mrr``, ``mr`` or ``hits@k``, of any side: ``{"mrr": .3312, "hits@10": "52.0"}``.
+        Each stands for all that round to it; hits and MRR above 1 are percent
+
+    Raises
+    ------
+    MetricError
+        if a metric is not one of these, or a number is invalid
+
+    Examples
+    --------
+    OpenKE counts no tie, and PyKEEN reports such ranks too.
+
+    >>> from kgeval import evaluate
+    >>> table = evaluate(lambda h, r, t: (h * 31 + t * 7) % 5, "nations")
+    >>> print(check_numbers(table, {"mr": "3.925"}).heads[0])
+    mr 3.925: filtered, both sides, optimistic ties (openke, pykeen).
+    """
+    printed = tuple(PrintedNumber.of(metric, value) for metric, value in numbers.items())
+    if not printed:
+        raise MetricError("no number to check: give one, such as mrr=.3312.")
+    tables = dict.fromkeys(protocols(), ranks) if isinstance(ranks, RankTable) else ranks
+    found: dict[tuple[Any, ...], Reading] = {}
+    for protocol in map(find_protocol, tables):
+        for one in _readings(protocol, tables[protocol.name], printed):
+            key = (one.setting, one.side, *map(number, one.values), one.distance > 0)
+            same = found.get(key, one)
+            names, ties = {*same.protocols, *one.protocols}, {*same.ties, *one.ties}
+            found[key] = replace(same, protocols=tuple(sorted(names)), ties=tuple(sorted(ties)))
+    readings = [*found.values()]
+    readings.sort(
+        key=lambda it: (
+            *(it.distance, not it.protocols, it.setting != "filtered", PARTS.index(it.side)),
+            -len(it.protocols),
+        )
+    )
+    return NumberCheck(printed, tuple(readings))
+
+
+def _readings(protocol: Protocol, table: RankTable, printed: Sequence[PrintedNumber]) -> Iterator[Reading]:
+    """Yield what a protocol gives for the numbers, of filtered and raw ranks, of both sides and of each.
+
+    A number may come from the framework's sums, or from exact ones, as a reader of its ranks computes them.
+    """
+    filters = table.filter != () and (any(protocol.filter.values()) or table.protocol == protocol.name)
+    own = _reported(protocol, pooled_side(table.provenance.sides), filters=filters)
+    there: dict[Setting, bool] = {"filtered": filters, "raw": not table.knows_no_raw}
+    sides = [part for part in PARTS if part in table.provenance.sides]
+    parts: list[Part] = ["both", *sides] if {*protocol.sides} <= {*sides} else [*sides]
+    policies = dict.fromkeys([protocol.ties, *(ties for _, ties, _, _ in own)])
+    for setting, side, ties in product((name for name in there if there[name]), parts, policies):
+        metrics = [_metric(protocol, one.metric, one.metric.side or side, setting) for one in printed]
+        sums = [replace(protocol, ties=ties, mean=mean) for mean in dict.fromkeys([protocol.mean, float64])]
+        with suppress(Undefined, TableError):  # some need raw counts, which a file of ranks may lack
+            found = [tuple(rules.value(table, metric) for metric in metrics) for rules in sums]
+            distances = [max(map(PrintedNumber.distance, printed, values)) for values in found]
+            nearest = int(np.argmin(distances))
+            is_own = all(
+                (one.metric.name, ties, metric.side, setting) in own
+                for one, metric in zip(printed, metrics, strict=True)
+            )
+            yield Reading(
+                setting,
+                protocol.sides[0] if side == "both" and len(protocol.sides) == 1 else side,
+                found[nearest],
+                distances[nearest],
+                (protocol.name,) if is_own else (),
+                (str(ties),),
+            )
+
+
+def _reported(protocol: Protocol, pooled: Part, *, filters: bool) -> set[tuple[str, Ties, Part, Setting]]:
+    """List what a protocol reports: each metric (hits at any k) with its tie policy, side and setting."""
+    own = protocol.framework_metrics or [FrameworkMetric(it, it, side) for it in protocol.metrics for side in PARTS]
+    # Some rules rank one side alone, of some models: that is then both sides to their framework.
+    ranked = [side for side in protocol.sides if all(quirk.predicts_side(side) for quirk in protocol.quirks)]
+    whole = {pooled, *(ranked if len(ranked) == 1 else ())}
+    return {
+        (name.name, name.ties or protocol.ties, side, one.setting if filters else "raw")
+        for one, name in ((one, parse(one.metric)) for one in own)
+        for side in (whole if one.side == "both" else (one.side,))
+    }
+
+
+def _metric(protocol: Protocol, name: MetricName, side: Part, setting: Setting) -> FrameworkMetric:
+    """Take a metric as the framework prints it, perhaps from rank 0; filtered or not, it does so in both settings."""
+    own = (one for one in protocol.framework_metrics if (one.metric, one.side) == (name.base, side))
+    return FrameworkMetric(str(name), name.base, side, setting, any(one.from_zero for one in own))

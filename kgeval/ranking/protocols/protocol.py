@@ -1,0 +1,292 @@
+"""Evaluation protocols: the rules in which frameworks differ, as data; one field, one rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from kgeval.base.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.errors import ConfigError, TableError, did_you_mean
+from kgeval.base.progress import Progress, reporting
+from kgeval.base.provenance import UNKNOWN
+from kgeval.base.registries import brought, by_name, instances
+from kgeval.base.tables.displayed import Brief
+from kgeval.data.dataset import Dataset
+from kgeval.data.split_names import filtered_by
+from kgeval.data.triples import SIDES, Side
+from kgeval.data.vocabulary import Labels
+from kgeval.metrics.kinds import RANKS
+from kgeval.metrics.metric import Undefined
+from kgeval.metrics.ranks.ranks import Ranks
+from kgeval.metrics.ranks.ties import Ties
+from kgeval.metrics.selection import MetricOptions, TableView
+from kgeval.ranking.corruption.generator import Corruption
+from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.model_ranking import ranking_of
+from kgeval.ranking.protocols.framework_metric import (
+    COUNTS,
+    EVERY_SPLIT,
+    FrameworkMetric,
+    MeanFunction,
+    Setting,
+    SplitFilter,
+    all_entities,
+    float64,
+    histogram32,
+)
+from kgeval.ranking.protocols.sampled_ranking import rank_all_or_sample
+from kgeval.ranking.rank_table import RankTable
+from kgeval.ranking.rules import FrameworkQuirk, Rules
+from kgeval.ranking.table_rows import MULTIPLICITY
+from kgeval.ranking.tie_rules import TieRule, exact
+
+SelfCounting = Literal["never", "raw", "subtracted"]
+"""whether an answer competes with itself: never; in the raw setting; or always, and then all known answers with at
+least its score, itself included, are subtracted from its rank"""
+
+
+@dataclass(frozen=True, repr=False)
+class Protocol(Brief):
+    """The rules of an evaluation, as data. Explicit settings of an evaluation take precedence."""
+
+    name: str
+    summary: str
+    ties: Ties = "realistic"
+    """the tie policy"""
+    filter: SplitFilter = field(default_factory=lambda: EVERY_SPLIT)
+    """the splits whose triples are known answers, by the split that is evaluated"""
+    with_test: bool = False
+    """whether metrics are also computed with test in the filter, if the filter lacks it"""
+    tie_rule: TieRule = exact
+    """the tie interval: which scores tie with an answer's"""
+    corruption: Callable[[Corruption | None, Dataset, str], Corruption] = all_entities
+    """returns the corruption for a split, given the evaluation's corruption, if it has one"""
+    listed: bool = False
+    """whether candidates in a model's prediction list are ranked by their positions there instead of their scores"""
+    cutoff: int | None = None
+    """the length of prediction lists, unfiltered: an answer beyond it, or in no list, has an infinite rank"""
+    competes: Callable[[Dataset], BoolArray] | None = None
+    """the entities that compete, bool[entity]; by default all"""
+    batch: int | None = None
+    """the size of batches, if triples of an incomplete last batch are not ranked"""
+    self_counting: SelfCounting = "never"
+    """whether an answer competes with itself"""
+    quirks: tuple[FrameworkQuirk, ...] = ()
+    """rules for some models only"""
+    repeats: Literal["once", "each"] = "once"
+    """whether a triple that is repeated in its split counts once or each time"""
+    sides: tuple[Side, ...] = SIDES
+    """the sides that are predicted by default, and that ``both`` averages"""
+    predicts_relations: bool = False
+    """whether relations are ranked too"""
+    side_aggregation: Literal["pooled", "apart"] = "pooled"
+    """whether ``both`` is the mean of all ranks, or the mean of the two sides' means"""
+    mean: MeanFunction = float64
+    """the precision and order of sums"""
+    order: tuple[str, ...] = ("triple",)
+    """the columns by which rows are sorted before they are summed"""
+    metrics: tuple[str, ...] = RANKS.metrics
+    """the metrics that are reported, under kgeval's names"""
+    framework_metrics: tuple[FrameworkMetric, ...] = ()
+    """the metrics under the framework's names; empty if it has none"""
+    hits_need_candidates: bool = False
+    """whether hits at k are left out if k is larger than the number of candidates"""
+    headline: tuple[str, ...] = ()
+    """the framework metrics that the command line shows; empty for all"""
+    text: Callable[[float], str] = repr
+    """the framework's number format"""
+    texts: Mapping[str, Callable[[float], str]] = field(default_factory=dict)
+    """its other formats, by its own name of the metric"""
+    tie_note: str = ""
+    """the note on answers that tie: which scores tie, or how ties count"""
+
+    @property
+    def rules(self) -> Rules:
+        """The rules that apply while ranking."""
+        further = {"with_test": self.with_test, "predicts_relations": self.predicts_relations}
+        return Rules(self.name, self.tie_rule, self.competes, self.batch, self.quirks, self.listed, **further)
+
+    def resolve(
+        self, evaluation: Evaluation, dataset: Dataset, *, ties: Ties | None = None, metrics: Sequence[str] = ()
+    ) -> ResolvedEvaluation:
+        """Complete the settings of an evaluation by the protocol; explicit settings take precedence.
+
+        Parameters
+        ----------
+        evaluation
+            the settings, of which filter, corruption and sides may be left out
+        dataset
+            the graph; of the filter, only the splits that it has are kept
+        ties, metrics
+            the tie policy and the metrics; by default those of the protocol
+
+        Raises
+        ------
+        DatasetError
+            if the dataset does not have the protocol's own negatives
+
+        Examples
+        --------
+        >>> from kgeval import load_dataset
+        >>> resolved = find_protocol("pykeen").resolve(Evaluation(split="valid"), load_dataset("nations"))
+        >>> resolved.evaluation.filter, resolved.ties
+        (('train', 'valid'), 'realistic')
+        """
+        explicit = evaluation.model_fields_set
+        names = filtered_by(evaluation.split, self.filter, evaluation.filter if "filter" in explicit else None)
+        corruption = evaluation.corruption if "corruption" in explicit else None
+        settings = {
+            "filter": dataset.present(names),
+            "corruption": self.corruption(corruption, dataset, evaluation.split),
+            **({} if "sides" in explicit or self.sides == SIDES else {"sides": self.sides}),
+        }
+        return ResolvedEvaluation(
+            self, evaluation.model_copy(update=settings), ties or self.ties, tuple(metrics) or self.metrics
+        )
+
+    def ranks(self, table: RankTable, setting: Setting = "filtered") -> Float64Array:
+        """Return the rank of each row by the framework; float64[row].
+
+        With ``subtracted`` self-counting, a rank is below 1 if known answers tie that were not counted as ties.
+
+        Raises
+        ------
+        TableError
+            if the protocol needs the raw counts, and the table has none
+        """
+        if self.self_counting == "subtracted":
+            greater, tied = _counts(table, "raw")
+            known = greater + tied - sum(_counts(table, "filtered")) + (table.split in (table.filter or ()))
+            raw = self._break_ties(table, greater, tied + 1)
+            return raw - known if setting == "filtered" else raw
+        greater, tied = _counts(table, setting)
+        unfiltered = setting == "raw" or not table.filter
+        ranks = self._break_ties(table, greater, tied + (self.self_counting == "raw" and unfiltered))
+        if self.cutoff is None:
+            return ranks
+        listed = (table.column("score") > -np.inf) & (_counts(table, "raw")[0] < self.cutoff)
+        return np.where(listed, ranks, np.inf)
+
+    def with_repeats(self, table: RankTable) -> RankTable:
+        """Repeat each row as often as the framework counts its triple.
+
+        Raises
+        ------
+        TableError
+            if the column of multiplicities is invalid
+        """
+        if self.repeats == "once" or MULTIPLICITY not in table.columns:
+            return table
+        times = table.column(MULTIPLICITY)
+        if times.dtype.kind not in "iu" or (times < 1).any():
+            raise TableError(
+                f"the column {MULTIPLICITY} counts how often a triple is repeated: expected whole numbers from 1."
+            )
+        return replace(table, data=table.data.take(pa.array(np.repeat(np.arange(len(table)), times))))
+
+    def _break_ties(self, table: RankTable, greater: IntArray, tied: IntArray) -> Float64Array:
+        draws = TableView(table).draws_for(self.ties)
+        return Ranks(greater, tied, table.column("candidates"), self.ties, draws=draws).values
+
+    def value(self, table: RankTable, metric: FrameworkMetric) -> float:
+        """Compute a mean rank, mean reciprocal rank or hits at k as the framework does.
+
+        Raises
+        ------
+        Undefined
+            if there are no ranks
+        """
+        table = self.with_repeats(table)
+        sides, ranks = table.column("side").astype(str), self.ranks(table, metric.setting) - metric.from_zero
+        order = np.lexsort([table.column(name) for name in reversed(self.order)])
+        parts = self.sides if metric.side == "both" else (metric.side,)
+        rows = [order[sides[order] == side] for side in parts]
+        if not sum(map(len, rows)):
+            raise Undefined(f"there are no {' or '.join(parts)} ranks")
+        groups = [part for part in rows if len(part)] if self.side_aggregation == "apart" else [np.concatenate(rows)]
+        mean = partial(histogram32, most=most_candidates(table)) if self.mean is histogram32 else self.mean
+        with np.errstate(divide="ignore"):
+            means = [mean(ranks[group], metric.values) for group in groups]
+        return float(means[0] if len(means) == 1 else (means[0] + means[1]) / 2)
+
+
+@dataclass(frozen=True)
+class ResolvedEvaluation:
+    """The complete settings of an evaluation by a protocol on one dataset."""
+
+    protocol: Protocol
+    evaluation: Evaluation
+    """the settings, with the filter and the corruption"""
+    ties: Ties
+    """the tie policy"""
+    metrics: tuple[str, ...]
+    """the metrics that are reported"""
+
+    @property
+    def rules(self) -> Rules:
+        return self.protocol.rules
+
+    def rank(
+        self,
+        model: Any,
+        dataset: Dataset,
+        *,
+        entities: Labels | None = None,
+        relations: Labels | None = None,
+        progress: Progress | bool | None = None,
+        title: str | None = None,
+    ) -> RankTable:
+        """Rank a model with the arguments of :func:`kgeval.evaluate`."""
+        evaluation = self.evaluation.for_model(model)
+        answers = len(dataset.split(evaluation.split)) * len(evaluation.sides) if evaluation.estimate is None else None
+        with reporting(answers, progress=progress) as report:
+            ranking = ranking_of(
+                model, dataset, evaluation, rules=self.rules, entities=entities, relations=relations, progress=report
+            )
+            return rank_all_or_sample(ranking, title=title, options=MetricOptions(self.ties))
+
+
+def most_candidates(table: RankTable) -> int:
+    """Return the most candidates of an answer, known answers among them where the table counts these."""
+    return int(table.column("candidates" if table.knows_no_raw else "raw_candidates").max(initial=0))
+
+
+def _counts(table: RankTable, setting: Setting) -> tuple[IntArray, IntArray]:
+    if setting == "raw":
+        table.refuse_without_raw()
+    return table.column(f"{COUNTS[setting]}greater"), table.column(f"{COUNTS[setting]}tied")
+
+
+@cache
+def protocols() -> dict[str, Protocol]:
+    """All protocols by name, with those of other packages."""
+    own = instances("kgeval.ranking.protocols.frameworks", Protocol)
+    return by_name("protocols", [*own, *brought("kgeval.protocols", Protocol)])
+
+
+def find_protocol(name: str | Protocol) -> Protocol:
+    """Find a protocol by name, in upper or lower case; a protocol itself is returned unchanged."""
+    if isinstance(name, Protocol):
+        return name
+    if not isinstance(name, str):
+        raise ConfigError(f"protocol: expected a name, found {name!r:.60}. 'kgeval list protocols' shows all.")
+    by_key = {key.lower(): protocol for key, protocol in protocols().items()}
+    protocol = by_key.get(name.lower()) or by_key.get(name.lower().replace("-", ""))  # DGL-KE, as it writes itself
+    if protocol is None:
+        raise ConfigError(f"unknown protocol {name!r}. {did_you_mean(name, protocols(), listed='protocols')}")
+    return protocol
+
+
+def protocol_of(table: RankTable) -> Protocol:
+    """Find the protocol of a rank table: the standard one if the table has none.
+
+    One that no installed package has reports nothing of its own.
+    """
+    name = "standard" if table.protocol == UNKNOWN else table.protocol
+    missing = replace(protocols()["standard"], name=name, summary="no installed package has it")
+    return protocols().get(name, missing)

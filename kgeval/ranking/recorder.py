@@ -1,0 +1,244 @@
+"""``kgeval.Recorder``: ranks of scores that a training loop computes itself, batch by batch, in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kgeval.base.arrays import IntArray
+from kgeval.base.errors import InputError, counted, did_you_mean
+from kgeval.data import SPLITS, KnownTimes, Side
+from kgeval.data.dataset import Dataset
+from kgeval.data.loading import as_dataset
+from kgeval.data.vocabulary import Labels
+from kgeval.metrics.metric import Metric
+from kgeval.metrics.summarize import summarize
+from kgeval.metrics.summary import Summary
+from kgeval.ranking.counts import RankCounts
+from kgeval.ranking.engine import Ranked, concatenated
+from kgeval.ranking.evaluation import Evaluation, NaNPolicy, UnseenPolicy
+from kgeval.ranking.foreign_scores import ForeignScores
+from kgeval.ranking.protocols.number_check import NumberCheck, check_numbers
+from kgeval.ranking.protocols.protocol import find_protocol
+from kgeval.ranking.rank_table import RankTable
+from kgeval.ranking.table_rows import RankedPart, to_rank_columns
+
+
+class Batch(NamedTuple):
+    """The counts and scores of some answers on one side."""
+
+    side: Side
+    rows: IntArray
+    """int64[triple], rows of the split"""
+    ranked: Ranked
+
+
+class Recorder:
+    """Collects the filtered ranks of a split from scores that other code computes, for metrics.
+
+    It has the methods of a metric of ``torchmetrics``: ``update`` with each batch, ``compute`` at the end, ``reset``
+    before the next epoch. It needs no model. The known answers come from the dataset.
+
+    Parameters
+    ----------
+    dataset
+        the graph, or the folder or PyKEEN name of one
+    split, sides, filter, times, unseen, nan
+        as :func:`kgeval.evaluate` takes them
+    entities, relations
+        the label of each of the model's ids, if these are not the dataset's: a list, an array or a ``Vocabulary``,
+        or a dictionary of the id of each label
+    model
+        the name of the model in results
+
+    Raises
+    ------
+    InputError
+        if an argument is wrong, as in :func:`kgeval.evaluate`
+
+    Examples
+    --------
+    >>> import kgeval
+    >>> data = kgeval.load_dataset("nations")
+    >>> recorder = Recorder(data, sides="tail")
+    >>> scores = np.random.default_rng(0).random((len(data.test), len(data.entities)))
+    >>> for start in range(0, len(data.test), 64):
+    ...     recorder.update(data.test.ids[start : start + 64], scores[start : start + 64], side="tail")
+    >>> recorder
+    Recorder(201 of 201 ranks)
+    >>> summary = recorder.compute(["mrr", "hits@10"])
+    >>> 0.2 < summary["mrr"] < summary["hits@10"]
+    True
+    """
+
+    def __init__(  # noqa: PLR0913
+        self,
+        dataset: Dataset | str | Path,
+        *,
+        split: str | Sequence[str] = "test",
+        sides: Side | Sequence[Side] = ("head", "tail"),
+        filter: str | Sequence[str] = SPLITS,
+        times: KnownTimes = "time-aware",
+        unseen: UnseenPolicy = "error",
+        nan: NaNPolicy = "error",
+        entities: Labels | None = None,
+        relations: Labels | None = None,
+        model: str = "recorded scores",
+    ) -> None:
+        dataset = as_dataset(dataset)
+        settings = {"split": split, "sides": sides, "filter": filter, "times": times, "unseen": unseen, "nan": nan}
+        resolved = find_protocol("standard").resolve(Evaluation.of_keywords(settings), dataset)
+        self._source = ForeignScores.of(dataset, resolved.evaluation, entities, relations)
+        self._model, self._sides = model, self._source.ranking.sides
+        name = resolved.evaluation.split
+        self._allowed = dataset.multiplicity.get(name, np.ones(len(dataset.split(name)), np.int64))
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all batches."""
+        nothing = np.empty(0, np.int64)
+        counts = RankCounts(nothing, nothing, nothing)
+        self._batches = [Batch(side, nothing, Ranked(np.empty(0), counts, counts)) for side in self._sides]
+        self._seen = {side: np.zeros_like(self._allowed) for side in self._sides}
+
+    @property
+    def _recorded(self) -> int:
+        return sum(len(batch.rows) for batch in self._batches)
+
+    @property
+    def _expected(self) -> int:
+        return len(self._source.rows) * len(self._sides)
+
+    def __repr__(self) -> str:
+        return f"Recorder({self._recorded} of {self._expected} ranks)"
+
+    def update(self, triples: Any, scores: Any, *, side: Side) -> None:
+        """Count the scores of a batch of triples.
+
+        Parameters
+        ----------
+        triples
+            int[triple, 3], the model's ids of head, relation and tail, an array or a tensor; of a temporal graph
+            int[triple, 4], the last the dataset's id of the time. A triple that the split has twice may be given
+            twice, and counts once
+        scores
+            float[triple, entity], the score of each entity of the model in the place of the head or the tail, or of
+            each relation: an array or a tensor on any device, as :func:`kgeval.count` takes it. Known answers keep
+            their scores: the recorder filters them
+        side
+            what the scores are of: ``"head"``, ``"tail"`` or ``"relation"``
+
+        Raises
+        ------
+        InputError
+            if shapes do not fit, if a triple is not in the split, or was recorded before
+        ScoreError
+            if a score is NaN, with the triple and the candidate
+        """
+        if side not in self._sides:
+            raise InputError(f"side: {side!r} is not recorded. {did_you_mean(str(side), self._sides)}")
+        rows = self._source.find(triples)
+        distinct, first, times = np.unique(rows, return_index=True, return_counts=True)
+        seen = self._seen[side][distinct]
+        if (often := seen + times > self._allowed[distinct]).any():
+            self._refuse(side, distinct[np.argmax(often)], "was already recorded. Call reset() before a new epoch.")
+        ranked = self._source.rank(side, rows, scores)
+        self._seen[side][distinct] += times
+        first = first[seen == 0]
+        self._batches.append(Batch(side, rows[first], ranked.take(first)))
+
+    def _refuse(self, side: Side, row: int, why: str) -> None:
+        dataset, split = self._source.ranking.dataset, self._source.ranking.evaluation.split
+        triple = dataset.triple(*dataset.split(split).ids[row].tolist())
+        raise InputError(f"the {side} of {triple} {why}")
+
+    def table(self) -> RankTable:
+        """Return the ranks so far; ``missing`` and a note count those that were not recorded.
+
+        Raises
+        ------
+        InputError
+            if nothing was recorded
+        """
+        ranking = self._source.ranking
+        dataset, split = ranking.dataset, ranking.evaluation.split
+        num_candidates = np.array([len(dataset.entities)])
+        joined = [self._joined(side, self._batches) for side in self._sides]
+        parts = [
+            RankedPart(side, to_rank_columns(dataset, split, rows, side, ranked), (), num_candidates)
+            for side, rows, ranked in joined
+            if len(rows)
+        ]
+        if not parts:
+            raise InputError("nothing was recorded: call update with each batch first.")
+        missing = self._expected - self._recorded
+        notes = (f"not recorded: {counted(missing, 'rank')} of {self._expected:,}.",) if missing else ()
+        recorded = replace(ranking, sides=tuple(part.side for part in parts))
+        return replace(recorded.table(parts, self._model, notes=notes), missing=missing)
+
+    def compute(self, metrics: str | Metric | Sequence[str | Metric] = (), **options: Any) -> Summary:
+        """Compute metrics of the ranks so far: ``kgeval.summarize(recorder.table(), metrics, …)``."""
+        return summarize(self.table(), metrics, **options)
+
+    def check(self, numbers: Mapping[str, float | str] | None = None, **further: float | str) -> NumberCheck:
+        """Find the protocols by which these ranks give the numbers that another evaluator printed.
+
+        Parameters
+        ----------
+        numbers, further
+            the numbers by their metric, ``mrr``, ``mr`` or ``hits@k``, as ``mrr=.3312`` or ``{"hits@10": "52.0"}``.
+            Each means all values that round to it; hits and MRR above 1 are percent
+
+        Raises
+        ------
+        MetricError
+            if a metric is not one of these, or a number is invalid
+
+        Examples
+        --------
+        >>> import kgeval
+        >>> data = kgeval.load_dataset("nations")
+        >>> recorder = Recorder(data, sides="tail")
+        >>> scores = (np.arange(14) * 31 + data.test.heads[:, None] * 7) % 5
+        >>> recorder.update(data.test.ids, scores, side="tail")
+        >>> print(recorder.check(mr="5.03"))  # doctest: +ELLIPSIS
+        mr 5.03: ...
+        """
+        return check_numbers(self.table(), {**(numbers or {}), **further})
+
+    def gather(self) -> Recorder:
+        """Join what all processes of ``torch.distributed`` recorded, in each of them; with one process, change nothing.
+
+        A rank that several processes recorded, for example if a sampler fills up the last batch, counts once. For each
+        answer its counts and its own score are sent, not the scores of candidates.
+
+        Raises
+        ------
+        InputError
+            if two processes recorded different counts of a triple
+        """
+        from torch import distributed
+
+        if distributed.is_available() and distributed.is_initialized():
+            processes: list[list[Batch]] = [[] for _ in range(distributed.get_world_size())]
+            distributed.all_gather_object(processes, self._batches)
+            batches = [batch for process in processes for batch in process]
+            self._batches = [self._joined(side, batches) for side in self._sides]
+            for side, rows, _ in self._batches:
+                self._seen[side][rows] = self._allowed[rows]
+        return self
+
+    def _joined(self, side: Side, batches: Sequence[Batch]) -> Batch:
+        """Join the batches of a side in the order of the split; ranks that were recorded twice must be equal."""
+        own = [batch for batch in batches if batch.side == side]
+        rows = np.concatenate([batch.rows for batch in own])
+        ranked = concatenated([batch.ranked for batch in own])
+        distinct, first, places = np.unique(rows, return_index=True, return_inverse=True)
+        counts = np.stack([*ranked.filtered.columns, *ranked.raw.columns])
+        if (other := (counts != counts[:, first][:, places]).any(axis=0)).any():
+            self._refuse(side, rows[np.argmax(other)], "has other counts in another process.")
+        return Batch(side, distinct, ranked.take(first))

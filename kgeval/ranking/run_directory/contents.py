@@ -1,0 +1,161 @@
+"""The files of a run directory: their names, and how they are read."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform
+import shlex
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from kgeval.base.errors import InputError, counted, reason
+from kgeval.base.files import opening
+from kgeval.base.files.paths import LOCK, exists_safely, is_plain_name
+from kgeval.base.files.paths import MANIFEST as MANIFEST
+from kgeval.base.files.paths import METRICS as METRICS
+from kgeval.base.files.paths import STAGE as STAGE
+from kgeval.data.dataset import Dataset
+from kgeval.ranking.predictions.prediction_table import PredictionTable
+from kgeval.ranking.rank_table import RankTable
+from kgeval.ranking.tasks.labelled_split import LabelTable
+
+CONFIG, RANKS = "config.yaml", RankTable.FILE
+LABELS, CURVES, PREDICTIONS = LabelTable.FILE, "curves.json", PredictionTable.FILE
+
+
+def ranks_of(baseline: str) -> str:
+    """The name of the file with the ranks of a baseline: ``ranks-same-or-reversed.parquet``."""
+    return f"ranks-{baseline.replace(' ', '-')}.parquet"
+
+
+TEXT = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz")
+
+MODEL = "model"
+
+RESULTS = "pykeen_metrics.json"
+"""the file with the metrics under PyKEEN's keys, of an evaluation inside PyKEEN"""
+
+SHARDS, PLAN = "shards", "run.json"
+"""on the stage: the folder of finished shards, and the file in it that describes their run"""
+
+REPORT = "report.html"
+
+FILES = frozenset({CONFIG, MANIFEST, METRICS, RANKS, LABELS, CURVES, PREDICTIONS, RESULTS, REPORT})
+"""what the files of runs and of folders of runs are called, but for those of baselines"""
+
+
+def is_folder_name(name: object) -> bool:
+    """Whether a text names a folder of runs, beside the files of another.
+
+    >>> is_folder_name("TransE"), is_folder_name("a/b"), is_folder_name("Report.html")
+    (True, False, False)
+    """
+    return is_plain_name(name) and str(name).casefold() not in FILES | {STAGE, LOCK}
+
+
+def is_run_name(name: object) -> bool:
+    """Whether a text names the folder of a model's run: that of the model, or in it that of a seed.
+
+    >>> is_run_name("TransE"), is_run_name("TransE/0"), is_run_name("TransE/a"), is_run_name("../0")
+    (True, True, False, False)
+    """
+    model, slash, seed = str(name).partition("/")
+    return is_folder_name(model if slash else name) and (not slash or seed.isdecimal())
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder is the run directory of one model."""
+    return (folder / MANIFEST).is_file() and holds_table(folder)
+
+
+def holds_table(folder: Path) -> bool:
+    """Whether there are ranks or labels in it, of a complete run or not."""
+    return (folder / RANKS).is_file() or (folder / LABELS).is_file()
+
+
+def is_begun(folder: Path) -> bool:
+    """Whether a run is being written there, or was interrupted."""
+    return (folder / STAGE).is_dir()
+
+
+def num_shards(folder: Path) -> int:
+    return len({path.name.partition("-")[0] for path in folder.glob("*-*.parquet")})
+
+
+def progress_of(folder: Path) -> str:
+    """Describe the progress of an unfinished run, and how to continue it; empty if there is none."""
+    begun = [place.parent for under in ("", "*/", "*/*/") for place in folder.glob(f"{under}{STAGE}/{SHARDS}/{PLAN}")]
+    counts = [count for shards in begun if isinstance(count := read_json(shards / PLAN).get("shards"), int)]
+    if not counts:
+        there = any(is_begun(path) for path in (folder, *folder.glob("*/"), *folder.glob("*/*/")))
+        return " A run was interrupted there, before it had a result. Repeat its command." if there else ""
+    done = sum(map(num_shards, begun))
+    progress = f"{done} of {counted(sum(counts), 'shard')} {'is' if done == 1 else 'are'} ranked"
+    divided = f"if it was divided by --shard, rank the others, then: kgeval merge {shlex.quote(str(folder))}"
+    return f" The run there is not finished: {progress}. Repeat its command to continue it; {divided}"
+
+
+def describe_machine() -> dict[str, Any]:
+    versions = {}
+    for name in ("kgeval", "numpy", "numba", "pyarrow", "pandas", "scipy", "scikit-learn", "torch", "pykeen"):
+        with suppress(importlib.metadata.PackageNotFoundError):
+            versions[name] = importlib.metadata.version(name)
+    return {
+        "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "versions": versions,
+        "machine": {
+            "system": platform.system(),
+            "processor": platform.machine(),
+            "cores": len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count(),
+        },
+    }
+
+
+def ranking_facts(table: RankTable) -> dict[str, Any]:
+    return {"ranking": dict(table.work), "ranked": {"triples": table.num_triples, "ranks": len(table)}}
+
+
+def sizes_of(dataset: Dataset) -> dict[str, Any]:
+    sizes = {"name": dataset.name, "entities": len(dataset.entities), "relations": len(dataset.relations)}
+    return {**sizes, "triples": {split: len(triples) for split, triples in dataset.splits.items()}}
+
+
+def graph_facts(dataset: Dataset) -> dict[str, Any]:
+    return {**sizes_of(dataset), "repeated": dict(dataset.repeated), "sha256": dataset.sha256()}
+
+
+def as_json(content: Any) -> str:
+    """Format as indented JSON with a final newline; NaN and infinity are refused, as JSON does not have them."""
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a block of keys; refuse what JSON can spell but no run writes: infinity, and halves of characters."""
+    try:
+        content = opening.read_json(path, strict=True)
+        json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{str(path)!r} cannot be read ({reason(error)}).") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{str(path)!r} cannot be read (expected a block of keys).")
+    return content
+
+
+def other_files(folder: Path, models: Iterable[str]) -> list[str]:
+    """Return what a folder contains besides the files of a run and the folders of models; hidden files are ignored."""
+    if not exists_safely(folder) or not folder.is_dir():
+        return []
+    own = {*FILES, MODEL, *tables_in(folder), *(name.partition("/")[0] for name in models)}
+    return sorted(path.name for path in folder.iterdir() if path.name not in own and not path.name.startswith("."))
+
+
+def tables_in(folder: Path) -> list[str]:
+    """Return the names of files that only some kinds of runs have."""
+    return [RANKS, LABELS, CURVES, PREDICTIONS, RESULTS, *sorted(path.name for path in folder.glob(ranks_of("*")))]

@@ -1,0 +1,274 @@
+"""A stored run: the one class that knows which file of a run directory holds what; a file of ranks is one too."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from pydantic import ValidationError
+
+from kgeval.base.errors import ConfigError, InputError, reason
+from kgeval.base.files.opening import read_settings, refuse_special, sha256_of_file
+from kgeval.base.files.paths import exists_safely, suggest_paths
+from kgeval.base.files.settings_text import dump_yaml, expanded, read_yaml
+from kgeval.base.storage import write_text
+from kgeval.base.storage.parquet_tables import Columns
+from kgeval.data.dataset import Dataset
+from kgeval.data.dataset_config import DatasetConfig
+from kgeval.ranking.import_ranks import load_ranks
+from kgeval.ranking.predictions.prediction_table import PredictionTable
+from kgeval.ranking.rank_file import is_foreign
+from kgeval.ranking.rank_table import RankTable
+from kgeval.ranking.run_directory.contents import (
+    CONFIG,
+    CURVES,
+    LABELS,
+    MANIFEST,
+    METRICS,
+    MODEL,
+    PREDICTIONS,
+    RANKS,
+    REPORT,
+    RESULTS,
+    TEXT,
+    as_json,
+    is_run,
+    progress_of,
+    ranks_of,
+    tables_in,
+)
+from kgeval.ranking.run_directory.records import Manifest, Metrics, read_record
+from kgeval.ranking.run_directory.staging import publish
+from kgeval.ranking.tasks.confidences import ConfidenceTables
+from kgeval.ranking.tasks.labelled_split import LabelTable
+
+KeptTable: TypeAlias = RankTable | LabelTable | ConfidenceTables
+"""what an evaluation stores: ranks; for classification, labelled triples with the scores of the model and of
+baselines; for confidences, both"""
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    path: Path
+    """a run directory, or a file with nothing but ranks"""
+
+    @staticmethod
+    def write(
+        stage: Path,
+        table: KeptTable,
+        *,
+        config: dict[str, Any],
+        manifest: dict[str, Any],
+        metrics: dict[str, Any],
+        curves: dict[str, Any] | None = None,
+        predictions: PredictionTable | None = None,
+        results: dict[str, Any] | None = None,
+    ) -> None:
+        """Write a run on its stage, last the manifest with the SHA-256 of the others; then move it into its folder.
+
+        ``results`` are metrics under PyKEEN's keys, of an evaluation inside PyKEEN.
+        """
+        tables = {**_files_of(table), **({} if predictions is None else {PREDICTIONS: predictions})}
+        contents = {METRICS: metrics, CURVES: curves, RESULTS: results}
+        texts = {name: as_json(content) for name, content in contents.items() if content}
+        for name, each in tables.items():
+            each.to_parquet(stage / name)
+        for name, text in texts.items():
+            write_text(stage / name, text)
+        write_text(stage / CONFIG, dump_yaml(config))
+        written = {name: sha256_of_file(stage / name) for name in (CONFIG, *tables, *texts)}
+        write_text(stage / MANIFEST, as_json(manifest | {"written": written}))
+        publish(stage)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it is the run directory of one model, and finished."""
+        return is_run(self.path)
+
+    @property
+    def is_of_pykeen(self) -> bool:
+        """Whether it is an evaluation inside PyKEEN, whose model is not kept."""
+        return (self.path / RESULTS).is_file()
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether kgeval wrote the ranks, with their dataset and split; otherwise another program did."""
+        own = self.path.suffix.lower() == ".parquet" and not is_foreign(self.path)
+        return own or (exists_safely(self.path) and self.path.is_dir())
+
+    @property
+    def is_text(self) -> bool:
+        """Whether another program wrote the ranks: text, or a Parquet file that is not of kgeval."""
+        return not self.path.is_dir() and (self.path.name.lower().endswith(TEXT) or is_foreign(self.path))
+
+    @property
+    def config_file(self) -> Path:
+        return self.path / CONFIG
+
+    @property
+    def ranks_file(self) -> Path:
+        return self.path / RANKS if self.path.is_dir() else self.path
+
+    @property
+    def page(self) -> Path:
+        """The page of the run, or of the runs in the folder."""
+        return self.path / REPORT
+
+    @property
+    def trained_model(self) -> Path:
+        """The folder of a model that the run trained."""
+        return self.path / MODEL
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """The content of its configuration, with variables as written; empty if there is none."""
+        if not exists_safely(self.config_file):
+            return {}
+        try:
+            content = read_yaml(read_settings(self.config_file))
+        except InputError as error:
+            raise ConfigError(f"{self.config_file}: not the configuration of a run.\n{error}") from error
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"{self.config_file}: not the configuration of a run ({reason(error)}).") from error
+        if not isinstance(content, dict):
+            raise ConfigError(f"{self.config_file}: not the configuration of a run.\nIt has no keys.")
+        return content
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """The content of its manifest; empty if there is none."""
+        return read_record(self.path / MANIFEST, Manifest) if exists_safely(self.path / MANIFEST) else {}
+
+    @property
+    def fingerprint(self) -> str | None:
+        """The SHA-256 of the dataset that was ranked, if the run stores it."""
+        return self.manifest.get("dataset", {}).get("sha256")
+
+    @property
+    def input_digests(self) -> dict[str, str]:
+        """The SHA-256 of the files that were read, by their paths."""
+        if "sha256" not in self.manifest:
+            raise InputError(f"{str(self.path / MANIFEST)!r} is damaged: it does not say which files were ranked.")
+        return self.manifest["sha256"]
+
+    @property
+    def metrics(self) -> Metrics:
+        return read_record(self._unaltered(METRICS), Metrics)
+
+    @property
+    def is_baseline(self) -> bool:
+        return "baseline" in self.manifest.get("model", {})
+
+    @cached_property
+    def altered(self) -> list[str]:
+        """The files of a complete run that have changed since it was written; the manifest, if it has no digests."""
+        if (written := self.manifest.get("written")) is None:
+            return [MANIFEST]
+        files = {name: self.path / name for name in written}
+        return [name for name, file in files.items() if not file.is_file() or sha256_of_file(file) != written[name]]
+
+    def _unaltered(self, name: str) -> Path:
+        """Return the place of a file to read; refuse one that has changed since the run was written."""
+        place = self.path / name
+        if name in self.changed_files and place.is_file():
+            alone = " To use these ranks as they are, give the file itself." if name == RANKS else ""
+            what = f"{str(place)!r} is not as the run wrote it: {MANIFEST} has another SHA-256"
+            raise InputError(f"{what}. Restore it, or evaluate again with --force.{alone}")
+        return place
+
+    @property
+    def changed_files(self) -> list[str]:
+        """The files that are known to have changed since the run was written."""
+        return [name for name in self.altered if name != MANIFEST] if self.is_complete else []
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """A note on the files that have changed since the run was written, if there are any."""
+        names = self.changed_files
+        return (f"changed since the run was written: {', '.join(names)}.",) if names else ()
+
+    @property
+    def keeps(self) -> str:
+        """The kind of its tables: ``ranks``, ``classification`` (labels) or ``confidences`` (both)."""
+        if not exists_safely(self.path / LABELS):
+            return "ranks"
+        return "confidences" if exists_safely(self.path / RANKS) else "classification"
+
+    def table(self) -> KeptTable:
+        if self.keeps == "ranks":
+            return self.ranks()
+        labels = self.labels()
+        if self.keeps == "classification":
+            return labels
+        files = {name: self._unaltered(ranks_of(name)) for name in labels.baselines}
+        ranks = {name: RankTable.from_parquet(file) for name, file in files.items() if exists_safely(file)}
+        return ConfidenceTables(labels, {"score": self.ranks(), **ranks})
+
+    def labels(self) -> LabelTable:
+        return LabelTable.from_parquet(self._unaltered(LABELS))
+
+    def ranks(self, dataset: str | None = None, **options: Any) -> RankTable:
+        """Read the ranks.
+
+        A text file of another tool needs the dataset that was ranked, and takes the options of
+        :func:`kgeval.load_ranks`.
+        """
+        path = self.path
+        refuse_special(path)
+        if not exists_safely(path):
+            raise InputError(f"no such file {str(path)[:200]!r}. {suggest_paths(path)}".strip())
+        if path.suffix.lower() in (".yaml", ".yml") and not path.is_dir():
+            what = f"{str(path)!r} is a configuration. Run it: kgeval run {shlex.quote(str(path))}"
+            raise InputError(f"{what}, then give its output folder.")
+        if path.is_dir() and not (path / RANKS).is_file():
+            raise InputError(f"{str(path)!r} holds no run: there is no {RANKS} in it.{progress_of(path)}")
+        if dataset is not None:
+            if self.is_stored:
+                raise InputError(f"{str(path)!r} contains its dataset. Leave --dataset out.")
+            return load_ranks(path, dataset, **options)
+        if self.is_text:
+            what = f"{str(path)!r}: ranks of another program need the dataset that was ranked. Add --dataset DATASET"
+            raise InputError(f"{what}.")
+        if path.is_file() and LabelTable.is_in(path):
+            what = f"{str(path)!r} holds scores of labelled triples, not ranks"
+            raise InputError(f"{what}. Give the folder of the run that it is part of.")
+        return RankTable.from_parquet(self._unaltered(RANKS) if path.is_dir() else path)
+
+    @property
+    def predictions(self) -> PredictionTable | None:
+        file = self._unaltered(PREDICTIONS)
+        return PredictionTable.from_parquet(file) if file.is_file() else None
+
+    def dataset(self) -> Dataset:
+        """Read the dataset that the configuration names; its triples may have changed since."""
+        if not self.config:
+            what = f"{str(self.path)!r} does not say where its dataset is, and slices need it"
+            raise InputError(f"{what}. Add --dataset DATASET.")
+        try:
+            return DatasetConfig.model_validate(expanded(self.config["dataset"])).load()
+        except (InputError, OSError, ValueError, TypeError, KeyError) as error:
+            why = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
+            what = f"{str(self.path)!r}: the dataset in its {CONFIG} cannot be read, and slices need it"
+            told = reason(ValueError(why.removeprefix("Value error, ")))
+            raise InputError(f"{what}. Add --dataset DATASET.\n{told}") from error
+
+    def refuse_interrupted(self) -> None:
+        """Refuse a folder with the tables of a run that was killed before it was complete."""
+        if not exists_safely(self.path) or not self.path.is_dir() or self.is_complete:
+            return
+        if there := [name for name in tables_in(self.path) if (self.path / name).is_file()]:
+            raise InputError(
+                f"{str(self.path)!r} holds {there[0]}, but no {MANIFEST}: a run was interrupted there. Run it again, "
+                "or give the table itself."
+            )
+
+
+def _files_of(table: KeptTable) -> Mapping[str, Columns]:
+    if isinstance(table, ConfidenceTables):
+        ranks = {RANKS if name == "score" else ranks_of(name): each for name, each in table.ranks.items()}
+        return {LABELS: table.labels, **ranks}
+    return {LABELS if isinstance(table, LabelTable) else RANKS: table}

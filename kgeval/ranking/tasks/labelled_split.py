@@ -1,0 +1,237 @@
+"""The labelled triples of a split, its own and negatives from files or a corruption; and the table of their scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from pydantic import Discriminator, Tag
+
+from kgeval.base.arrays import BoolArray, Float64Array
+from kgeval.base.errors import InputError, counted
+from kgeval.base.provenance import UNKNOWN, LabelProvenance, percent, subject_of
+from kgeval.base.settings.settings import Settings
+from kgeval.base.storage.parquet_tables import LABELS, Columns
+from kgeval.data.columns import TRIPLE
+from kgeval.data.dataset import Dataset
+from kgeval.data.known import known_answers
+from kgeval.data.labelled_triples import LabelledTriples, read_negatives, read_triple_ids
+from kgeval.data.tables import NamedTable
+from kgeval.data.triples import TripleIndex, Triples
+from kgeval.metrics.labels.scored_labels import ScoredLabels
+from kgeval.ranking.corruption import Uniform
+from kgeval.ranking.corruption.export import generate_negatives
+from kgeval.ranking.corruption.generator import Corruption
+from kgeval.ranking.evaluation import EntitySides
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledSplit:
+    """The labelled triples of one split: its own triples, then negatives of them."""
+
+    rows: LabelledTriples
+    is_positive: BoolArray
+    """bool[triple], whether the triple is one of the split's own"""
+    known: BoolArray
+    """bool[triple], whether any split contains the triple"""
+
+
+def labelled_split(
+    dataset: Dataset, split: str, source: NegativesFromFiles | GeneratedNegatives | None
+) -> LabelledSplit:
+    """Concatenate the triples of a split and their negatives, whose label is 0.
+
+    The label of the split's own triples is their confidence in a weighted graph, and 1 in any other. Without a source,
+    the negatives are the triples that the dataset calls false.
+    """
+    triples = dataset.split(split)
+    own = dataset.confidences.get(split, LabelledTriples(triples, np.ones(len(triples))))
+    false = dataset.negatives.get(split, Triples.of([])) if source is None else source.triples(dataset, split)
+    rows = LabelledTriples(
+        Triples(np.concatenate([own.triples.ids, false.ids])), np.concatenate([own.labels, np.zeros(len(false))])
+    )
+    is_positive = np.arange(len(rows)) < len(own)
+    facts = Triples(np.concatenate([part.ids for part in dataset.splits.values()]))
+    return LabelledSplit(rows, is_positive, is_positive | TripleIndex.of(facts).contains(rows.triples))
+
+
+def notes_on_negatives(dataset: Dataset, split: str, part: LabelledSplit) -> list[str]:
+    negatives = ~part.is_positive
+    facts = part.rows.triples.ids[negatives & part.known]
+    if not len(facts):
+        return []
+    share = f"{len(facts):,} of {negatives.sum():,} {split} negatives ({percent(len(facts) / negatives.sum())})"
+    return [f"{share} {'is a known fact' if len(facts) == 1 else 'are known facts'}: {dataset.examples(facts)}."]
+
+
+class NegativesFromFiles(Settings):
+    """False triples in files, one file for each split that has some.
+
+    Each is a TSV, CSV or Parquet file of head, relation and tail. With a fourth column, a confidence, it may contain
+    true triples too, which are left out.
+
+    >>> NegativesFromFiles(valid="valid_negatives.txt", test="test_negatives.txt")
+    NegativesFromFiles(kind='files', valid='valid_negatives.txt', test='test_negatives.txt')
+    """
+
+    kind: Literal["files"] = "files"
+    """negatives from files"""
+    valid: str | None = None
+    """the negatives of the validation split"""
+    test: str | None = None
+    """the negatives of the test split"""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that are read."""
+        return tuple(Path(path) for path in (self.valid, self.test) if path is not None)
+
+    def triples(self, dataset: Dataset, split: str) -> Triples:
+        """Read the negatives of a split; there are none where no file is set."""
+        path = {"valid": self.valid, "test": self.test}.get(split)
+        return Triples.of([]) if path is None else read_negatives(Path(path), dataset.entities, dataset.relations)
+
+    def describe(self, dataset: Dataset) -> str:
+        """Say which file the test negatives are from."""
+        return "of no file" if self.test is None else f"of file {Path(self.test).name}"
+
+
+class GeneratedNegatives(Settings):
+    """Triples that a corruption generates from those of the split, by default one for every tail.
+
+    >>> GeneratedNegatives(corruption=Uniform(count=1, seed=7)).sides
+    ('tail',)
+    """
+
+    kind: Literal["generated"] = "generated"
+    """negatives that a corruption generates"""
+    corruption: Corruption = Uniform(count=1, seed=0)
+    """what replaces the head or tail; triples with the same query share their negatives"""
+    sides: EntitySides = ("tail",)
+    """which side is replaced"""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that the corruption reads."""
+        return self.corruption.files
+
+    def triples(self, dataset: Dataset, split: str) -> Triples:
+        """Generate the negatives of a split."""
+        tables = list(generate_negatives(dataset, self.corruption, split=split, sides=self.sides))
+        table = pa.concat_tables(tables)
+        if table.num_rows == 0:
+            raise InputError(f"{self.corruption.kind} corruption generates no negatives for the {split} triples.")
+        return read_triple_ids(NamedTable(split, table), dataset.entities, dataset.relations)
+
+    def describe(self, dataset: Dataset) -> str:
+        """Say which candidates replace which side."""
+        queries = [self.corruption.queries(dataset.split("test"), side) for side in self.sides]
+        sizes = [
+            self.corruption.candidates(part, known_answers(part, []), dataset).num_candidates(len(part))
+            for part in queries
+        ]
+        candidates = self.corruption.describe(dataset, np.concatenate(sizes))
+        return f"generated: {candidates} in place of each {' and '.join(self.sides)}"
+
+
+def _kind(value: object) -> str:
+    """Return the kind of a block; one without the key ``kind`` is recognised by its other keys."""
+    if not isinstance(value, dict):
+        return str(getattr(value, "kind", "files"))
+    return str(value.get("kind", "generated" if {"corruption", "sides"} & value.keys() else "files"))
+
+
+Negatives = Annotated[
+    Annotated[NegativesFromFiles, Tag("files")] | Annotated[GeneratedNegatives, Tag("generated")], Discriminator(_kind)
+]
+"""Any source of negatives, distinguished by its ``kind``, or by the other keys where there is none."""
+
+
+SCHEMA = pa.schema(
+    [
+        ("split", LABELS),
+        *((name, pa.int64()) for name in TRIPLE),
+        ("label", pa.float64()),
+        ("is_positive", pa.bool_()),
+        ("known", pa.bool_()),
+        ("score", pa.float64()),
+        *((f"{name}_label", LABELS) for name in TRIPLE),
+    ]
+)
+"""``label``: 1, 0 or a confidence; ``is_positive``: whether the triple is one of the split, not a negative;
+``known``: whether any split contains it; ``score``: the model's. Each baseline adds a column of its scores, under its
+name."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelTable(Columns):
+    """Labelled triples with the scores of a model, and of each baseline in a further column."""
+
+    SCHEMA = SCHEMA
+    FILE = "labels.parquet"
+    KIND = "label table"
+    ROWS = ("labelled triple", "labelled triples")
+    SHOWN = (*(f"{name}_label" for name in TRIPLE), "split", "label", "score")
+    KEY = "kgeval_labels"
+
+    notes: tuple[str, ...] = ()
+    """what a reader of the results should know"""
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    """by baseline: the thresholds that are constants, not fitted on validation"""
+    model: str = UNKNOWN
+    """the name of the model"""
+    dataset: str = UNKNOWN
+    """the name of the dataset"""
+    negatives: str = UNKNOWN
+    """the origin of the false test triples, as in ``of file test_negatives.txt``"""
+
+    def _brief(self) -> str:
+        return f"{counted(len(self), 'labelled triple')} of {subject_of(self.model, self.dataset)}"
+
+    @property
+    def baselines(self) -> Mapping[str, float | None]:
+        """The baselines of the table, each with the least score of a triple that it classifies as true, if any."""
+        scores = [field.name for field in self.further if field.type == pa.float64()]
+        return {name: self.thresholds.get(name) for name in scores}
+
+    @property
+    def provenance(self) -> LabelProvenance:
+        """The model, dataset, number of test triples and origin of the negatives."""
+        test = self.column("split") == "test"
+        false = int((test & ~self.column("is_positive")).sum())
+        origin = "of unknown origin" if self.negatives == UNKNOWN else self.negatives
+        return LabelProvenance(
+            model=self.model,
+            dataset=self.dataset,
+            split="test",
+            triples=int(test.sum()),
+            negatives=f"{false:,} {origin}" if false else "none",
+        )
+
+    def scored(self, split: str, scores: str = "score") -> ScoredLabels:
+        """Return the triples of one split with the scores of the model or of a baseline."""
+        rows = ScoredLabels(self.column(scores), self.column("label"), self.column("relation_label").astype(str))
+        return rows[self.column("split") == split]
+
+    @classmethod
+    def build(
+        cls, dataset: Dataset, parts: Mapping[str, LabelledSplit], scores: Mapping[str, Float64Array], **about: Any
+    ) -> LabelTable:
+        """Make a table of the labelled triples of all splits, one after the other; ``scores`` are float64[triple]."""
+        ids = np.concatenate([part.rows.triples.ids for part in parts.values()])
+        codes = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part.rows) for part in parts.values()])
+        labels = dataset.entities, dataset.relations, dataset.entities
+        columns = {
+            "split": pa.DictionaryArray.from_arrays(codes, list(parts)),
+            **dict(zip(TRIPLE, np.ascontiguousarray(ids.T), strict=True)),
+            "label": np.concatenate([part.rows.labels for part in parts.values()]),
+            "is_positive": np.concatenate([part.is_positive for part in parts.values()]),
+            "known": np.concatenate([part.known for part in parts.values()]),
+            **scores,
+            **{f"{name}_label": labels[place].column(ids[:, place]) for place, name in enumerate(TRIPLE)},
+        }
+        return cls(pa.table(columns), dataset=dataset.name, **about)
