@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kgeval import Estimate, RankTable, evaluate, load_dataset
-from kgeval.corruption import Uniform
+from kgeval.ranking.corruption import Uniform
 from tests.contracts.frozen.commands import MODEL, Pipe, Terminal, printed, workplace
 from tests.contracts.frozen.plain_text import normal
 
