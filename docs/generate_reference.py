@@ -14,7 +14,7 @@ import click
 import mkdocs_gen_files
 
 import kgeval
-from kgeval.base.settings.descriptions import descriptions
+from kgeval.base.settings import descriptions
 from kgeval.cli import COMMANDS, main
 from kgeval.cli.commands.list_command import LISTINGS
 from kgeval.ranking.evaluation import Evaluation

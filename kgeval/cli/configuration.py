@@ -42,7 +42,7 @@ def configuration(
         the other blocks of the configuration, as ``blocks`` makes them
     """
     from kgeval.base.errors import ConfigError
-    from kgeval.base.files.paths import exists_safely, suggest_paths
+    from kgeval.base.files import exists_safely, suggest_paths
     from kgeval.ranking.run_directory.stored_run import StoredRun
     from kgeval.runs.config.load import check
     from kgeval.runs.config.run_config import expand_shorthand

@@ -6,7 +6,7 @@ from collections.abc import Callable, Container
 from inspect import getdoc
 from typing import TYPE_CHECKING
 
-from kgeval.base.settings.settings import plain
+from kgeval.base.settings import plain
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import click
 
-from kgeval.base.settings.descriptions import descriptions
-from kgeval.base.settings.settings import plain
+from kgeval.base.settings import descriptions, plain
 from kgeval.cli.completion import PATH, OneOf
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
-    from kgeval.base.settings.settings import Settings
+    from kgeval.base.settings import Settings
     from kgeval.runs.config.variables import Place
 
 OPTIONS: dict[Place, str] = {
@@ -181,7 +180,7 @@ def _checked(field: FieldInfo) -> Callable[..., Any]:
     """Check a value that is for a stored run: no configuration has it, whose check would find that it is wrong."""
     from pydantic import TypeAdapter, ValidationError
 
-    from kgeval.base.settings.messages import problems_of
+    from kgeval.base.settings import problems_of
 
     annotation: Any = Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
 

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from kgeval.base.errors import ConfigError, InputError
-from kgeval.base.files.paths import exists_safely
+from kgeval.base.files import exists_safely
 from kgeval.base.progress import loops_shown
 from kgeval.base.storage import refuse_special
 from kgeval.cli.completion import PATH, OneOf

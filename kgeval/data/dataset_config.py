@@ -9,9 +9,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from kgeval.base.errors import NoPathError
-from kgeval.base.files.paths import exists_safely, no_file, suggest_paths
-from kgeval.base.settings.messages import short_repr
-from kgeval.base.settings.settings import PathText, Settings, as_validation_error, listed, or_text
+from kgeval.base.files import exists_safely, no_file, suggest_paths
+from kgeval.base.settings import PathText, Settings, as_validation_error, listed, or_text, short_repr
 from kgeval.data.columns import Columns
 from kgeval.data.dataset import Dataset
 from kgeval.data.human_names import with_names

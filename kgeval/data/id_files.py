@@ -12,10 +12,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kgeval.base import files
 from kgeval.base.errors import DatasetError, naming, refusing
-from kgeval.base.files import opening as files
-from kgeval.base.files.paths import exists_safely
-from kgeval.base.files.settings_text import read_yaml
+from kgeval.base.files import exists_safely
+from kgeval.base.settings_text import read_yaml
 from kgeval.data.tables import NO_INTERVALS, NamedTable, read_pairs, read_text
 from kgeval.data.text import WHOLE_NUMBER, find_delimiter, first_line, refuse_missing
 from kgeval.data.triples import Triples

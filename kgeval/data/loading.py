@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from kgeval.base.errors import DatasetError, counted, did_you_mean, first_few
-from kgeval.base.files.opening import refuse_special
-from kgeval.base.files.paths import exists_safely, suggest_paths
+from kgeval.base.files import exists_safely, refuse_special, suggest_paths
 from kgeval.data.columns import ColumnNames, Columns
 from kgeval.data.dataset import Dataset
 from kgeval.data.human_names import NamesSource, with_found_names, with_names

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from kgeval.base.errors import DatasetError, counted, refusing
-from kgeval.base.files.opening import read_json
+from kgeval.base.files import read_json
 from kgeval.data.dataset import Dataset
 from kgeval.data.entity_types import PREFIX, ids_of_listed, read_types_of_entities
 from kgeval.data.known import by_relation, observed_types, read_types

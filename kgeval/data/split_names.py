@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from kgeval.base.errors import did_you_mean
-from kgeval.base.settings.settings import existing, listed, writable
+from kgeval.base.settings import existing, listed, writable
 from kgeval.data import SPLITS
 
 

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.containers import read_parquet
 from kgeval.base.errors import DatasetError, did_you_mean, refusing
-from kgeval.base.files.containers import read_parquet
 from kgeval.data import SIDES, Side
 from kgeval.data.columns import OPTION, ROLES, TRIPLE, UNSAID, Columns, is_header, resolve, unquoted
 from kgeval.data.n_triples import N_TRIPLES, is_n_triples, read_n_triples

@@ -22,8 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from kgeval.base.errors import DatasetError, FileError, counted, reason, refusing
-from kgeval.base.files.opening import Budget, checked, refuse_special
-from kgeval.base.files.paths import exists_safely, no_file
+from kgeval.base.files import Budget, checked, exists_safely, no_file, refuse_special
 
 WHOLE_NUMBER = re.compile(r"\s*-?[0-9]{1,18}\s*")
 
@@ -34,7 +33,7 @@ UNIT_SEPARATOR = "\x1f"
 """a character that separates units, and is in no label"""
 
 MAX_COMPRESSION = 50
-"""how many times its size a compressed text may have, but for small ones (``kgeval.base.files.opening.LEAST``)"""
+"""how many times its size a compressed text may have, but for small ones (``kgeval.base.files.LEAST``)"""
 
 MAX_LINE = 2**24
 """characters that a line may have: a compressed file without line ends takes no more memory than that"""

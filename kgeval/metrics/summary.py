@@ -12,8 +12,7 @@ import numpy as np
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import MetricError, counted, did_you_mean, first_few
 from kgeval.base.provenance import LabelProvenance, Provenance, subject_of
-from kgeval.base.tables.displayed import Brief
-from kgeval.base.tables.shown import Shown
+from kgeval.base.tables.shown import Brief, Shown
 from kgeval.base.tables.table import Figure, number
 from kgeval.metrics.intervals.interval import FEWEST_DECIMALS, Interval, NoInterval
 from kgeval.metrics.kinds import KindName

@@ -8,7 +8,7 @@ from typing_extensions import Unpack
 
 from kgeval.base.errors import InputError
 from kgeval.base.progress import Progress
-from kgeval.base.settings.settings import takes
+from kgeval.base.settings import takes
 from kgeval.data.loading import as_dataset
 from kgeval.data.vocabulary import Labels
 from kgeval.models.adapters.live_models import is_pykeen_model, labels_of_pykeen, mode_of_pykeen

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.base.errors import InputError
-from kgeval.base.files.opening import free_memory
+from kgeval.base.files import free_memory
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.models.aligned import Aligned

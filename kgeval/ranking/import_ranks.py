@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import TableError, counted, refuse_unknown
-from kgeval.base.settings.settings import listed
+from kgeval.base.settings import listed
 from kgeval.data import KnownTimes
 from kgeval.data.columns import TRIPLE, ColumnNames
 from kgeval.data.dataset import SPLITS, Dataset, Split

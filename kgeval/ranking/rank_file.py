@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.errors import TableError, did_you_mean
-from kgeval.base.files.paths import exists_safely
+from kgeval.base.files import exists_safely
 from kgeval.data.columns import ColumnNames, Columns
 from kgeval.data.tables import SIDE_WORDS, NamedTable, read_table
 from kgeval.data.triples import Side

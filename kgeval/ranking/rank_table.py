@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray, Float64Array
 from kgeval.base.errors import TableError, counted, refuse_unknown
+from kgeval.base.parquet_tables import LABELS, Columns
 from kgeval.base.provenance import UNKNOWN, LeakCounts, Provenance, provenance_of, subject_of
-from kgeval.base.storage.parquet_tables import LABELS, Columns
 from kgeval.data import KnownTimes
 from kgeval.data.triples import TARGETS
 from kgeval.metrics.intervals.estimate import Sampling

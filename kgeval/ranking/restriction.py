@@ -8,7 +8,7 @@ import numpy as np
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import InputError, counted, did_you_mean, first_few
-from kgeval.base.settings.settings import is_file
+from kgeval.base.settings import is_file
 from kgeval.data.dataset import Dataset
 from kgeval.data.entity_types import read_listed
 from kgeval.data.vocabulary import Vocabulary

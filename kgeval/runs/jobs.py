@@ -12,8 +12,7 @@ from typing import Any
 
 from kgeval.analysis.slices.annotation import annotate, slices_to_add
 from kgeval.analysis.slices.slice import slice_of
-from kgeval.base.files.opening import ReadFiles, State
-from kgeval.base.files.paths import exists_safely
+from kgeval.base.files import ReadFiles, State, exists_safely
 from kgeval.base.progress import Progress
 from kgeval.data.dataset import Dataset
 from kgeval.metrics.kinds import KINDS

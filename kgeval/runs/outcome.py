@@ -12,7 +12,7 @@ import numpy as np
 
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import KgevalError, RunError
-from kgeval.base.storage.parquet_tables import Columns
+from kgeval.base.parquet_tables import Columns
 from kgeval.data.columns import TRIPLE
 from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.rank_summary import RankSummary

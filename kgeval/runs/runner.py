@@ -19,9 +19,9 @@ from kgeval.base.errors import (
     first_few,
     reason,
 )
-from kgeval.base.files.opening import ReadFiles, noting_openings
+from kgeval.base.files import ReadFiles, noting_openings
 from kgeval.base.progress import Progress, unreported
-from kgeval.base.settings.messages import Problem
+from kgeval.base.settings import Problem
 from kgeval.data.dataset import Dataset
 from kgeval.models.baselines.baseline import FittedBaseline
 from kgeval.models.checkpoints import Checkpoint

@@ -11,9 +11,8 @@ from kgeval.analysis.slices.annotation import annotate, slices_to_add
 from kgeval.analysis.slices.named_groups import groupings
 from kgeval.analysis.slices.slice import slice_of, slices
 from kgeval.base.errors import ConfigError, InputError, MetricError, did_you_mean
-from kgeval.base.files.opening import sha256_of_file
-from kgeval.base.files.paths import exists_safely, suggest_paths
-from kgeval.base.files.settings_text import expanded
+from kgeval.base.files import exists_safely, sha256_of_file, suggest_paths
+from kgeval.base.settings_text import expanded
 from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import load_dataset

@@ -13,8 +13,8 @@ from typing import Any
 from pydantic import ConfigDict, field_validator
 
 from kgeval.base.errors import ConfigError, RunError, reason
-from kgeval.base.files.paths import exists_safely
-from kgeval.base.settings.settings import Settings, as_validation_error
+from kgeval.base.files import exists_safely
+from kgeval.base.settings import Settings, as_validation_error
 from kgeval.runs.config.pykeen_components import refuse_unknown
 
 PLACES = {"path", "name", "experiment_path", "experiment_name"}

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.base.errors import FileError, RunError
-from kgeval.base.files.opening import read_settings
+from kgeval.base.files import read_settings
 from kgeval.base.storage import replacing_folder, write_text
 from kgeval.data.dataset import Dataset
 from kgeval.data.layouts.pykeen import to_factories

@@ -14,7 +14,7 @@ import yaml
 
 from kgeval import RankTable, load_dataset
 from kgeval.base.errors import ConfigError, InputError, Interrupted, RunError
-from kgeval.base.files.opening import ReadFiles
+from kgeval.base.files import ReadFiles
 from kgeval.data.queries import Queries
 from kgeval.models.families.bilinear import DistMult
 from kgeval.ranking.corruption import AllEntities, TypeConstrained, Uniform

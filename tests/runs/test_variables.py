@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgeval.base.errors import ConfigError, InputError
-from kgeval.base.files.settings_text import escaped, read_yaml
+from kgeval.base.settings_text import escaped, read_yaml
 from kgeval.runs.config.load import load_config
 from kgeval.runs.config.variables import ExpandingLoader
 from kgeval.runs.runner import run

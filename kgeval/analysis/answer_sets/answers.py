@@ -22,7 +22,7 @@ from kgeval.analysis.answer_sets.nonconformity import RANK, ScoredSplit, find_no
 from kgeval.base.arrays import BoolArray, Float64Array
 from kgeval.base.errors import InputError, MetricError, refuse_unknown
 from kgeval.base.progress import Progress, reporting
-from kgeval.base.settings.settings import takes
+from kgeval.base.settings import takes
 from kgeval.base.threads import bound_threads
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import MetricError, refuse_unknown
+from kgeval.base.parquet_tables import LABELS
 from kgeval.base.provenance import ALIKE, UNKNOWN, Provenance
-from kgeval.base.storage.parquet_tables import LABELS
 from kgeval.data.queries import starts_of_runs
 from kgeval.data.triples import TARGETS
 from kgeval.metrics.intervals.interval import Unit

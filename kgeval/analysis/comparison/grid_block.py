@@ -11,7 +11,7 @@ import numpy as np
 from kgeval.analysis.comparison.model_order import order_of
 from kgeval.analysis.comparison.paired_difference import PairedDifference
 from kgeval.base.provenance import Provenance
-from kgeval.base.tables.displayed import Brief
+from kgeval.base.tables.shown import Brief
 from kgeval.base.tables.table import Ends
 from kgeval.metrics.intervals.interval import justified_decimals
 from kgeval.metrics.intervals.over_seeds import OverSeeds

@@ -118,7 +118,7 @@ def _of_stored_ranks(source: str, options: dict[str, Any]) -> AnswerSets:
 def _read(source: str, dataset: str | None, options: dict[str, Any]) -> StoredModel:
     """Read the model and dataset of a run, or of the options. Settings of the command line come first."""
     from kgeval.base.errors import ConfigError
-    from kgeval.base.files.paths import exists_safely
+    from kgeval.base.files import exists_safely
     from kgeval.cli.display import watching
     from kgeval.ranking.run_directory.stored_run import StoredRun
     from kgeval.runs.stored import StoredModel, read_stored_model

@@ -41,7 +41,7 @@ def convert_command(source: str, out: Path, format: str, force: bool, as_json: b
     Examples: kgeval convert umls-TransE --out model.safetensors; kgeval convert data/wikikg2 --out wikikg2
     """
     from kgeval.base.errors import ConfigError
-    from kgeval.base.files.paths import exists_safely
+    from kgeval.base.files import exists_safely
     from kgeval.cli.streams import say, say_json
     from kgeval.data.loading import load_dataset
     from kgeval.models.checkpoints.reader import readers_of

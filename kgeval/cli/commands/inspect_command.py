@@ -45,7 +45,7 @@ def inspect_command(path: str, form: str, **settings: Any) -> None:
 
 
 def _describe(path: str, settings: dict[str, Any]) -> dict[str, Any]:
-    from kgeval.base.files.paths import exists_safely
+    from kgeval.base.files import exists_safely
     from kgeval.models.checkpoints.reader import readers_of
 
     place = Path(path)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.base.settings.settings import plain
+from kgeval.base.settings import plain
 from kgeval.cli.shared_options import DIGITS, FOLDER, FORMAT, JSON, QUIET, SET, printed, thresholds
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kgeval.base.arrays import IntArray
+from kgeval.base.containers import read_parquet
 from kgeval.base.errors import DatasetError, InputError, refusing
-from kgeval.base.files.containers import read_parquet
 from kgeval.base.storage import replacing_folder
 from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.human_names import Names

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.base.errors import DatasetError
-from kgeval.base.files.opening import free_memory, read_bytes
-from kgeval.base.pickles.pickled import read_pickle
+from kgeval.base.files import free_memory, read_bytes
+from kgeval.base.pickled import read_pickle
 from kgeval.data import id_files
 from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import SPLITS, Dataset

@@ -16,10 +16,10 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.base.arrays import IntArray
+from kgeval.base.containers import open_hdf5
 from kgeval.base.errors import DatasetError, InputError, naming, refusing
-from kgeval.base.files.containers import open_hdf5
-from kgeval.base.files.opening import read_json, refuse_special
-from kgeval.base.pickles.pickled import read_torch
+from kgeval.base.files import read_json, refuse_special
+from kgeval.base.pickled import read_torch
 from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.id_files import id_columns, labels_of_ids, refuse_sparse, vocabulary_by_id

@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 
 from kgeval.base.arrays import BoolArray, Float64Array
 from kgeval.base.errors import MetricError, refuse_unknown
-from kgeval.base.settings.settings import Settings
+from kgeval.base.settings import Settings
 from kgeval.metrics.kinds import Calibration
 from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.metric import Undefined, or_reason

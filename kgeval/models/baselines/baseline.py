@@ -15,8 +15,7 @@ from pydantic import Field
 from kgeval.base.arrays import Float64Array, FloatArray, IntArray
 from kgeval.base.errors import DatasetError, InputError, did_you_mean
 from kgeval.base.registries import brought, by_name, subclasses
-from kgeval.base.settings.by_kind import names_by
-from kgeval.base.settings.settings import Settings
+from kgeval.base.settings import Settings, names_by
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.labelled_triples import LabelledTriples, reverse
 from kgeval.data.loading import as_dataset

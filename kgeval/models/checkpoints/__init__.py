@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.base.errors import CheckpointError, InputError, UsageError, did_you_mean
-from kgeval.base.files.opening import refuse_special
-from kgeval.base.files.paths import exists_safely, suggest_paths
+from kgeval.base.files import exists_safely, refuse_special, suggest_paths
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
 from kgeval.models.alignment import align

@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 
 from kgeval.base.errors import UsageError
-from kgeval.base.files.opening import refuse_special
-from kgeval.base.pickles.pickled import is_pickled
+from kgeval.base.files import refuse_special
+from kgeval.base.pickled import is_pickled
 from kgeval.base.registries import brought, by_name, instances
 from kgeval.models.checkpoints.checkpoint import Checkpoint
 from kgeval.models.checkpoints.options import Options

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from kgeval.base.errors import counted, first_few
-from kgeval.base.files.opening import refuse_special
-from kgeval.base.files.paths import MANIFEST, METRICS, STAGE, exists_safely
-from kgeval.base.pickles.pickled import is_pickled, read_any
-from kgeval.base.pickles.unpickle import StubObject
+from kgeval.base.files import MANIFEST, METRICS, STAGE, exists_safely, refuse_special
+from kgeval.base.pickled import is_pickled, read_any
+from kgeval.base.unpickle import StubObject
 from kgeval.data.layout import layouts
 from kgeval.models.checkpoints.shared.locate import JSON_ENDINGS, first_object
 from kgeval.models.checkpoints.shared.tensors import flat, unwrap_state_dict

@@ -11,8 +11,7 @@ from typing_extensions import Self
 
 from kgeval.base.errors import InputError
 from kgeval.base.registries import brought, by_name, subclasses
-from kgeval.base.settings.by_kind import ByKind, names_by
-from kgeval.base.settings.settings import Settings
+from kgeval.base.settings import ByKind, Settings, names_by
 
 if TYPE_CHECKING:
     from kgeval.base.arrays import IntArray

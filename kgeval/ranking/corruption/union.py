@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from kgeval.base.settings.by_kind import ByKind
+from kgeval.base.settings import ByKind
 from kgeval.data import SPLITS, Side, Split
 from kgeval.ranking.corruption.generator import ALONE, CorruptionGenerator, generators, size_range
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from kgeval.base.errors import DatasetError, counted, first_few
-from kgeval.base.settings.settings import listed
+from kgeval.base.settings import listed
 from kgeval.data import SIDES, Side, Split
 from kgeval.ranking.corruption.generator import ALONE, CorruptionGenerator, size_range
 

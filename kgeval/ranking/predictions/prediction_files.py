@@ -10,8 +10,7 @@ import pyarrow as pa
 
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import InputError, reason
-from kgeval.base.files.opening import checked
-from kgeval.base.files.paths import exists_safely, no_file
+from kgeval.base.files import checked, exists_safely, no_file
 from kgeval.base.storage import replacing
 from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import Dataset

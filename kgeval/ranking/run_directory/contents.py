@@ -14,12 +14,12 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from kgeval.base import files
 from kgeval.base.errors import InputError, counted, reason
-from kgeval.base.files import opening
-from kgeval.base.files.paths import LOCK, exists_safely, is_plain_name
-from kgeval.base.files.paths import MANIFEST as MANIFEST
-from kgeval.base.files.paths import METRICS as METRICS
-from kgeval.base.files.paths import STAGE as STAGE
+from kgeval.base.files import LOCK, exists_safely, is_plain_name
+from kgeval.base.files import MANIFEST as MANIFEST
+from kgeval.base.files import METRICS as METRICS
+from kgeval.base.files import STAGE as STAGE
 from kgeval.data.dataset import Dataset
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable
@@ -139,7 +139,7 @@ def as_json(content: Any) -> str:
 def read_json(path: Path) -> dict[str, Any]:
     """Read a block of keys; refuse what JSON can spell but no run writes: infinity, and halves of characters."""
     try:
-        content = opening.read_json(path, strict=True)
+        content = files.read_json(path, strict=True)
         json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{str(path)!r} cannot be read ({reason(error)}).") from error

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kgeval.base.files.paths import exists_safely
+from kgeval.base.files import exists_safely
 from kgeval.base.storage import write_text
 from kgeval.ranking.run_directory.contents import (
     FILES,

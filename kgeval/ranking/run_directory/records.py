@@ -20,8 +20,8 @@ from pydantic import (
 from typing_extensions import TypedDict
 
 from kgeval.base.errors import InputError
-from kgeval.base.files.paths import is_plain_name
-from kgeval.base.settings.messages import problems_of
+from kgeval.base.files import is_plain_name
+from kgeval.base.settings import problems_of
 from kgeval.ranking.run_directory.contents import is_run_name, read_json
 
 RULES = ConfigDict(strict=True)

@@ -10,9 +10,8 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from kgeval.base.errors import FileError, InputError, RunError
-from kgeval.base.files.opening import read_json
-from kgeval.base.files.paths import LOCK as LOCK
-from kgeval.base.files.paths import is_plain_name
+from kgeval.base.files import LOCK as LOCK
+from kgeval.base.files import is_plain_name, read_json
 from kgeval.base.storage import refuse_special
 from kgeval.ranking.run_directory.contents import (
     CONFIG,

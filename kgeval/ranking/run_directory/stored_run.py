@@ -12,11 +12,10 @@ from typing import Any, TypeAlias
 from pydantic import ValidationError
 
 from kgeval.base.errors import ConfigError, InputError, reason
-from kgeval.base.files.opening import read_settings, refuse_special, sha256_of_file
-from kgeval.base.files.paths import exists_safely, suggest_paths
-from kgeval.base.files.settings_text import dump_yaml, expanded, read_yaml
+from kgeval.base.files import exists_safely, read_settings, refuse_special, sha256_of_file, suggest_paths
+from kgeval.base.parquet_tables import Columns
+from kgeval.base.settings_text import dump_yaml, expanded, read_yaml
 from kgeval.base.storage import write_text
-from kgeval.base.storage.parquet_tables import Columns
 from kgeval.data.dataset import Dataset
 from kgeval.data.dataset_config import DatasetConfig
 from kgeval.ranking.import_ranks import load_ranks

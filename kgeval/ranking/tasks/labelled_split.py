@@ -13,9 +13,9 @@ from pydantic import Discriminator, Tag
 
 from kgeval.base.arrays import BoolArray, Float64Array
 from kgeval.base.errors import InputError, counted
+from kgeval.base.parquet_tables import LABELS, Columns
 from kgeval.base.provenance import UNKNOWN, LabelProvenance, percent, subject_of
-from kgeval.base.settings.settings import Settings
-from kgeval.base.storage.parquet_tables import LABELS, Columns
+from kgeval.base.settings import Settings
 from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import known_answers

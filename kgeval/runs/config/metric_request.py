@@ -11,8 +11,7 @@ from pydantic_core import PydanticKnownError
 from typing_extensions import Self
 
 from kgeval.base.errors import did_you_mean
-from kgeval.base.settings.messages import short_repr
-from kgeval.base.settings.settings import Settings, as_validation_error
+from kgeval.base.settings import Settings, as_validation_error, short_repr
 from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.kinds import KINDS, Chance, ConfidenceOptions, LabelOptions
 

@@ -17,11 +17,8 @@ from pydantic import (
 )
 
 from kgeval.base.errors import NoPathError, did_you_mean
-from kgeval.base.files.opening import refuse_special
-from kgeval.base.files.paths import exists_safely, suggest_paths
-from kgeval.base.settings.by_kind import ByKind
-from kgeval.base.settings.messages import UNTRAINED, short_repr
-from kgeval.base.settings.settings import PathText, Settings, as_validation_error, or_text
+from kgeval.base.files import exists_safely, refuse_special, suggest_paths
+from kgeval.base.settings import UNTRAINED, ByKind, PathText, Settings, as_validation_error, or_text, short_repr
 from kgeval.data.dataset import Dataset
 from kgeval.models.baselines.baseline import Baseline, baselines
 from kgeval.models.checkpoints import Checkpoint, read_checkpoint

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from kgeval.base.errors import ConfigError, MetricError, did_you_mean
-from kgeval.base.settings.messages import Problem, short_repr
+from kgeval.base.settings import Problem, short_repr
 from kgeval.data.layouts.pykeen import writable_home
 
 PARTS = ("training", "model", "loss", "regularizer", "optimizer", "lr_scheduler", "negative_sampler", "stopper")

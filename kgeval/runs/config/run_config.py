@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, PrivateAttr, TypeAdapter, field_validator, model_validator
 
-from kgeval.base.settings.settings import ExistingFile, PathText, Settings, as_validation_error, writable
+from kgeval.base.settings import ExistingFile, PathText, Settings, as_validation_error, writable
 from kgeval.data.dataset import Dataset
 from kgeval.data.dataset_config import DatasetConfig, dataset_block, readable
 from kgeval.metrics.kinds import KINDS, KindName

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from kgeval.base.errors import ConfigError, KgevalError
-from kgeval.base.files.settings_text import VARIABLE, CountingLoader, QuotedText, escaped, look_up
+from kgeval.base.settings_text import VARIABLE, CountingLoader, QuotedText, escaped, look_up
 
 HIDDEN = re.compile("\ue000([^\ue000\ue001]*)\ue001")
 

@@ -11,10 +11,9 @@ from typing import Any
 import yaml
 
 from kgeval.base.errors import ConfigError, FileError, counted
-from kgeval.base.files.opening import read_settings, refuse_special
-from kgeval.base.files.paths import exists_safely, suggest_paths
-from kgeval.base.files.settings_text import CountingLoader, read_yaml
-from kgeval.base.settings.messages import Problem, as_texts, short_repr
+from kgeval.base.files import exists_safely, read_settings, refuse_special, suggest_paths
+from kgeval.base.settings import Problem, as_texts, short_repr
+from kgeval.base.settings_text import CountingLoader, read_yaml
 from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.runs.config.variables import ExpandingLoader, Place, Variables, innermost
 

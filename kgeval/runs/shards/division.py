@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kgeval.base.arrays import IntArray
+from kgeval.base.containers import read_parquet
 from kgeval.base.errors import InputError, TableError
-from kgeval.base.files.containers import read_parquet
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.ranking.corruption import AllEntities

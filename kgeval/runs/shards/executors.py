@@ -17,8 +17,7 @@ from pydantic import Field
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import ConfigError, KgevalError, RunError, reason
 from kgeval.base.progress import unreported
-from kgeval.base.settings.by_kind import ByKind
-from kgeval.base.settings.settings import Settings
+from kgeval.base.settings import ByKind, Settings
 from kgeval.base.threads import bound_threads
 from kgeval.data.triples import Side
 from kgeval.ranking.engine_choice import engine_for

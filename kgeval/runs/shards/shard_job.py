@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgeval.base.errors import ConfigError, InputError, first_few
-from kgeval.base.files.opening import ReadFiles, noting_openings
+from kgeval.base.files import ReadFiles, noting_openings
 from kgeval.base.threads import bound_threads
 from kgeval.ranking.run_directory.contents import STAGE, is_run
 from kgeval.ranking.run_directory.folders import CommonTable

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.base.errors import InputError, Interrupted, TableError, first_few
-from kgeval.base.files.opening import sha256_of_file
-from kgeval.base.files.settings_text import dump_yaml
+from kgeval.base.files import sha256_of_file
+from kgeval.base.settings_text import dump_yaml
 from kgeval.base.storage import replacing, write_text
 from kgeval.ranking.model_ranking import ModelRanking
 from kgeval.ranking.run_directory.contents import PLAN, SHARDS, as_json, num_shards, read_json

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from kgeval import load_checkpoint
+from kgeval.base.containers import open_zip
 from kgeval.base.errors import FileError
-from kgeval.base.files.containers import open_zip
-from kgeval.base.pickles.pickled import pickle_strings, read_torch
+from kgeval.base.pickled import pickle_strings, read_torch
 from tests.models.checkpoints.memory import at_most
 from tests.models.checkpoints.pickles import archive, program, value
 

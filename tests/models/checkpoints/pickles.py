@@ -11,7 +11,7 @@ import pytest
 
 from kgeval import load_checkpoint
 from kgeval.base.errors import CheckpointError
-from kgeval.base.pickles.pickled import read_torch
+from kgeval.base.pickled import read_torch
 
 PREFIX = "archive"
 

@@ -229,7 +229,7 @@ def test_labels_inside_are_paid_for(tmp_path, monkeypatch):
     labels = Vocabulary([f"e{index}" for index in range(1000)])
     save_checkpoint(model, tmp_path / "m.safetensors", entities=labels, relations=Vocabulary(["r"], "relation"))
     assert load_checkpoint(tmp_path / "m.safetensors").entities == labels
-    monkeypatch.setattr("kgeval.base.files.opening.free_memory", lambda: 50_000)
+    monkeypatch.setattr("kgeval.base.files.free_memory", lambda: 50_000)
     with pytest.raises(FileError, match="it unpacks to more than 50000 bytes"):
         load_checkpoint(tmp_path / "m.safetensors")
 

@@ -17,7 +17,7 @@ from pykeen.triples import TriplesFactory
 
 from kgeval import Dataset, Vocabulary, evaluate, load_checkpoint
 from kgeval.base.errors import CheckpointError, InputError
-from kgeval.base.pickles.pickled import read_torch
+from kgeval.base.pickled import read_torch
 from kgeval.data.layouts.pykeen import from_factories
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples

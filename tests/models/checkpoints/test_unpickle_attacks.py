@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from kgeval import load_checkpoint
 from kgeval.base.errors import CheckpointError
-from kgeval.base.pickles.pickled import read_torch
+from kgeval.base.pickled import read_torch
 from tests.models.checkpoints.memory import at_most
 from tests.models.checkpoints.pickles import (
     BEGINNING,

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from kgeval import load_checkpoint
+from kgeval.base import files as budget
 from kgeval.base.errors import CheckpointError, FileError
-from kgeval.base.files import opening as budget
-from kgeval.base.files.opening import Budget
-from kgeval.base.pickles.pickled import read_stream, read_torch, strings_of
-from kgeval.base.pickles.unpickle import unpickle
+from kgeval.base.files import Budget
+from kgeval.base.pickled import read_stream, read_torch, strings_of
+from kgeval.base.unpickle import unpickle
 from tests.models.checkpoints.layouts import ampligraph_rotate, number, save_table
 from tests.models.checkpoints.memory import MEBIBYTE, at_most
 from tests.models.checkpoints.pickles import (

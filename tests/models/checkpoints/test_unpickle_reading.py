@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
 from kgeval.base.errors import CheckpointError
-from kgeval.base.pickles.pickled import read_any, read_pickle, read_torch
-from kgeval.base.pickles.unpickle import StubObject
+from kgeval.base.pickled import read_any, read_pickle, read_torch
+from kgeval.base.unpickle import StubObject
 from tests.models.checkpoints.memory import MEBIBYTE
 from tests.models.checkpoints.pickles import (
     BEGINNING,

@@ -16,7 +16,7 @@ import numpy as np
 
 from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import CheckpointError
-from kgeval.base.pickles.pickled import read_pickle
+from kgeval.base.pickled import read_pickle
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint
 from kgeval.models.checkpoints.options import Options

@@ -15,8 +15,8 @@ import numpy as np
 
 from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import CheckpointError, UsageError
-from kgeval.base.files.paths import no_file
-from kgeval.base.pickles.pickled import read_pickle
+from kgeval.base.files import no_file
+from kgeval.base.pickled import read_pickle
 from kgeval.data.id_files import vocabulary_by_id
 from kgeval.data.tables import read_text
 from kgeval.data.text import first_line

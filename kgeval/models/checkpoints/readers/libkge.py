@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kgeval.base.errors import CheckpointError
-from kgeval.base.pickles.pickled import read_torch
+from kgeval.base.pickled import read_torch
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint
 from kgeval.models.checkpoints.options import Options

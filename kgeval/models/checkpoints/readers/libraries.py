@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.base.arrays import FloatArray
-from kgeval.base.files.opening import read_json
+from kgeval.base.files import read_json
 from kgeval.models.checkpoints.checkpoint import Checkpoint
 from kgeval.models.checkpoints.options import Options
 from kgeval.models.checkpoints.shared.layers import readable

@@ -20,7 +20,7 @@ import numpy as np
 
 from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import CheckpointError
-from kgeval.base.pickles.pickled import PICKLED, read_torch
+from kgeval.base.pickled import PICKLED, read_torch
 from kgeval.models.checkpoints.checkpoint import Checkpoint
 from kgeval.models.checkpoints.options import Options
 from kgeval.models.checkpoints.reader import Reader

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from kgeval.base.arrays import FloatArray
+from kgeval.base.containers import Arrays, open_hdf5
 from kgeval.base.errors import CheckpointError
-from kgeval.base.files.containers import Arrays, open_hdf5
-from kgeval.base.files.paths import exists_safely
+from kgeval.base.files import exists_safely
 from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint

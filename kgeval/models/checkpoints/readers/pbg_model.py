@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.base.errors import CheckpointError
-from kgeval.base.files.opening import read_json, read_settings
-from kgeval.base.files.paths import is_plain_name
+from kgeval.base.files import is_plain_name, read_json, read_settings
 from kgeval.models.checkpoints.options import truth_value
 from kgeval.models.checkpoints.shared.layers import readable
 from kgeval.models.checkpoints.shared.locate import json_in

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.base.errors import CheckpointError, counted, first_few, reason
-from kgeval.base.files.opening import JSON, checked
+from kgeval.base.files import JSON, checked
 from kgeval.data.dataset import Dataset
 from kgeval.data.text import open_text
 from kgeval.data.triples import SIDES, Side

@@ -10,8 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from kgeval.base.pickles.pickled import PICKLED, read_any
-from kgeval.base.pickles.unpickle import StubObject
+from kgeval.base.pickled import PICKLED, read_any
+from kgeval.base.unpickle import StubObject
 from kgeval.models.adapters.live_models import CLASSES, FORMULAS, TABLES
 from kgeval.models.checkpoints.checkpoint import Checkpoint
 from kgeval.models.checkpoints.options import Options

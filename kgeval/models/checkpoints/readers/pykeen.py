@@ -1,7 +1,7 @@
 """PyKEEN's models: a ``save_to_directory`` folder, a bare ``trained_model.pkl``, or a state dictionary.
 
 The pickle holds the whole model as a tree of modules; current layouts and those before 1.8 are read. Nothing of it is
-executed (see ``kgeval.base.pickles``): the tree is walked, and its arrays are taken out. A state dictionary (bare, as
+executed (see ``kgeval.base.unpickle``): the tree is walked, and its arrays are taken out. A state dictionary (bare, as
 ``pykeen.checkpoints.save_model`` wraps it, or in a training loop's checkpoint) holds tensors, and a training loop's
 labels: the interaction is asked for, and its norm, normaliser and the like.
 """
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.base.errors import CheckpointError, first_few
-from kgeval.base.pickles.pickled import PICKLED, read_torch
-from kgeval.base.pickles.unpickle import StubObject
+from kgeval.base.pickled import PICKLED, read_torch
+from kgeval.base.unpickle import StubObject
 from kgeval.data.id_files import JSON, PYKEEN, PYKEEN_SAVED, TSV
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint

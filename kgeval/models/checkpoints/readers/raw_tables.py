@@ -22,10 +22,10 @@ import numpy as np
 
 from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import CheckpointError
-from kgeval.base.files.opening import checked, read_settings
-from kgeval.base.files.settings_text import read_yaml
-from kgeval.base.pickles.pickled import read_torch
-from kgeval.base.pickles.unpickle import StubObject
+from kgeval.base.files import checked, read_settings
+from kgeval.base.pickled import read_torch
+from kgeval.base.settings_text import read_yaml
+from kgeval.base.unpickle import StubObject
 from kgeval.models.checkpoints.checkpoint import Checkpoint
 from kgeval.models.checkpoints.options import Options, truth_value
 from kgeval.models.checkpoints.reader import Reader

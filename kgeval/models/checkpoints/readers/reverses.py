@@ -18,7 +18,7 @@ import numpy as np
 
 from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import CheckpointError
-from kgeval.base.pickles.pickled import read_pickle
+from kgeval.base.pickled import read_pickle
 from kgeval.data.dataset import Dataset
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kgeval.base.pickles.pickled import PICKLED, read_any
+from kgeval.base.pickled import PICKLED, read_any
 from kgeval.models.checkpoints.checkpoint import Checkpoint
 from kgeval.models.checkpoints.options import Options
 from kgeval.models.checkpoints.reader import NAMED_BY_USER, Reader

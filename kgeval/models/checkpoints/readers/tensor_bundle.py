@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.base.arrays import FloatArray
-from kgeval.base.files.opening import Budget, checked, read_bytes
+from kgeval.base.files import Budget, checked, read_bytes
 from kgeval.models.checkpoints.shared.layers import readable
 
 MAGIC = 0xDB4775248B80FB57

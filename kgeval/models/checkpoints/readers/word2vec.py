@@ -19,9 +19,9 @@ import numpy as np
 
 from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import CheckpointError
-from kgeval.base.files.opening import read_bytes
-from kgeval.base.pickles.pickled import read_pickle
-from kgeval.base.pickles.unpickle import StubObject
+from kgeval.base.files import read_bytes
+from kgeval.base.pickled import read_pickle
+from kgeval.base.unpickle import StubObject
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint
 from kgeval.models.checkpoints.options import Options

@@ -15,8 +15,7 @@ import pyarrow.compute as pc
 
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import CheckpointError, InputError, UsageError
-from kgeval.base.files.opening import read_json
-from kgeval.base.files.paths import suggest_paths
+from kgeval.base.files import read_json, suggest_paths
 from kgeval.data.id_files import (
     LABEL_FILES,
     PYKEEN,

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kgeval.base.arrays import FloatArray, bfloat16_to_float32
+from kgeval.base.containers import open_zip
 from kgeval.base.errors import CheckpointError, UsageError
-from kgeval.base.files.containers import open_zip
-from kgeval.base.files.opening import Budget, checked
+from kgeval.base.files import Budget, checked
 from kgeval.models.checkpoints.shared.layers import readable
 from kgeval.models.checkpoints.shared.locate import folder_of
 

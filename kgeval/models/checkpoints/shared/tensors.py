@@ -12,8 +12,8 @@ import numpy as np
 
 from kgeval.base.arrays import Float64Array, FloatArray
 from kgeval.base.errors import CheckpointError, UsageError, did_you_mean, first_few
-from kgeval.base.pickles.pickled import pickle_strings, read_any
-from kgeval.base.pickles.unpickle import StubObject
+from kgeval.base.pickled import pickle_strings, read_any
+from kgeval.base.unpickle import StubObject
 from kgeval.models.checkpoints.options import Options
 from kgeval.models.checkpoints.shared.layers import check_shape, joined, naming
 from kgeval.models.checkpoints.shared.mapped_arrays import ARRAYS, SAFE, array_names, read_npz, read_safetensors

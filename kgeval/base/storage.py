@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from kgeval.base.errors import InputError, RunError
-from kgeval.base.files.paths import exists_safely, special
+from kgeval.base.files import exists_safely, special
 
 PARTIAL = f".{'[0-9a-f]' * 16}.partial"
 """the hidden folders that are filled beside what they become"""

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kgeval.base.errors import FileError, reason
-from kgeval.base.files.opening import LEAST, Budget, checked
+from kgeval.base.files import LEAST, Budget, checked
 
 MAX_CONTENTS = 2**21
 """the most bytes of an archive's list of contents: about 20,000 tensors"""

@@ -15,16 +15,17 @@ import pyarrow.parquet as pq
 from pydantic import TypeAdapter, ValidationError
 
 from kgeval.base.arrays import BoolArray, IntArray
+from kgeval.base.containers import read_parquet
 from kgeval.base.errors import FileError, TableError, counted, did_you_mean, reason, visible
-from kgeval.base.files.containers import read_parquet
-from kgeval.base.files.opening import checked
+from kgeval.base.files import checked
 from kgeval.base.storage import replacing
-from kgeval.base.tables.displayed import Displayed, Parts
+from kgeval.base.tables.shown import Displayed, Parts
 from kgeval.base.tables.table import Cell, Figure, Table
 
 if TYPE_CHECKING:
     import pandas as pd
     from typing_extensions import Self
+
 
 LABELS = pa.dictionary(pa.int32(), pa.string())
 """labels: dictionary-encoded text, as there are few different ones, each repeated often"""

@@ -12,11 +12,19 @@ from typing import Any
 
 import numpy as np
 
+from kgeval.base.containers import open_zip
 from kgeval.base.errors import FileError, PickleError, reason
-from kgeval.base.files.containers import open_zip
-from kgeval.base.files.opening import Budget, checked, read_bytes
-from kgeval.base.pickles.contents import DTYPES, BoundedUnpickler, Reference, StorageType, refuse_instructions
-from kgeval.base.pickles.unpickle import StubObject, module_class, unpickle
+from kgeval.base.files import Budget, checked, read_bytes
+from kgeval.base.unpickle import (
+    DTYPES,
+    BoundedUnpickler,
+    Reference,
+    StorageType,
+    StubObject,
+    module_class,
+    refuse_instructions,
+    unpickle,
+)
 
 PICKLED = {".pkl", ".pt", ".pth", ".ckpt", ".model"}
 """the endings of files that ``torch.save`` or ``pickle`` wrote"""
