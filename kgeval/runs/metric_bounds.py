@@ -80,7 +80,9 @@ def thresholds_of(
 
 
 def limits_of(bounds: Bounds, configs: Sequence[RunConfig]) -> tuple[Threshold, ...]:
-    limits = thresholds_of(bounds, [name for config in configs for name in config.jobs if name], [*(it.kind for it in configs)])
+    limits = thresholds_of(
+        bounds, [name for config in configs for name in config.jobs if name], [*(it.kind for it in configs)]
+    )
     for config in configs:
         evaluation = config.evaluation
         sides = evaluation.sides if "sides" in evaluation.model_fields_set else ()  # else the model's to say

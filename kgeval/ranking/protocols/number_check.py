@@ -163,6 +163,8 @@ def check_numbers(ranks: RankTable | Mapping[str, RankTable], numbers: Mapping[s
     ------
     MetricError
         if a metric is not one of these, or a number is invalid
+    TableError
+        if ``ranks`` are no rank table
 
     Examples
     --------
@@ -173,6 +175,10 @@ def check_numbers(ranks: RankTable | Mapping[str, RankTable], numbers: Mapping[s
     >>> print(check_numbers(table, {"mr": "3.925"}).heads[0])
     mr 3.925: filtered, both sides, optimistic ties (openke, pykeen).
     """
+    if not isinstance(numbers, Mapping):
+        raise MetricError(f"numbers: expected them by their metric, such as {{'mrr': .3312}}, found {numbers!r:.60}.")
+    if not isinstance(ranks, RankTable | Mapping):
+        raise TableError(f"ranks: expected a rank table, as kgeval.evaluate returns it, found {ranks!r:.60}.")
     printed = tuple(PrintedNumber.of(metric, value) for metric, value in numbers.items())
     if not printed:
         raise MetricError("no number to check: give one, such as mrr=.3312.")
