@@ -75,7 +75,7 @@ def _summarize_one(
 
     outcome = read_outcome(run, metrics, options)
     summary, groups = outcome.summary, outcome.groups
-    limits = [replace(limit, model="") for limit in thresholds_of(bounds, words_of(run)[-1:])]
+    limits = [replace(limit, model="") for limit in thresholds_of(bounds, words_of(run)[-1:], [summary.kind])]
     missed = misses(limits, [_judged(run, "", options)])
     if names:
         spelled = Names.merged(map(read_names, names))
@@ -100,7 +100,8 @@ def _summarize_several(
 
     outcomes = read_outcomes(folder, metrics, options)
     failed, unfinished = CommonTable.read(folder).failed, unfinished_in(folder)
-    limits = thresholds_of(bounds, [*(outcome.name for outcome in outcomes), *failed, *unfinished])
+    kinds = dict.fromkeys([outcome.summary.kind for outcome in outcomes] or ["ranks"])
+    limits = thresholds_of(bounds, [*(outcome.name for outcome in outcomes), *failed, *unfinished], kinds)
     # A bound is for the number in the table, by the tie policy of the table.
     shown = with_common_ties(outcomes)
     missed = misses(limits, [_judged(each.folder or folder, each.name, options | _ties(each)) for each in shown])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -101,7 +101,8 @@ def explain(
     >>> [(row.protocol, round(row.value, 3), round(row.causes["ties"], 3)) for row in explanation.rows]
     [('openke', 3.925, -0.501), ('torchkge', 4.928, 0.501)]
     """
-    chosen = [find_protocol(it) for it in ([protocols] if isinstance(protocols, str | Protocol) else protocols)]
+    several = isinstance(protocols, Iterable) and not isinstance(protocols, str)
+    chosen = [find_protocol(it) for it in (protocols if several else [protocols])]
     dataset = as_dataset(dataset)
     evaluation = Evaluation.of_keywords(settings)
     framework_metric = _as_framework_metric(metric, evaluation.sides)

@@ -185,3 +185,11 @@ def fixed_negatives(corruption: Corruption | None, dataset: Dataset, split: str)
     if isinstance(corruption, OGBNegatives) and "as_listed" not in corruption.model_fields_set:
         return corruption.model_copy(update={"as_listed": True})
     return corruption
+
+
+def only_scores(_corruption: Corruption | None, _dataset: Dataset, _split: str) -> Corruption:
+    """Refuse to choose candidates: the benchmark's negatives are pairs, none of which belongs to a query."""
+    raise DatasetError(
+        "the protocol 'ogb-shared' compares the scores of triples with those of one list of negatives for all. Give both "
+        "to kgeval.ogb_eval."
+    )

@@ -16,7 +16,7 @@ from kgeval.base.progress import Progress, reporting
 from kgeval.base.provenance import UNKNOWN
 from kgeval.base.registries import brought, by_name, instances
 from kgeval.base.tables.shown import Brief
-from kgeval.data.dataset import Dataset
+from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.split_names import filtered_by
 from kgeval.data.triples import SIDES, Side
 from kgeval.data.vocabulary import Labels
@@ -104,6 +104,16 @@ class Protocol(Brief):
     """its other formats, by its own name of the metric"""
     tie_note: str = ""
     """the note on answers that tie: which scores tie, or how ties count"""
+
+    def __post_init__(self) -> None:
+        by_split = self.filter if isinstance(self.filter, Mapping) else {}
+        if {*by_split} != {*SPLITS} or not all(
+            isinstance(names, tuple | list) and {*names} <= {*SPLITS} for names in by_split.values()
+        ):
+            raise ConfigError(
+                f"protocol {self.name!r}, filter: expected the splits that each of train, valid and test is filtered "
+                f"by, such as {dict(EVERY_SPLIT)}; found {self.filter!r:.80}."
+            )
 
     @property
     def rules(self) -> Rules:

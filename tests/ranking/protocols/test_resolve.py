@@ -170,3 +170,25 @@ def test_a_configuration_means_what_evaluate_does():
     again = config.resolved_evaluation(data).rank(score, data)
     assert again.data.equals(table.data)
     assert np.array_equal(again.column("with_test_greater"), table.column("with_test_greater"))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [("train",), "train", None, 5, {"test": ("train",)}, {**dict.fromkeys(("train", "valid"), ()), "test": "train"}],
+)
+def test_a_filter_of_another_type_is_one_clear_error(wrong):
+    with pytest.raises(
+        ConfigError, match=r"protocol 'mine', filter: expected the splits that each of train, valid and"
+    ):
+        kgeval.Protocol("mine", "", filter=wrong)
+
+
+def test_protocols_and_numbers_of_another_type_are_one_clear_error():
+    for protocols in (5, None, [5], [None]):
+        with pytest.raises(ConfigError, match="protocol: expected a name, found"):
+            explain(score, DATA, protocols)
+    table = evaluate(score, DATA)
+    with pytest.raises(InputError, match="numbers: expected them by their metric"):
+        kgeval.check_numbers(table, [0.3])
+    with pytest.raises(InputError, match="ranks: expected a rank table"):
+        kgeval.check_numbers([1, 2], {"mrr": 0.3})
