@@ -21,8 +21,7 @@ from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.ranking.protocols.protocol import protocol_of
 from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.reports.document import Section, isolated
-from kgeval.reports.reading import EvaluatedModel
-from kgeval.reports.study import Study
+from kgeval.reports.study import EvaluatedModel, Study
 
 
 @dataclass(frozen=True)

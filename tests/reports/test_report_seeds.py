@@ -16,9 +16,8 @@ from kgeval.base.errors import MetricError
 from kgeval.metrics import interval_over_seeds
 from kgeval.metrics.intervals.estimate import Sampling
 from kgeval.reports.origins import slice_scores
-from kgeval.reports.reading import EvaluatedModel, read_models
 from kgeval.reports.standings import p_value, standings, verdicts
-from kgeval.reports.study import HEADLINES, study_of
+from kgeval.reports.study import HEADLINES, EvaluatedModel, read_models, study_of
 from kgeval.reports.trust import exactness, making
 from tests.reports.conftest import family, ranks_of, seeded
 

@@ -22,10 +22,8 @@ import kgeval
 from kgeval.analysis.audits.audit import audit
 from kgeval.base.errors import ConfigError, InputError, MetricError
 from kgeval.models.families.bilinear import DistMult
-from kgeval.reports.origins import cumulative_points, cutoffs, origins
-from kgeval.reports.reading import read_dataset, read_models
-from kgeval.reports.study import study_of
-from kgeval.reports.triple_table import EXTREME, MOST, extreme_rows, triple_table
+from kgeval.reports.origins import EXTREME, MOST, cumulative_points, cutoffs, extreme_rows, origins, triple_table
+from kgeval.reports.study import read_dataset, read_models, study_of
 from kgeval.reports.trust import WAYS, leaks
 from kgeval.runs.compared_runs import grid_of, read_compared
 from kgeval.runs.config.load import check

@@ -10,8 +10,8 @@ from kgeval.analysis.answer_sets.answers import answers_of_ranks
 from kgeval.base.errors import InputError
 from kgeval.models.families.complex import TComplEx
 from kgeval.ranking.predictions.prediction_table import PredictionTable
+from kgeval.reports.origins import triple_table
 from kgeval.reports.page import study_of_runs
-from kgeval.reports.triple_table import triple_table
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 from kgeval.runs.shards.shard_job import merge, run_shard

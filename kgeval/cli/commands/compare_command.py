@@ -129,7 +129,7 @@ def compare_runs(
         baselines = {model for models in grid.values() for model, (run, *_) in models.items() if run.is_baseline}
         found = compare_grid(tables, spread=options["spread"], baselines=baselines, **settings)
         if form == "html":
-            from kgeval.reports.grid_page import grid_document
+            from kgeval.reports.page import grid_document
 
             say(grid_document(found).rstrip("\n"))
         else:

@@ -113,8 +113,7 @@ def plot_command(
     Example: kgeval plot runs/TransE runs/ComplEx --kind slices --by cardinality --out slices.pdf
     """
     from kgeval.cli.display import show_file, show_notes, watching
-    from kgeval.reports.figure import about, check_picture, save_picture
-    from kgeval.reports.plots import PLOTS
+    from kgeval.reports.plots import PLOTS, about, check_picture, save_picture
 
     check_picture(out)
     refuse_file(out, force=force)
