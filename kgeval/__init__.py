@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from kgeval.models.adapters.array_scorers import DualEncoder as DualEncoder
     from kgeval.models.adapters.array_scorers import ScoreTable as ScoreTable
     from kgeval.models.adapters.functions import CallableScorer as CallableScorer
-    from kgeval.models.adapters.query_scorer import QueryScorer as QueryScorer
-    from kgeval.models.baselines.baseline import Baseline as Baseline
+    from kgeval.models.adapters.functions import QueryScorer as QueryScorer
+    from kgeval.models.baselines import Baseline as Baseline
     from kgeval.models.checkpoints import load_checkpoint as load_checkpoint
-    from kgeval.models.checkpoints.reader import Reader as Reader
+    from kgeval.models.checkpoints.readers import Reader as Reader
     from kgeval.models.checkpoints.readers.native import save_checkpoint as save_checkpoint
     from kgeval.models.family import Family as Family
     from kgeval.models.scorer import Scorer as Scorer

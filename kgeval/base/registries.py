@@ -49,10 +49,10 @@ def entry_points(group: str) -> Iterable[Any]:
 
 
 def modules(package: str) -> list[ModuleType]:
-    """Import every module of a package and of the packages in it, in alphabetical order."""
+    """Import a package, and every module of it and of the packages in it, in alphabetical order."""
     root = importlib.import_module(package)
     names = sorted(info.name for info in pkgutil.walk_packages(root.__path__, f"{package}."))
-    return [importlib.import_module(name) for name in names]
+    return [root, *map(importlib.import_module, names)]
 
 
 def instances(package: str, kind: type[T]) -> list[T]:
@@ -71,7 +71,7 @@ def subclasses(package: str, base: type[T]) -> list[type[T]]:
     ]
 
 
-def brought(group: str, kind: type[Any], *, classes: bool = False) -> list[Any]:
+def load_entry_points(group: str, kind: type[Any], *, classes: bool = False) -> list[Any]:
     """Load what installed packages declare in a group of entry points: objects of a type, or classes below it.
 
     An entry point that cannot be loaded, or is something else, is left out with a warning: the other members of
@@ -129,7 +129,7 @@ def last_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {reason(error)}" if str(error) else type(error).__name__
 
 
-def blamed(error: BaseException) -> str | None:
+def find_plugin_of(error: BaseException) -> str | None:
     """Find whose code raised an exception: the innermost package with entry points, or its entry point, if it has one.
 
     None if no such package has code in the traceback.

@@ -126,9 +126,9 @@ class _Commands(click.Group):
             say(f"Error: {error.filename or 'input or output'}: {error.strerror or error}.", err=True)
             ctx.exit(1)
         except (Exception, SystemExit) as error:
-            from kgeval.base.registries import blamed, last_line
+            from kgeval.base.registries import find_plugin_of, last_line
 
-            if (package := blamed(error)) is None:
+            if (package := find_plugin_of(error)) is None:
                 raise
             say(f"Error: {package} raised {last_line(error)}. Repair or uninstall the package.", err=True)
             ctx.exit(1)

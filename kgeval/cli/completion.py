@@ -53,7 +53,7 @@ def _listed(what: str) -> list[str]:
 
         return list(tie_policies())
     if what == "layouts":
-        from kgeval.data.layout import layouts
+        from kgeval.data.layouts import layouts
 
         return list(layouts())
     from kgeval.cli.listings import LISTINGS

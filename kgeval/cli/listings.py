@@ -64,7 +64,7 @@ def _models() -> Listing:
 
 
 def _baselines() -> Listing:
-    from kgeval.models.baselines.baseline import Baseline, baselines
+    from kgeval.models.baselines import Baseline, baselines
 
     columns = ["name", "title", "rule", "tasks", "settings", "source"]
     return columns, [
@@ -82,7 +82,7 @@ def _first_paragraph(described: object) -> str:
 
 
 def _formats() -> Listing:
-    from kgeval.models.checkpoints.reader import formats
+    from kgeval.models.checkpoints.readers import formats
 
     rows = [[name, one.summary, _first_paragraph(one.read)] for name, one in sorted(formats().items())]
     return ["name", "files", "reading"], rows
@@ -109,7 +109,7 @@ def _slices() -> Listing:
 
 
 def _datasets() -> Listing:
-    from kgeval.data.layout import layouts
+    from kgeval.data.layouts import layouts
     from kgeval.data.layouts.pykeen import names
 
     folders = [["folder", name, layout.summary] for name, layout in sorted(layouts().items())]

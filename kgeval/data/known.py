@@ -14,8 +14,7 @@ from kgeval.base.errors import DatasetError, InputError, counted
 from kgeval.data import KnownTimes
 from kgeval.data.dataset import Dataset
 from kgeval.data.id_files import OPENKE
-from kgeval.data.queries import Queries, starts_of_runs
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Queries, Rows, starts_of_runs
 from kgeval.data.text import WHOLE_NUMBER, rows
 from kgeval.data.triples import SIDES, Side, Triples
 

@@ -13,8 +13,7 @@ from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import first_few
 from kgeval.base.provenance import LeakCounts, percent
 from kgeval.data.dataset import Dataset
-from kgeval.data.queries import starts_of_runs
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Rows, starts_of_runs
 from kgeval.data.split_names import parts_of
 from kgeval.data.triples import TARGETS, Side, TripleIndex, Triples, find_sorted
 

@@ -12,7 +12,7 @@ from kgeval.base.files import exists_safely, refuse_special, suggest_paths
 from kgeval.data.columns import ColumnNames, Columns
 from kgeval.data.dataset import Dataset
 from kgeval.data.human_names import NamesSource, with_found_names, with_names
-from kgeval.data.layout import Layout, layouts
+from kgeval.data.layouts import Layout, layouts
 from kgeval.data.layouts.labelled import read_file
 
 MAX_NAMES = 6

@@ -17,8 +17,7 @@ from kgeval.base.arrays import IntArray
 from kgeval.base.errors import DatasetError, counted, first_few
 from kgeval.data.columns import TRIPLE
 from kgeval.data.labelled_triples import read_column_ids
-from kgeval.data.n_triples import N_TRIPLES
-from kgeval.data.tables import NamedTable, with_fourth_named
+from kgeval.data.tables import N_TRIPLES, NamedTable, with_fourth_named
 from kgeval.data.text import BLANKS
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary

@@ -16,18 +16,18 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.models.adapters.array_scorers import TripleArrays
 from kgeval.models.adapters.prediction_lists import PredictionLists
-from kgeval.models.adapters.score_arrays import as_float64
 from kgeval.models.mapped import EntityTypes, MappedScorer, Typed
 from kgeval.models.scorer import (
     MadeOf,
     QueryPartition,
     Scorer,
+    SparseScorer,
     TensorScorer,
     VectorScorer,
+    as_float64,
     sides_of,
     views_of,
 )
-from kgeval.models.sparse_scorer import SparseScorer
 
 BATCH_TRIPLES = 2048
 """triples that are scored at a time, each with its own query vector"""

@@ -13,11 +13,10 @@ from kgeval.base.errors import ScoreError
 from kgeval.base.threads import slices
 from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side, Triples
-from kgeval.models.adapters.score_arrays import as_float64
 from kgeval.models.aligned import Aligned
 from kgeval.models.family import Family, rows
 from kgeval.models.mapped import Reciprocal, Typed
-from kgeval.models.scorer import Scorer, VectorScorer, entity_arrays
+from kgeval.models.scorer import Scorer, VectorScorer, as_float64, entity_arrays
 
 BATCH_ROWS = 1024
 """rows of a table that are looked at first, and at a time"""

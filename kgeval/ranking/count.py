@@ -9,7 +9,7 @@ import numpy as np
 
 from kgeval.base.arrays import IntArray, detached
 from kgeval.base.errors import InputError, ScoreError, refuse_unknown
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Rows
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.evaluation import NaNPolicy
 from kgeval.ranking.finished_scores import Answers, UndefinedCell, is_tensor, rank_finished, score_matrix

@@ -13,12 +13,17 @@ from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.errors import ScoreError
 from kgeval.base.progress import Progress, unreported
 from kgeval.base.threads import slices
-from kgeval.data.queries import Queries
-from kgeval.data.rows import Rows
-from kgeval.models.adapters.score_arrays import as_float64
-from kgeval.models.scorer import Scorer, TensorScorer, VectorScorer, refuse_vector_widths, views_of
+from kgeval.data.queries import Queries, Rows
+from kgeval.models.scorer import (
+    Scorer,
+    SparseScorer,
+    TensorScorer,
+    VectorScorer,
+    as_float64,
+    refuse_vector_widths,
+    views_of,
+)
 from kgeval.models.similarity import LANES
-from kgeval.models.sparse_scorer import SparseScorer
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.evaluation import NaNPolicy
 from kgeval.ranking.kernels.collectors import BestAnswers, Collector, Counting, Kernel, TensorKernel

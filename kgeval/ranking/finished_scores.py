@@ -12,8 +12,8 @@ from kgeval.base.arrays import Float64Array, FloatArray, IntArray
 from kgeval.base.compiling import njit
 from kgeval.base.errors import ScoreError
 from kgeval.base.threads import parallel_for, slices
-from kgeval.data.rows import Rows
-from kgeval.models.adapters.score_arrays import as_array, as_float64
+from kgeval.data.queries import Rows
+from kgeval.models.scorer import as_array, as_float64
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
 from kgeval.ranking.evaluation import NaNPolicy

@@ -17,8 +17,8 @@ from kgeval.data import KnownTimes
 from kgeval.data.columns import TRIPLE, ColumnNames
 from kgeval.data.dataset import SPLITS, Dataset, Split
 from kgeval.data.known import known_answers, known_triples
-from kgeval.data.layout import layouts
 from kgeval.data.layouts import labelled as label_layout
+from kgeval.data.layouts import layouts
 from kgeval.data.leaks import count_leaks
 from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries

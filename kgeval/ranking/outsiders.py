@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
-from kgeval.data.queries import Queries
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Queries, Rows
 from kgeval.models.aligned import Aligned
 from kgeval.ranking.corruption.candidates import Candidates
 from kgeval.ranking.counts import RankCounts

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
-from kgeval.data.queries import Queries
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Queries, Rows
 from kgeval.ranking.corruption.candidates import Candidates
 
 

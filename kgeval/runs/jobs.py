@@ -20,7 +20,7 @@ from kgeval.metrics.names import parse_all
 from kgeval.metrics.rank_summary import refuse_absent_sides
 from kgeval.metrics.selection import MetricOptions
 from kgeval.models.aligned import Aligned
-from kgeval.models.baselines.baseline import FittedBaseline
+from kgeval.models.baselines import FittedBaseline
 from kgeval.models.checkpoints import Checkpoint, load_checkpoint
 from kgeval.models.checkpoints.checkpoint import with_folder
 from kgeval.models.checkpoints.readers.pykeen_modules import NoFormula

@@ -23,7 +23,7 @@ from kgeval.base.files import ReadFiles, noting_openings
 from kgeval.base.progress import Progress, unreported
 from kgeval.base.settings import Problem
 from kgeval.data.dataset import Dataset
-from kgeval.models.baselines.baseline import FittedBaseline
+from kgeval.models.baselines import FittedBaseline
 from kgeval.models.checkpoints import Checkpoint
 from kgeval.models.scorer import Scorer, VectorScorer
 from kgeval.ranking.rank_table import RankTable

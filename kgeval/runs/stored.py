@@ -21,7 +21,7 @@ from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.names import parse
 from kgeval.metrics.ranks.ties import note_on_missing
 from kgeval.metrics.summary import Summary
-from kgeval.models.baselines.baseline import Baseline, FittedBaseline
+from kgeval.models.baselines import Baseline, FittedBaseline
 from kgeval.models.checkpoints import Checkpoint, load_checkpoint
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.protocols.protocol import protocol_of, protocols

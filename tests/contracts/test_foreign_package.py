@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from kgeval.base.errors import BrokenPackage, InputError
-from kgeval.base.registries import GROUPS, blamed, brought, by_name
+from kgeval.base.registries import GROUPS, by_name, find_plugin_of, load_entry_points
 from kgeval.metrics.metric import Metric
 from kgeval.ranking.protocols.protocol import Protocol, protocols
 
@@ -248,7 +248,7 @@ def test_a_broken_entry_point_is_left_out_with_a_warning(value, lines, message, 
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "strange", raising=False)
     with pytest.warns(BrokenPackage) as told:
-        assert brought("kgeval.metrics", Metric) == []
+        assert load_entry_points("kgeval.metrics", Metric) == []
     (warning,) = map(str, (one.message for one in told))
     assert f"entry point 'it' ({value}) in group kgeval.metrics of package strange" in warning
     assert message in warning
@@ -259,7 +259,7 @@ def test_an_interruption_while_a_package_is_loaded_is_one(tmp_path, monkeypatch)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "strange", raising=False)
     with pytest.raises(KeyboardInterrupt):
-        brought("kgeval.metrics", Metric)
+        load_entry_points("kgeval.metrics", Metric)
 
 
 @pytest.mark.parametrize("name", ["standard", "mine"])
@@ -270,7 +270,7 @@ def test_two_members_of_one_name_are_refused_with_the_packages(name, tmp_path, m
     own = protocols().values()
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(InputError, match=f"two protocols are called '{name}'.*package: {', '.join(packages)}"):
-        by_name("protocols", [*own, *brought("kgeval.protocols", Protocol)])
+        by_name("protocols", [*own, *load_entry_points("kgeval.protocols", Protocol)])
 
 
 @pytest.mark.parametrize("line", ["import not_installed_anywhere", "raise SystemExit('bye')"])
@@ -439,7 +439,7 @@ def test_a_package_of_several_entry_points_is_blamed(call, tmp_path, monkeypatch
     monkeypatch.delitem(sys.modules, "several", raising=False)
     with pytest.raises(ZeroDivisionError) as raised:
         call(importlib.import_module("several"))
-    assert blamed(raised.value) == "package several"
+    assert find_plugin_of(raised.value) == "package several"
 
 
 def test_the_package_brings_a_member_of_every_group(installed):

@@ -9,7 +9,7 @@ import pytest
 
 from kgeval import load_dataset
 from kgeval.base.errors import DatasetError
-from kgeval.data.layout import layouts
+from kgeval.data.layouts import layouts
 from tests.data import stored_layouts
 from tests.data.stored_layouts import ENTITIES, LAYOUTS, RELATIONS, SPLITS
 

@@ -6,7 +6,7 @@ import pytest
 
 from kgeval import load_dataset
 from kgeval.base.errors import DatasetError
-from kgeval.data.layout import layouts
+from kgeval.data.layouts import layouts
 
 ROW = "a\tlikes\tb\n"
 DICTIONARIES = {"entities.dict": "0\tb\n1\ta\n", "relations.dict": "0\tlikes\n"}

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from kgeval import Protocol, Vocabulary, evaluate
 from kgeval.base.errors import ScoreError
-from kgeval.data.rows import Rows
-from kgeval.models.sparse_scorer import SparseScorer, SparseScores
+from kgeval.data.queries import Rows
+from kgeval.models.scorer import SparseScorer, SparseScores
 from kgeval.ranking.corruption import TypeConstrained, Uniform
 from kgeval.ranking.tie_rules import isclose_ties
 from tests.conftest import random_dataset

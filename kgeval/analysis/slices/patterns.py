@@ -10,8 +10,7 @@ from kgeval.analysis.slices.counts import count_pairs
 from kgeval.analysis.slices.slice import Categories, EvaluatedRows, Slice
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.data.dataset import Dataset
-from kgeval.data.queries import starts_of_runs
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Rows, starts_of_runs
 from kgeval.data.triples import TripleIndex, Triples
 
 BLOCK = 2**22

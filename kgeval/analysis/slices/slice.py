@@ -20,7 +20,7 @@ from kgeval.analysis.slices.named_groups import (
 )
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import DatasetError, TableError, did_you_mean
-from kgeval.base.registries import brought, by_name, instances
+from kgeval.base.registries import by_name, instances, load_entry_points
 from kgeval.base.tables.shown import Brief
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.entity_types import PREFIX
@@ -258,7 +258,7 @@ class Slice(Brief):
 
 @cache
 def slices() -> dict[str, Slice]:
-    return by_name("slices", [*instances("kgeval.analysis.slices", Slice), *brought("kgeval.slices", Slice)])
+    return by_name("slices", [*instances("kgeval.analysis.slices", Slice), *load_entry_points("kgeval.slices", Slice)])
 
 
 def slice_of(name: str, groups: Mapping[str, Any] | None = None) -> Slice | None:

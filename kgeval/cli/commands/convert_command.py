@@ -44,7 +44,7 @@ def convert_command(source: str, out: Path, format: str, force: bool, as_json: b
     from kgeval.base.files import exists_safely
     from kgeval.cli.streams import say, say_json
     from kgeval.data.loading import load_dataset
-    from kgeval.models.checkpoints.reader import readers_of
+    from kgeval.models.checkpoints.readers import readers_of
 
     refuse_file(out, force=force)
     place, dataset, options = Path(source), settings["dataset"], settings["options"]
@@ -74,7 +74,7 @@ def _convert_model(
 ) -> tuple[str, dict[str, Any]]:
     from kgeval.base.errors import CheckpointError, InputError
     from kgeval.cli.display import watching
-    from kgeval.data.layout import layouts
+    from kgeval.data.layouts import layouts
     from kgeval.models.checkpoints import read_checkpoint
     from kgeval.models.checkpoints.readers.native import save_checkpoint
 

@@ -46,7 +46,7 @@ def inspect_command(path: str, form: str, **settings: Any) -> None:
 
 def _describe(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     from kgeval.base.files import exists_safely
-    from kgeval.models.checkpoints.reader import readers_of
+    from kgeval.models.checkpoints.readers import readers_of
 
     place = Path(path)
     if not exists_safely(place):
@@ -73,8 +73,8 @@ def _checkpoint(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
 def _folder(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Describe a dataset in a folder, or runs; refuse another folder, and say what is in it."""
     from kgeval.base.errors import DatasetError
-    from kgeval.data.layout import layouts
-    from kgeval.models.checkpoints.reader import holds_models, recognise
+    from kgeval.data.layouts import layouts
+    from kgeval.models.checkpoints.readers import holds_models, recognise
     from kgeval.ranking.run_directory.contents import progress_of
     from kgeval.ranking.run_directory.folders import holds_runs
 

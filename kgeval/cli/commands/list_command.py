@@ -66,7 +66,7 @@ def _format_page(entry: dict[str, str]) -> Page | None:
     """Show the models of a format that is a table of them; None for a format that is code."""
     from kgeval.base.tables.shown import Page
     from kgeval.base.tables.table import Table
-    from kgeval.models.checkpoints.reader import formats
+    from kgeval.models.checkpoints.readers import formats
 
     models = formats()[entry["name"]].models
     columns = list(dict.fromkeys(column for model in models for column in model))

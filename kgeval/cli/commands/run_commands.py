@@ -129,7 +129,7 @@ def _show_grid(parts: Mapping[Path, list[Outcome]], form: str, *, report: bool) 
 
 def _judged(configs: Mapping[Path, RunConfig], outcomes: Mapping[Path, list[Outcome]]) -> list[Judged]:
     """The models whose metrics are compared with thresholds."""
-    from kgeval.models.baselines.baseline import Baseline
+    from kgeval.models.baselines import Baseline
     from kgeval.runs.metric_bounds import Judged
     from kgeval.runs.outcome import with_common_ties
 

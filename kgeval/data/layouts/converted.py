@@ -32,7 +32,7 @@ from kgeval.base.errors import DatasetError, InputError, refusing
 from kgeval.base.storage import replacing_folder
 from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.human_names import Names
-from kgeval.data.layout import Layout
+from kgeval.data.layouts import Layout
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 

@@ -26,7 +26,7 @@ from kgeval.data.id_files import (
     stored_triples,
 )
 from kgeval.data.labelled_triples import read_triple_ids
-from kgeval.data.layout import Layout
+from kgeval.data.layouts import Layout
 from kgeval.data.layouts.labelled import candidates
 from kgeval.data.tables import NamedTable, read_text
 from kgeval.data.text import line_of, refuse_missing

@@ -16,7 +16,7 @@ from kgeval.base.errors import DatasetError
 from kgeval.base.provenance import of_split
 from kgeval.data.columns import UNSAID, Columns
 from kgeval.data.dataset import SPLITS, Dataset, Split
-from kgeval.data.layout import Layout
+from kgeval.data.layouts import Layout
 from kgeval.data.layouts import labelled as label_layout
 from kgeval.data.triples import TripleIndex, Triples
 

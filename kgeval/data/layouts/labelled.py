@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from kgeval.base.errors import DatasetError, InputError
 from kgeval.data.columns import MAX_WEAK, TRIPLE, UNSAID, Columns, meaning
 from kgeval.data.dataset import SPLITS, Dataset
-from kgeval.data.layout import Layout
+from kgeval.data.layouts import Layout
 from kgeval.data.numbering import number
 from kgeval.data.tables import FOURTH, NamedTable, read_triples
 from kgeval.data.text import COMPRESSED, rows

@@ -23,7 +23,7 @@ from kgeval.base.pickled import read_torch
 from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.id_files import id_columns, labels_of_ids, refuse_sparse, vocabulary_by_id
-from kgeval.data.layout import Layout
+from kgeval.data.layouts import Layout
 from kgeval.data.layouts.id_folders import without_missing_valid
 from kgeval.data.tables import read_text
 from kgeval.data.text import refuse_missing, rows

@@ -17,8 +17,7 @@ from kgeval.data.known import KnownAnswers
 from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.data.vocabulary import Labels, Vocabulary
-from kgeval.models.adapters.score_arrays import as_array, as_float64
-from kgeval.models.scorer import VectorScorer, refuse_other_queries
+from kgeval.models.scorer import VectorScorer, as_array, as_float64, refuse_other_queries
 from kgeval.models.similarity import Similarity, refuse_other_similarities
 
 

@@ -18,14 +18,13 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.adapters.functions import CallableScorer, evaluating
-from kgeval.models.adapters.score_arrays import ShrinkingBatches, as_float64
 from kgeval.models.checks import reproduces_scores
 from kgeval.models.families.bilinear import DistMult
 from kgeval.models.families.complex import ComplEx, RotatE
 from kgeval.models.families.translations import TransE
 from kgeval.models.family import Family
 from kgeval.models.ordered import unit
-from kgeval.models.scorer import Scorer, VectorScorer
+from kgeval.models.scorer import Scorer, ShrinkingBatches, VectorScorer, as_float64
 
 BATCH_SCORES = 2**12
 """scores that a model is asked for at a time: many interactions make an array of query × entity × dimension of them,

@@ -13,8 +13,7 @@ import numpy as np
 from kgeval.base.arrays import Float64Array, FloatArray, IntArray
 from kgeval.base.errors import InputError
 from kgeval.base.threads import slices
-from kgeval.data.queries import Queries
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Queries, Rows
 from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Vocabulary
 

@@ -14,10 +14,10 @@ from kgeval.base.files import exists_safely, refuse_special, suggest_paths
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
 from kgeval.models.alignment import align
-from kgeval.models.baselines.baseline import Baseline
+from kgeval.models.baselines import Baseline
 from kgeval.models.checkpoints.checkpoint import Checkpoint
 from kgeval.models.checkpoints.options import Options
-from kgeval.models.checkpoints.reader import Reader, formats, recognise
+from kgeval.models.checkpoints.readers import Reader, formats, recognise
 
 IDS = "ids"
 """the option with which a user says that the ids of a model are those of the dataset"""

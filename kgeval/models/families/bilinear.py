@@ -11,8 +11,7 @@ from kgeval.base.arrays import BoolArray, Float64Array, FloatArray, IntArray
 from kgeval.base.errors import CheckpointError
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
-from kgeval.models.family import ProductFamily, by_relation, rows64
-from kgeval.models.family_bases import ScoredFamily
+from kgeval.models.family import ProductFamily, ScoredFamily, by_relation, rows64
 from kgeval.models.ordered import matmul_ordered, weighted_sum
 from kgeval.models.similarity import canonical, dot_rows
 

@@ -12,8 +12,7 @@ from kgeval.base.arrays import Float64Array, FloatArray, IntArray
 from kgeval.base.errors import CheckpointError
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
-from kgeval.models.family import ProductFamily, VectorFamily, rows64
-from kgeval.models.family_bases import ScoredFamily
+from kgeval.models.family import ProductFamily, ScoredFamily, VectorFamily, rows64
 from kgeval.models.ordered import multiply
 from kgeval.models.similarity import Similarity, ordered_sum
 

@@ -11,8 +11,7 @@ from kgeval.base.arrays import Float64Array, FloatArray, IntArray
 from kgeval.base.threads import slices
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
-from kgeval.models.family import rows64
-from kgeval.models.family_bases import ScoredFamily, TailNetwork, rectified
+from kgeval.models.family import ScoredFamily, TailNetwork, rectified, rows64
 from kgeval.models.ordered import weighted_sum
 from kgeval.models.similarity import dot_rows
 

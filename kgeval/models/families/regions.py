@@ -11,8 +11,7 @@ from kgeval.base.arrays import Float64Array
 from kgeval.base.errors import CheckpointError
 from kgeval.base.threads import slices
 from kgeval.data.queries import Queries
-from kgeval.models.family import rows64
-from kgeval.models.family_bases import ScoredFamily
+from kgeval.models.family import ScoredFamily, rows64
 from kgeval.models.similarity import dot_rows
 
 CACHED_NUMBERS = 2**15

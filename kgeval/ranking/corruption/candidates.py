@@ -9,7 +9,7 @@ import numpy as np
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import InputError, counted
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Rows
 
 
 @dataclass(frozen=True, eq=False)

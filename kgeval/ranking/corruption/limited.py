@@ -15,8 +15,7 @@ from kgeval.data.dataset import Dataset, Split
 from kgeval.data.known import KnownAnswers
 from kgeval.data.labelled_triples import false_rows, read_triple_ids
 from kgeval.data.layouts.ogb_and_pbg import find_ids, read_content, triples_of
-from kgeval.data.queries import Queries
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Queries, Rows
 from kgeval.data.tables import read_triples
 from kgeval.data.triples import SIDES, Side, TripleIndex, Triples
 from kgeval.ranking.corruption.candidates import Candidates

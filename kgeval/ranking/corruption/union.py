@@ -15,8 +15,7 @@ from kgeval.ranking.corruption.generator import ALONE, CorruptionGenerator, gene
 if TYPE_CHECKING:
     from kgeval.base.arrays import IntArray
     from kgeval.data.dataset import Dataset
-    from kgeval.data.queries import Queries
-    from kgeval.data.rows import Rows
+    from kgeval.data.queries import Queries, Rows
     from kgeval.data.triples import Triples
     from kgeval.ranking.corruption.candidates import Candidates
 
@@ -76,7 +75,7 @@ class CandidateUnion(CorruptionGenerator):
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray | None:
         import numpy as np
 
-        from kgeval.data.rows import Rows
+        from kgeval.data.queries import Rows
 
         parts, none = self.content(dataset), np.zeros(0, np.int64)
         widths = [part.widths(queries, dataset) for part in parts]
@@ -89,7 +88,7 @@ class CandidateUnion(CorruptionGenerator):
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
         import numpy as np
 
-        from kgeval.data.rows import Rows
+        from kgeval.data.queries import Rows
         from kgeval.ranking.corruption.candidates import Candidates
 
         chosen = [part.choose(queries, known, dataset) for part in self.content(dataset)]

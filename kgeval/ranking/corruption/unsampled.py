@@ -16,9 +16,8 @@ from kgeval.ranking.corruption.generator import ALONE, CorruptionGenerator, size
 if TYPE_CHECKING:
     from kgeval.base.arrays import IntArray
     from kgeval.data.dataset import Dataset
-    from kgeval.data.queries import Queries
-    from kgeval.data.relation_candidates import RelationCandidates
-    from kgeval.data.rows import Rows
+    from kgeval.data.entity_types import RelationCandidates
+    from kgeval.data.queries import Queries, Rows
     from kgeval.data.vocabulary import Vocabulary
     from kgeval.ranking.corruption.candidates import Candidates
 
@@ -158,8 +157,8 @@ class TypeConstrained(CorruptionGenerator):
         return self.splits if self.path is None else ()
 
     def read(self, dataset: Dataset) -> RelationCandidates:
+        from kgeval.data.entity_types import read_candidates, typed_candidates
         from kgeval.data.known import observed_types
-        from kgeval.data.relation_candidates import read_candidates, typed_candidates
 
         if self.path is not None:
             return read_candidates(Path(self.path), dataset)
@@ -188,7 +187,7 @@ class TypeConstrained(CorruptionGenerator):
         return self.of_relations(queries.side, dataset).lengths[queries.relations]
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
-        from kgeval.data.rows import Rows
+        from kgeval.data.queries import Rows
         from kgeval.ranking.corruption.candidates import Candidates
 
         rows, relations = self.of_relations(queries.side, dataset), queries.relations

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
-from kgeval.data.rows import Rows
-from kgeval.models.adapters.score_arrays import as_float64
-from kgeval.models.sparse_scorer import SparseScores
+from kgeval.data.queries import Rows
+from kgeval.models.scorer import SparseScores, as_float64
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.kernels.sparse_counts import count_sparse
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors

@@ -17,7 +17,7 @@ import numpy as np
 from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.compiling import njit
 from kgeval.base.threads import parallel_for
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Rows
 from kgeval.models.kernels import sum_in_lanes
 from kgeval.models.similarity import Similarity
 from kgeval.ranking.kernels.best_selection import best_arrays, select_row, select_rows

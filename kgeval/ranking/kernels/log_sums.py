@@ -14,7 +14,7 @@ import numpy as np
 from kgeval.base.arrays import BoolArray, Float64Array
 from kgeval.base.compiling import njit
 from kgeval.base.threads import parallel_for
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Rows
 from kgeval.ranking.kernels.collectors import Collector, Kernel
 from kgeval.ranking.kernels.compiled import arrays_of, score
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from kgeval.base.arrays import Float64Array, IntArray
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Rows
 from kgeval.models.similarity import canonical
 from kgeval.ranking.kernels.collectors import ALL, KNOWN, BestAnswers, Counted, Intervals, Kernel
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
-from kgeval.data.rows import Rows
-from kgeval.models.sparse_scorer import SparseScores
+from kgeval.data.queries import Rows
+from kgeval.models.scorer import SparseScores
 from kgeval.ranking.ranking_task import RankingTask
 
 

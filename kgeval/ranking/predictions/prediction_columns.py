@@ -10,8 +10,7 @@ import pyarrow as pa
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import known_answers, observed_types
-from kgeval.data.queries import Queries
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Queries, Rows
 from kgeval.data.triples import Side
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.kernels.collectors import ALL, KNOWN, BestAnswers

@@ -12,7 +12,7 @@ import pyarrow as pa
 from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.errors import InputError, ScoreError, refuse_unknown
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.models.adapters.score_arrays import as_float64
+from kgeval.models.scorer import as_float64
 from kgeval.ranking.kernels import kernel
 from kgeval.ranking.kernels.collectors import Intervals
 from kgeval.ranking.rank_table import SCHEMA, RankTable

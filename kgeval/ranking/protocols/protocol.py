@@ -14,7 +14,7 @@ from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import ConfigError, TableError, did_you_mean
 from kgeval.base.progress import Progress, reporting
 from kgeval.base.provenance import UNKNOWN
-from kgeval.base.registries import brought, by_name, instances
+from kgeval.base.registries import by_name, instances, load_entry_points
 from kgeval.base.tables.shown import Brief
 from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.split_names import filtered_by
@@ -276,7 +276,7 @@ def _counts(table: RankTable, setting: Setting) -> tuple[IntArray, IntArray]:
 def protocols() -> dict[str, Protocol]:
     """All protocols by name, with those of other packages."""
     own = instances("kgeval.ranking.protocols.frameworks", Protocol)
-    return by_name("protocols", [*own, *brought("kgeval.protocols", Protocol)])
+    return by_name("protocols", [*own, *load_entry_points("kgeval.protocols", Protocol)])
 
 
 def find_protocol(name: str | Protocol) -> Protocol:

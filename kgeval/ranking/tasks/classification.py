@@ -13,14 +13,13 @@ from kgeval.base.provenance import UNKNOWN
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import notes_on_leaks
 from kgeval.data.loading import as_dataset
-from kgeval.data.queries import Queries
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Queries, Rows
 from kgeval.data.triples import EntitySide, Triples, triple_of
 from kgeval.data.vocabulary import Labels
 from kgeval.metrics.kinds import LabelOptions
 from kgeval.models.aligned import Aligned
 from kgeval.models.alignment import align
-from kgeval.models.baselines.baseline import label_baselines
+from kgeval.models.baselines import label_baselines
 from kgeval.models.checkpoints import as_model
 from kgeval.models.checks import notes_on_equal_rows, notes_on_repeatability
 from kgeval.ranking.corruption.candidates import Candidates

@@ -30,7 +30,7 @@ from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import MetricOptions, TableView
 from kgeval.models.adapters.functions import CallableScorer
 from kgeval.models.aligned import Aligned
-from kgeval.models.baselines.baseline import TripleRule, confidences_of_train, label_baselines
+from kgeval.models.baselines import TripleRule, confidences_of_train, label_baselines
 from kgeval.ranking.corruption.generator import ReadOnce
 from kgeval.ranking.evaluation import EntitySides, Evaluation
 from kgeval.ranking.model_ranking import ranking_of

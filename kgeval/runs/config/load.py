@@ -14,7 +14,7 @@ from kgeval.base.errors import ConfigError, DatasetError, InputError
 from kgeval.base.settings import Location, Problem, as_texts, problems_of
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import known_answers
-from kgeval.models.baselines.baseline import Baseline
+from kgeval.models.baselines import Baseline
 from kgeval.ranking.corruption import CorruptionGenerator
 from kgeval.ranking.corruption.generator import Corruption
 from kgeval.ranking.rank_table import TIME

@@ -20,9 +20,9 @@ from kgeval.base.errors import NoPathError, did_you_mean
 from kgeval.base.files import exists_safely, refuse_special, suggest_paths
 from kgeval.base.settings import UNTRAINED, ByKind, PathText, Settings, as_validation_error, or_text, short_repr
 from kgeval.data.dataset import Dataset
-from kgeval.models.baselines.baseline import Baseline, baselines
+from kgeval.models.baselines import Baseline, baselines
 from kgeval.models.checkpoints import Checkpoint, read_checkpoint
-from kgeval.models.checkpoints.reader import formats
+from kgeval.models.checkpoints.readers import formats
 from kgeval.runs.config.metric_request import Scalar
 from kgeval.runs.config.pykeen_components import refuse_unknown
 

@@ -13,7 +13,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.dataset_config import DatasetConfig, dataset_block, readable
 from kgeval.metrics.kinds import KINDS, KindName
 from kgeval.metrics.ranks.ties import tie_policy
-from kgeval.models.baselines.baseline import Baseline
+from kgeval.models.baselines import Baseline
 from kgeval.ranking.corruption import CandidateUnion
 from kgeval.ranking.corruption.generator import Corruption
 from kgeval.ranking.evaluation import Evaluation

@@ -16,7 +16,7 @@ import yaml
 import kgeval
 from kgeval import Baseline, Dataset, RankTable, evaluate, load_dataset, summarize
 from kgeval.base.errors import ConfigError, DatasetError, InputError
-from kgeval.models.baselines.baseline import baselines
+from kgeval.models.baselines import baselines
 from kgeval.runs.config.load import check_against_dataset, load_config
 from tests.cli.conftest import invoke
 from tests.data.folders import write

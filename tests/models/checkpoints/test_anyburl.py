@@ -9,7 +9,7 @@ import pytest
 
 from kgeval import evaluate, explain, framework_metrics, load_checkpoint
 from kgeval.base.errors import CheckpointError, InputError
-from kgeval.models.checkpoints.reader import formats
+from kgeval.models.checkpoints.readers import formats
 from kgeval.models.checkpoints.readers.native import save_checkpoint
 from kgeval.ranking.corruption import Uniform
 from kgeval.ranking.protocols.protocol import find_protocol

@@ -16,7 +16,7 @@ from kgeval import Triples, load_checkpoint
 from kgeval.base.errors import CheckpointError, KgevalError, UsageError
 from kgeval.data.queries import Queries
 from kgeval.models.alignment import align
-from kgeval.models.checkpoints.reader import formats
+from kgeval.models.checkpoints.readers import formats
 from tests.models.checkpoints.layouts import (
     ENTITIES,
     FURTHER,

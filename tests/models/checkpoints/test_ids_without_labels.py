@@ -12,7 +12,7 @@ import torch
 from kgeval import Dataset, Triples, Vocabulary, evaluate, load_checkpoint, load_dataset, save_checkpoint
 from kgeval.base.errors import CheckpointError, InputError
 from kgeval.models.alignment import align
-from kgeval.models.checkpoints.shared.state_dict_format import Model, StateDictFormat, holds, named
+from kgeval.models.checkpoints.state_dict_format import Model, StateDictFormat, holds, named
 from kgeval.models.families.bilinear import DistMult
 from tests.conftest import random_dataset
 from tests.models.checkpoints.conftest import arrays_of, write_arrays

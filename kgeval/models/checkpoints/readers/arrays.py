@@ -20,18 +20,17 @@ from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.adapters.array_scorers import DualEncoder, ScoreTable, TripleArrays
 from kgeval.models.checkpoints.checkpoint import ModelWithoutFormula
-from kgeval.models.checkpoints.options import Options
-from kgeval.models.checkpoints.reader import Reader
-from kgeval.models.checkpoints.readers.predictions import needed_dataset
-from kgeval.models.checkpoints.shared.layers import naming
-from kgeval.models.checkpoints.shared.locate import find_labels, named_folder
-from kgeval.models.checkpoints.shared.mapped_arrays import (
+from kgeval.models.checkpoints.locate import find_labels, named_folder, naming
+from kgeval.models.checkpoints.mapped_arrays import (
     folder_of_tables,
     has_table,
     is_table,
     mapped_array,
     table_file,
 )
+from kgeval.models.checkpoints.options import Options
+from kgeval.models.checkpoints.readers import Reader
+from kgeval.models.checkpoints.readers.predictions import needed_dataset
 from kgeval.models.similarity import Similarity
 
 

@@ -22,20 +22,28 @@ from kgeval.data.tables import read_text
 from kgeval.data.text import first_line
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint
-from kgeval.models.checkpoints.options import Options
-from kgeval.models.checkpoints.reader import Reader
-from kgeval.models.checkpoints.readers.pykeen import IGNORED_TENSORS, REQUIRED_OPTIONS, model_of_state
-from kgeval.models.checkpoints.readers.pykeen_interactions import family_of
-from kgeval.models.checkpoints.readers.pykeen_modules import PyKEENModel
-from kgeval.models.checkpoints.shared.layers import Network, fold_batch_norm, naming
-from kgeval.models.checkpoints.shared.locate import (
+from kgeval.models.checkpoints.locate import (
     CheckpointLabels,
     folder_of,
+    naming,
     settings_in,
     vocabulary_of_ids,
     with_inverses,
 )
-from kgeval.models.checkpoints.shared.tensors import COUNTERS, LIGHTNING, Tensors, check_same_rows, names_in
+from kgeval.models.checkpoints.options import Options
+from kgeval.models.checkpoints.readers import Reader
+from kgeval.models.checkpoints.readers.pykeen import IGNORED_TENSORS, REQUIRED_OPTIONS, model_of_state
+from kgeval.models.checkpoints.readers.pykeen_interactions import family_of
+from kgeval.models.checkpoints.readers.pykeen_modules import PyKEENModel
+from kgeval.models.checkpoints.tensors import (
+    COUNTERS,
+    LIGHTNING,
+    Network,
+    Tensors,
+    check_same_rows,
+    fold_batch_norm,
+    names_in,
+)
 from kgeval.models.families.bilinear import DistMult
 from kgeval.models.families.complex import ComplEx
 from kgeval.models.families.convolutions import AConEx, ConEx

@@ -17,18 +17,18 @@ from kgeval.base.errors import CheckpointError
 from kgeval.base.pickled import read_torch
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint
-from kgeval.models.checkpoints.options import Options
-from kgeval.models.checkpoints.reader import Reader
-from kgeval.models.checkpoints.shared.layers import Network, fold_batch_norm, readable
-from kgeval.models.checkpoints.shared.locate import (
+from kgeval.models.checkpoints.locate import (
     CheckpointLabels,
     contains_file,
     find_checkpoint_file,
     find_labels,
     folder_of,
+    readable,
 )
-from kgeval.models.checkpoints.shared.state_dict_format import holds
-from kgeval.models.checkpoints.shared.tensors import COUNTERS, Tensors, normalize_rows
+from kgeval.models.checkpoints.options import Options
+from kgeval.models.checkpoints.readers import Reader
+from kgeval.models.checkpoints.state_dict_format import holds
+from kgeval.models.checkpoints.tensors import COUNTERS, Network, Tensors, fold_batch_norm, normalize_rows
 from kgeval.models.families.bilinear import CP, RESCAL, DistMult, SimplE, TuckER
 from kgeval.models.families.complex import ComplEx, RotatE
 from kgeval.models.families.convolutions import ConvE

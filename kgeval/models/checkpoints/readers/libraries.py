@@ -1,4 +1,4 @@
-"""Libraries whose state dictionaries are tables of tensors: OpenKE, TorchKGE and pykg2vec.
+"""Libraries whose state dictionaries are tables of tensors: OpenKE, TorchKGE, pykg2vec and PyTorch Geometric.
 
 OpenKE saves a ``.ckpt`` (``save_checkpoint``), a trainer's save, or JSON (``save_parameters``). The tensors' names
 distinguish most models, but not TransE from DistMult. No file has the norm of a distance or whether vectors are
@@ -10,6 +10,10 @@ their sorted labels. It evaluates with the stored rows as they are; only its tra
 pykg2vec saves ``model.vec.pt``, and ``config.npy`` beside it, a pickle that is not opened. Older code of OpenKE calls
 its files and tensors the same, and numbers other labels: without ``config.npy``, the format has to be named. Ids are
 those of the sorted labels of all splits. A TransE normalises entities and relations.
+
+PyTorch Geometric's models are those of ``torch_geometric.nn.kge``, whose formulas live models share. The library saves
+nothing and keeps no labels: ids are the user's. A ``state_dict`` does not tell TransE from DistMult, nor TransE's
+``p_norm``, which are asked for; a pickled module has both. Nothing of a module is executed.
 """
 
 from __future__ import annotations
@@ -23,11 +27,14 @@ import numpy as np
 
 from kgeval.base.arrays import FloatArray
 from kgeval.base.files import read_json
+from kgeval.base.pickled import PICKLED, read_any
+from kgeval.base.unpickle import StubObject
+from kgeval.models.adapters.live_models import CLASSES, FORMULAS, TABLES
 from kgeval.models.checkpoints.checkpoint import Checkpoint
+from kgeval.models.checkpoints.locate import contains_file, find_checkpoint_file, find_labels, folder_of, readable
 from kgeval.models.checkpoints.options import Options
-from kgeval.models.checkpoints.shared.layers import readable
-from kgeval.models.checkpoints.shared.locate import contains_file
-from kgeval.models.checkpoints.shared.state_dict_format import (
+from kgeval.models.checkpoints.readers import Reader
+from kgeval.models.checkpoints.state_dict_format import (
     Model,
     Option,
     StateDictFormat,
@@ -37,7 +44,14 @@ from kgeval.models.checkpoints.shared.state_dict_format import (
     named,
     unit_rows,
 )
-from kgeval.models.checkpoints.shared.tensors import Tensors, check_same_rows, names_in
+from kgeval.models.checkpoints.tensors import (
+    LIGHTNING,
+    WRAPPINGS,
+    Tensors,
+    check_same_rows,
+    names_in,
+    unwrap_state_dict,
+)
 from kgeval.models.families.bilinear import RESCAL, DistMult, HolE
 from kgeval.models.families.complex import ComplEx, RotatE
 from kgeval.models.families.projections import TransD, TransH, TransR
@@ -242,3 +256,59 @@ def _is_pykg2vec(file: Path) -> bool:
 
 
 PYKG2VEC = replace(PYKG2VEC_FORMAT.reader(), recognises=lambda path: contains_file(path, _is_pykg2vec))
+
+
+PYG_TENSORS = frozenset({"node_emb.weight", "rel_emb.weight"})
+"""the tensors that all of its models have"""
+
+PYG_MODULES = "torch_geometric.nn.kge."
+"""what the classes of a pickled module begin with"""
+
+
+def read_pyg(path: Path, options: Options) -> Checkpoint:
+    """Read a model; for a state_dict, the user must say whether it is TransE or DistMult, and TransE's p_norm."""
+    file = find_checkpoint_file(path, [_is_pyg], "model of PyTorch Geometric")
+    content = read_any(file)
+    module = _module_in(content)
+    tensors = Tensors(file, unwrap_state_dict(content)).of_model("node_emb.")
+    labels = find_labels(folder_of(path), options)
+    models = [CLASSES[module.origin]] if module else _models_with(tensors)
+    name = options.require("model", models[0] if len(models) == 1 else None, file.name, models)
+    norm = None
+    if name == "TransE":
+        norm = options.require("p_norm", module and module.state.get("p_norm"), file.name, [1, 2])
+    entity, relation = (tensors.side_by_side(*(f"{part}.weight" for part in parts)) for parts in TABLES[name])
+    family = FORMULAS[name](entity, relation, norm)
+    options.record_origins(family, "PyTorch Geometric", norm="p_norm")
+    tensors.refuse_unused(name)
+    return labels.checkpoint(family, "pyg", [file], options, name=name)
+
+
+def _module_in(content: Any) -> StubObject | None:
+    """Find a pickled module, by itself or under one of the usual names."""
+    wrapped = [content.get(name) for name in WRAPPINGS] if isinstance(content, dict) else []
+    modules = [part for part in (content, *wrapped) if isinstance(part, StubObject) and part.origin in CLASSES]
+    return modules[0] if modules else None
+
+
+def _models_with(tensors: Tensors) -> list[str]:
+    imaginary = ("node_emb_im.weight" in tensors, "rel_emb_im.weight" in tensors)
+    return {(True, True): ["ComplEx"], (True, False): ["RotatE"]}.get(imaginary, ["TransE", "DistMult"])
+
+
+_is_pyg_state = holds(PICKLED, PYG_TENSORS, {f"{LIGHTNING}{name}" for name in PYG_TENSORS})
+
+
+def _is_pyg(file: Path) -> bool:
+    return _is_pyg_state(file) or (
+        file.suffix in PICKLED and any(name.startswith(PYG_MODULES) for name in names_in(file))
+    )
+
+
+PYG = Reader(
+    name="pyg",
+    summary="a state_dict or module of PyTorch Geometric's TransE, DistMult, ComplEx or RotatE (.pt)",
+    recognises=lambda path: contains_file(path, _is_pyg),
+    read=read_pyg,
+    known_by=(PYG_TENSORS,),
+)

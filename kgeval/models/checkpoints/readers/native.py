@@ -16,6 +16,9 @@ JSON list of the layouts of datasets that have such files, if there are any), ``
 whether the framework's own evaluator ranks the lowest score first). ``name`` is what the framework calls the model, if
 the family has another name. All but ``model`` may be missing: then there are no options, nothing is true, and the
 numbering is unknown.
+
+A state_dict or module of a user's own model is read likewise: the options name its tensors and the model family,
+``entity=ent.weight``, or halves, ``entity=ent_re.weight,ent_im.weight``; and ``ignored=gamma,loss.*``.
 """
 
 from __future__ import annotations
@@ -32,21 +35,21 @@ from pydantic import BaseModel, ConfigDict, Json, ValidationError
 from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import CheckpointError, InputError
 from kgeval.base.files import JSON, Budget
+from kgeval.base.pickled import PICKLED, read_any
 from kgeval.base.settings import problems_of
 from kgeval.base.storage import replacing
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint
-from kgeval.models.checkpoints.options import Options
-from kgeval.models.checkpoints.reader import Reader, formats
-from kgeval.models.checkpoints.shared.layers import readable
-from kgeval.models.checkpoints.shared.locate import (
+from kgeval.models.checkpoints.locate import (
     NATIVE,
     CheckpointLabels,
     contains_file,
     find_checkpoint_file,
     find_labels,
+    folder_of,
+    readable,
 )
-from kgeval.models.checkpoints.shared.mapped_arrays import (
+from kgeval.models.checkpoints.mapped_arrays import (
     ARRAYS,
     OF_QUERIES,
     SAFE,
@@ -54,7 +57,9 @@ from kgeval.models.checkpoints.shared.mapped_arrays import (
     read_npz,
     read_safetensors,
 )
-from kgeval.models.checkpoints.shared.tensors import Tensors, model_of_named
+from kgeval.models.checkpoints.options import Options
+from kgeval.models.checkpoints.readers import NAMED_BY_USER, Reader, formats
+from kgeval.models.checkpoints.tensors import Tensors, flat, model_of_named, unwrap_state_dict
 from kgeval.models.family import Family
 from kgeval.models.mapped import Reciprocal, Typed
 from kgeval.models.scorer import Numbering
@@ -238,3 +243,18 @@ def _saveable(model: Checkpoint) -> Family | Reciprocal:
         what = "its entities have several types, which a native file cannot hold"
         raise CheckpointError(f"{model.files[0]}: {what}. Evaluate the checkpoint itself.")
     return model.model
+
+
+def read_state_dict(path: Path, options: Options) -> Checkpoint:
+    """Read the tensors that the options name, as the family that the option ``model`` names."""
+    file = find_checkpoint_file(path, [lambda file: file.suffix in PICKLED], "state dictionary")
+    model = model_of_named(Tensors(file, dict(flat(unwrap_state_dict(read_any(file))))), options)
+    return find_labels(folder_of(path), options).checkpoint(model, NAMED_BY_USER, [file], options)
+
+
+STATE_DICT = Reader(
+    name=NAMED_BY_USER,
+    summary="any other state_dict, whose tensors are named: options entity=NAME, relation=NAME, model=FAMILY",
+    recognises=lambda _: False,  # only the user can tell; see kgeval.models.checkpoints.readers
+    read=read_state_dict,
+)

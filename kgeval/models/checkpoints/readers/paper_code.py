@@ -22,11 +22,11 @@ from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import CheckpointError
 from kgeval.base.pickled import PICKLED, read_torch
 from kgeval.models.checkpoints.checkpoint import Checkpoint
+from kgeval.models.checkpoints.locate import find_labels, folder_of, settings_in
+from kgeval.models.checkpoints.mapped_arrays import NUMPY, mapped_array
 from kgeval.models.checkpoints.options import Options
-from kgeval.models.checkpoints.reader import Reader
-from kgeval.models.checkpoints.shared.locate import find_labels, folder_of, settings_in
-from kgeval.models.checkpoints.shared.mapped_arrays import NUMPY, mapped_array
-from kgeval.models.checkpoints.shared.state_dict_format import (
+from kgeval.models.checkpoints.readers import Reader
+from kgeval.models.checkpoints.state_dict_format import (
     Model,
     StateDictFormat,
     Take,
@@ -35,7 +35,7 @@ from kgeval.models.checkpoints.shared.state_dict_format import (
     holds,
     named,
 )
-from kgeval.models.checkpoints.shared.tensors import Tensors, embedding_range, names_in
+from kgeval.models.checkpoints.tensors import Tensors, embedding_range, names_in
 from kgeval.models.families.bilinear import CP, DistMult
 from kgeval.models.families.complex import ComplEx, PRotatE, RotatE, TComplEx, TNTComplEx
 from kgeval.models.families.translations import TransE

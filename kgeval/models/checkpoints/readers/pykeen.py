@@ -17,19 +17,19 @@ from kgeval.base.unpickle import StubObject
 from kgeval.data.id_files import JSON, PYKEEN, PYKEEN_SAVED, TSV
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint
-from kgeval.models.checkpoints.options import Options, truth_value
-from kgeval.models.checkpoints.reader import NAMED_BY_USER, Reader
-from kgeval.models.checkpoints.readers.pykeen_interactions import family_of
-from kgeval.models.checkpoints.readers.pykeen_modules import Module, NoFormula, PyKEENModel
-from kgeval.models.checkpoints.shared.layers import naming
-from kgeval.models.checkpoints.shared.locate import (
+from kgeval.models.checkpoints.locate import (
     CheckpointLabels,
     contains_file,
     find_checkpoint_file,
     find_labels,
+    naming,
     vocabulary_of_ids,
 )
-from kgeval.models.checkpoints.shared.tensors import COUNTERS, LIGHTNING, Tensors, names_in, unwrap_state_dict
+from kgeval.models.checkpoints.options import Options, truth_value
+from kgeval.models.checkpoints.readers import NAMED_BY_USER, Reader
+from kgeval.models.checkpoints.readers.pykeen_interactions import family_of
+from kgeval.models.checkpoints.readers.pykeen_modules import Module, NoFormula, PyKEENModel
+from kgeval.models.checkpoints.tensors import COUNTERS, LIGHTNING, Tensors, names_in, unwrap_state_dict
 from kgeval.models.ordered import ACTIVATIONS
 
 MODEL_FILE = "trained_model.pkl"

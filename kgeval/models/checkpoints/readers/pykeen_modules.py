@@ -10,8 +10,7 @@ import numpy as np
 from kgeval.base.arrays import Float64Array, FloatArray
 from kgeval.base.errors import CheckpointError
 from kgeval.base.unpickle import StubObject
-from kgeval.models.checkpoints.shared.layers import check_shape
-from kgeval.models.checkpoints.shared.tensors import Tensors
+from kgeval.models.checkpoints.tensors import Tensors, check_shape
 from kgeval.models.ordered import unit
 
 

@@ -27,18 +27,18 @@ from kgeval.base.pickled import read_torch
 from kgeval.base.settings_text import read_yaml
 from kgeval.base.unpickle import StubObject
 from kgeval.models.checkpoints.checkpoint import Checkpoint
-from kgeval.models.checkpoints.options import Options, truth_value
-from kgeval.models.checkpoints.reader import Reader
-from kgeval.models.checkpoints.shared.layers import readable
-from kgeval.models.checkpoints.shared.locate import (
+from kgeval.models.checkpoints.locate import (
     contains_file,
     find_checkpoint_file,
     find_labels,
     folder_of,
+    readable,
     settings_in,
 )
-from kgeval.models.checkpoints.shared.mapped_arrays import mapped_array
-from kgeval.models.checkpoints.shared.tensors import Tensors, embedding_range
+from kgeval.models.checkpoints.mapped_arrays import mapped_array
+from kgeval.models.checkpoints.options import Options, truth_value
+from kgeval.models.checkpoints.readers import Reader
+from kgeval.models.checkpoints.tensors import Tensors, embedding_range
 from kgeval.models.families.bilinear import RESCAL, DistMult, SimplE
 from kgeval.models.families.complex import ComplEx, RotatE
 from kgeval.models.families.projections import TransR

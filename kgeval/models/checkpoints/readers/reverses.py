@@ -22,10 +22,7 @@ from kgeval.base.pickled import read_pickle
 from kgeval.data.dataset import Dataset
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint
-from kgeval.models.checkpoints.options import Options
-from kgeval.models.checkpoints.reader import Reader
-from kgeval.models.checkpoints.shared.layers import Network, fold_batch_norm
-from kgeval.models.checkpoints.shared.locate import (
+from kgeval.models.checkpoints.locate import (
     CheckpointLabels,
     contains_file,
     find_checkpoint_file,
@@ -34,8 +31,10 @@ from kgeval.models.checkpoints.shared.locate import (
     vocabulary_of_ids,
     with_inverses,
 )
-from kgeval.models.checkpoints.shared.state_dict_format import holds
-from kgeval.models.checkpoints.shared.tensors import COUNTERS, Tensors
+from kgeval.models.checkpoints.options import Options
+from kgeval.models.checkpoints.readers import Reader
+from kgeval.models.checkpoints.state_dict_format import holds
+from kgeval.models.checkpoints.tensors import COUNTERS, Network, Tensors, fold_batch_norm
 from kgeval.models.families.bilinear import DistMult, TuckER
 from kgeval.models.families.complex import ComplEx
 from kgeval.models.families.convolutions import ConvE

@@ -19,7 +19,7 @@ import torch
 
 from kgeval.base.arrays import IntArray
 from kgeval.base.threads import parallel_for, slices
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Rows
 from kgeval.ranking.kernels.best_selection import best_arrays, merge_rows
 from kgeval.ranking.kernels.collectors import BestAnswers, within
 from kgeval.ranking.kernels.device.comparison import (

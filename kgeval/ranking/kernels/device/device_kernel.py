@@ -18,7 +18,7 @@ import torch
 from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.errors import RunError
 from kgeval.base.threads import slices
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Rows
 from kgeval.models.similarity import PRODUCTS
 from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Intervals
 from kgeval.ranking.kernels.device.comparison import BYTES_PER_PAIR, ScreenResult, compare

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import torch
 
 from kgeval.base.arrays import Float64Array, IntArray
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Rows
 from kgeval.models.similarity import Similarity
 from kgeval.ranking.kernels.device.device_vectors import DeviceVectors
 from kgeval.ranking.kernels.device.devices import triton_runs

@@ -16,7 +16,7 @@ import numpy as np
 
 from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.threads import parallel_for
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Rows
 from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Intervals
 from kgeval.ranking.kernels.compiled import CompiledKernel
 from kgeval.ranking.kernels.screening.counting import (

@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from kgeval.data.triples import Side
-from kgeval.models.adapters.score_arrays import as_float64
 from kgeval.models.aligned import Aligned
 from kgeval.models.families.bilinear import RESCAL, SimplE
 from kgeval.models.families.projections import TransR
 from kgeval.models.mapped import Reciprocal
+from kgeval.models.scorer import as_float64
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
 from kgeval.ranking.protocols.framework_metric import (

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from kgeval.base.arrays import BoolArray, Float64Array
-from kgeval.models.adapters.score_arrays import as_float64
 from kgeval.models.aligned import Aligned
+from kgeval.models.scorer import as_float64
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
 from kgeval.ranking.protocols.framework_metric import NOTHING, FrameworkMetric, hits, named, sum32

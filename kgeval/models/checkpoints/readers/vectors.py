@@ -1,11 +1,14 @@
-"""Vectors of word2vec, gensim and RDF2Vec, as text, binary or a pickle: one array without a name, no table of tensors.
+"""Vectors in files of their own: those of word2vec, gensim and RDF2Vec (text, binary, a pickle), and of KB2E.
 
-Entities and relations share the array. The first line of a text is how many rows follow and how wide they are; a row is
-a label (often a URI) and its numbers. Any label may be an entity or a relation, as the dataset has it. The files do not
-say how two vectors make a score: the option ``model`` names a family of ``kgeval list models`` whose entities and
-relations are equally wide; its options are given too.
+In the files of word2vec, entities and relations share one array without a name. The first line of a text is how many
+rows follow and how wide they are; a row is a label (often a URI) and its numbers. Any label may be an entity or a
+relation, as the dataset has it. The files do not say how two vectors make a score: the option ``model`` names a family
+of ``kgeval list models`` whose entities and relations are equally wide; its options are given too. Arrays that gensim
+holds to be large lie beside the pickle, each in an ``.npy`` called after it and the attribute.
 
-Arrays that gensim holds to be large lie beside the pickle, each in an ``.npy`` called after it and the attribute.
+KB2E and Fast-TransX write ``entity2vec.bern`` and ``relation2vec.bern`` (``.unif``, ``.vec``), rows by id: a TransE,
+whose distance is L1 or L2 (``L1_flag``); no file says which. The programs for TransH, TransR and TransD write matrices
+beside them (``A.bern``, ``A.vec``), which are not read.
 """
 
 from __future__ import annotations
@@ -16,21 +19,30 @@ from reprlib import repr as short
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from kgeval.base.arrays import FloatArray
+from kgeval.base.arrays import Float64Array, FloatArray
 from kgeval.base.errors import CheckpointError
 from kgeval.base.files import read_bytes
 from kgeval.base.pickled import read_pickle
 from kgeval.base.unpickle import StubObject
+from kgeval.data.text import UNIT_SEPARATOR, line_of, read_columns
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint
+from kgeval.models.checkpoints.locate import (
+    contains_file,
+    find_checkpoint_file,
+    find_labels,
+    first_lines,
+    folder_of,
+    naming,
+)
+from kgeval.models.checkpoints.mapped_arrays import mapped_array
 from kgeval.models.checkpoints.options import Options
-from kgeval.models.checkpoints.reader import Reader
-from kgeval.models.checkpoints.readers.transx import read_labelled_vectors
-from kgeval.models.checkpoints.shared.layers import check_shape, naming
-from kgeval.models.checkpoints.shared.locate import contains_file, find_checkpoint_file, first_lines
-from kgeval.models.checkpoints.shared.mapped_arrays import mapped_array
-from kgeval.models.checkpoints.shared.tensors import model_of_arrays
+from kgeval.models.checkpoints.readers import Reader
+from kgeval.models.checkpoints.tensors import check_shape, model_of_arrays
+from kgeval.models.families.translations import TransE
 
 BINARY = ".bin"
 
@@ -154,9 +166,9 @@ def _state(value: Any) -> dict[str, Any]:
 SUFFIXES = {".txt", ".vec", ".w2v", ".word2vec", ".kv", ".emb"}
 
 
-def read(path: Path, options: Options) -> Checkpoint:
+def read_word2vec(path: Path, options: Options) -> Checkpoint:
     """Read one table of vectors, of entities and relations, as the family that the option ``model`` names."""
-    file = find_checkpoint_file(path, [_fits], "vectors of word2vec or gensim")
+    file = find_checkpoint_file(path, [_is_word2vec], "vectors of word2vec or gensim")
     if is_of_gensim(file):
         labels, table, files = read_gensim_vectors(file)
     else:
@@ -178,7 +190,7 @@ def _read_text(file: Path) -> tuple[list[str], FloatArray]:
     return labels, table
 
 
-def _fits(file: Path) -> bool:
+def _is_word2vec(file: Path) -> bool:
     """Whether gensim wrote it, or its first line has two sizes; in a text, the second one has as many cells."""
     try:
         if is_of_gensim(file):
@@ -191,9 +203,92 @@ def _fits(file: Path) -> bool:
         return False
 
 
-READER = Reader(
+WORD2VEC = Reader(
     name="word2vec",
     summary="vectors of word2vec or RDF2Vec: text (.txt, .vec, .w2v, .kv, .emb), binary (.bin), gensim's (.kv, .model)",
-    recognises=lambda path: contains_file(path, _fits),
-    read=read,
+    recognises=lambda path: contains_file(path, _is_word2vec),
+    read=read_word2vec,
+)
+
+
+def read_vectors(path: Path) -> Float64Array:
+    """Read rows of numbers, between tabs or spaces; float64[row, width]."""
+    return _numbers(path, pc.ascii_split_whitespace(_rows(path, 0)), 0)
+
+
+def read_labelled_vectors(path: Path, width: int, *, skip: int) -> tuple[list[str], Float64Array]:
+    """Read rows of a label, which may hold spaces, and so many numbers; labels, and float64[row, width]."""
+    cells = pc.ascii_split_whitespace(_rows(path, skip), max_splits=width, reverse=True)
+    labels = pc.list_element(cells, 0).to_pylist()
+    return labels, _numbers(path, pc.list_slice(cells, 1), skip, width)
+
+
+def _rows(path: Path, skip: int) -> pa.Array:
+    """Read the lines after those that are skipped, without white space around them; string[row]."""
+    table = read_columns(path, ["row"], skip=skip, delimiter=UNIT_SEPARATOR)
+    rows = pc.ascii_trim_whitespace(table["row"]).combine_chunks()
+    if not len(rows):
+        raise CheckpointError(f"{path}: holds no vectors.")
+    return rows
+
+
+def _numbers(path: Path, cells: pa.ListArray, skip: int, width: int | None = None) -> Float64Array:
+    """Convert cells of text to numbers, by default as many a row as the first has; float64[row, width]."""
+    lengths = np.asarray(pc.list_value_length(cells))
+    width = int(lengths[0]) if width is None else width
+    if (lengths != width).any():
+        row = int(np.argmax(lengths != width))
+        raise CheckpointError(
+            f"{path}, line {line_of(path, row, skip, delimiter=UNIT_SEPARATOR)}: {lengths[row]} numbers, where {width} "
+            "are expected. The file may be cut short."
+        )
+    try:
+        return np.asarray(pc.cast(cells.flatten(), pa.float64())).reshape(len(cells), width)
+    except pa.ArrowInvalid as error:
+        raise CheckpointError(f"{path}: a cell is not a number ({str(error)[:80]}).") from error
+
+
+ENTITY, RELATION, MATRICES = "entity2vec", "relation2vec", "A"
+"""what the names of its files begin with"""
+
+TRANSX_SUFFIXES = {".bern", ".unif", ".vec", ".txt"}
+
+
+def read_transx(path: Path, options: Options) -> Checkpoint:
+    """Read a TransE; the option L1_flag says whether its distance is L1, as in the programs."""
+    table = find_checkpoint_file(
+        path, [lambda file: _is_transx(file) and file.name.startswith(ENTITY)], f"file {ENTITY}.…"
+    )
+    files = [_sibling(table, name) for name in (ENTITY, RELATION)]
+    if (matrices := _sibling(table, MATRICES)).is_file():
+        raise CheckpointError(
+            f"{matrices}: it holds the matrices of a TransH, TransR or TransD, which kgeval does not read as text. In "
+            "Python, kgeval.evaluate(function, dataset) takes any function of ids."
+        )
+    options.resolve("model", "TransE", files[0].name)
+    norm = 1 if options.require("L1_flag", None, files[0].name, [True, False]) else 2
+    family = TransE(read_vectors(files[0]), read_vectors(files[1]), norm)  # type: ignore[arg-type]
+    options.record_origins(family, "KB2E", norm="L1_flag")
+    found = find_labels(folder_of(path), options)
+    return found.checkpoint(family, "transx", files, options, numbering="files", layouts=("openke",))
+
+
+def _sibling(file: Path, name: str) -> Path:
+    """Return the file of another name that was written with this one: ``entity2vec.bern`` has ``relation2vec.bern``."""
+    own = next(prefix for prefix in (ENTITY, RELATION) if file.name.startswith(prefix))
+    return file.with_name(name + file.name.removeprefix(own))
+
+
+def _is_transx(file: Path) -> bool:
+    """Whether a file holds one of the two tables, and the other lies beside it."""
+    named = file.suffix in TRANSX_SUFFIXES and file.name.startswith((ENTITY, RELATION))
+    return named and all(_sibling(file, name).is_file() for name in (ENTITY, RELATION))
+
+
+TRANSX = Reader(
+    name="transx",
+    summary="text vectors of KB2E or Fast-TransX: entity2vec and relation2vec (.bern, .unif, .vec), and their id files",
+    recognises=lambda path: contains_file(path, _is_transx),
+    read=read_transx,
+    known_by=(frozenset({"entity2vec.bern", "relation2vec.bern"}), frozenset({"entity2vec.vec", "relation2vec.vec"})),
 )

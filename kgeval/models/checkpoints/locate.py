@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from json import JSONDecoder
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.base.arrays import IntArray
-from kgeval.base.errors import CheckpointError, InputError, UsageError
+from kgeval.base.errors import CheckpointError, InputError, UsageError, reason
+from kgeval.base.errors import naming as naming_place
 from kgeval.base.files import read_json, suggest_paths
 from kgeval.data.id_files import (
     LABEL_FILES,
@@ -28,8 +30,23 @@ from kgeval.data.text import first_line, open_text
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint
 from kgeval.models.checkpoints.options import Options
-from kgeval.models.checkpoints.shared.layers import naming, readable
 from kgeval.models.mapped import Reciprocal
+
+naming = partial(naming_place, error=CheckpointError)
+"""names the file in the refusal of what it holds"""
+
+
+@contextmanager
+def readable(file: Path, what: str) -> Iterator[None]:
+    """Refuse a file whose reading fails in any way: libraries have many ways of refusing what is damaged."""
+    try:
+        yield
+    except CheckpointError:
+        raise
+    except Exception as error:
+        why = f"no {error}" if isinstance(error, KeyError) else reason(error)
+        raise CheckpointError(f"{file}: not a readable {what}, or cut short ({why}).") from error
+
 
 NATIVE = LabelFiles("entities.tsv", "relations.tsv")
 """the files beside a native one, in which ids are always first"""

@@ -17,8 +17,7 @@ from kgeval.base.arrays import FloatArray, bfloat16_to_float32
 from kgeval.base.containers import open_zip
 from kgeval.base.errors import CheckpointError, UsageError
 from kgeval.base.files import Budget, checked
-from kgeval.models.checkpoints.shared.layers import readable
-from kgeval.models.checkpoints.shared.locate import folder_of
+from kgeval.models.checkpoints.locate import folder_of, readable
 
 NUMPY, SAFE = ".npy", ".safetensors"
 

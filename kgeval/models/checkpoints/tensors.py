@@ -1,12 +1,16 @@
-"""The tensors of a state_dict: taken by name, with their shapes checked, and none of them left unused."""
+"""The tensors of a state_dict: taken by name, with their shapes checked, and none of them left unused.
+
+Of networks, batch normalisations are folded into the layers beside them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeGuard
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 
@@ -14,12 +18,112 @@ from kgeval.base.arrays import Float64Array, FloatArray
 from kgeval.base.errors import CheckpointError, UsageError, did_you_mean, first_few
 from kgeval.base.pickled import pickle_strings, read_any
 from kgeval.base.unpickle import StubObject
+from kgeval.models.checkpoints.locate import naming
+from kgeval.models.checkpoints.mapped_arrays import ARRAYS, SAFE, array_names, read_npz, read_safetensors
 from kgeval.models.checkpoints.options import Options
-from kgeval.models.checkpoints.shared.layers import check_shape, joined, naming
-from kgeval.models.checkpoints.shared.mapped_arrays import ARRAYS, SAFE, array_names, read_npz, read_safetensors
 from kgeval.models.family import Family, family
 from kgeval.models.mapped import Reciprocal
-from kgeval.models.ordered import unit
+from kgeval.models.ordered import unit, weighted_sum
+
+
+class Layer(Protocol):
+    """Arrays by name: the tensors of a state dictionary, or a module of a pickled model."""
+
+    def take(self, name: str, *shape: int | None, least: float | None = None) -> FloatArray:
+        """Return an array as :func:`check_shape` does; refuse where it is missing."""
+        ...
+
+
+def check_shape(name: str, array: Any, *shape: int | None, least: float | None = None) -> FloatArray:
+    """Return an array if it has floating-point numbers and the expected shape, in which ``None`` is any length.
+
+    With ``least``, the smallest number, all must be finite too: here, because scores need not show a wrong one.
+
+    >>> check_shape("bias", np.zeros(31), 32)
+    Traceback (most recent call last):
+    kgeval.base.errors.CheckpointError: the tensor 'bias' is float64 [31]; expected floating-point ...
+    """
+    lengths = list(np.shape(array))
+    fits = len(lengths) == len(shape) and all(
+        expected in (None, length) for expected, length in zip(shape, lengths, strict=True)
+    )
+    if not fits or array.dtype.kind != "f" or array.size == 0:
+        expected = ", ".join("any" if length is None else str(length) for length in shape)
+        raise CheckpointError(
+            f"the tensor {name!r} is {array.dtype} {lengths}; expected floating-point numbers of shape [{expected}]."
+        )
+    floats: FloatArray = array
+    if least is not None and (wrong := ~(np.isfinite(floats) & (floats >= least))).any():
+        expected = "finite numbers" if least == -np.inf else f"finite numbers from {least:g}"
+        raise CheckpointError(f"the tensor {name!r} holds {floats[wrong].flat[0]}; expected {expected}.")
+    return floats
+
+
+def joined(tables: Mapping[str, FloatArray]) -> FloatArray:
+    """Put tables of the same shape side by side, as halves; their names are for the refusal of any other."""
+    if len({table.shape for table in tables.values()}) > 1:
+        shapes = ", ".join(f"{table.shape} ({name})" for name, table in tables.items())
+        raise CheckpointError(f"the halves of a table have different shapes: {shapes}.")
+    return np.concatenate([*tables.values()], axis=1)
+
+
+Affine = tuple[Float64Array, Float64Array]
+"""float64[width] each: the scale and the shift"""
+
+
+def fold_batch_norm(layer: Layer, width: int, *, affine: bool = True, epsilon: float = 1e-5) -> Affine:
+    """Fold a trained batch normalisation of some width into a scale and a shift, in float64.
+
+    The layer holds ``running_mean`` and ``running_var``; if it is affine, ``weight`` and ``bias`` too.
+    """
+    finite = -np.inf
+    mean = np.asarray(layer.take("running_mean", width, least=finite), np.float64)
+    variance = np.asarray(layer.take("running_var", width, least=0.0), np.float64)
+    weight = layer.take("weight", width, least=finite) if affine else np.ones(width)
+    bias = layer.take("bias", width, least=finite) if affine else np.zeros(width)
+    scale = np.asarray(weight, np.float64) / np.sqrt(variance + epsilon)
+    return scale, np.asarray(bias, np.float64) - mean * scale
+
+
+@dataclass(frozen=True)
+class Network:
+    """The layers, in the order in which head and relation pass them."""
+
+    kernel: FloatArray
+    """float[channel, input channel, height, width]"""
+    dense: FloatArray
+    """float[entity width, features], as PyTorch stores it"""
+    kernel_bias: FloatArray | None = None
+    dense_bias: FloatArray | None = None
+    before: Affine | None = None
+    """the normalisation of the image, per input channel"""
+    within: Affine | None = None
+    """the normalisation after the convolution, per channel"""
+    after: Affine | None = None
+    """the normalisation after the dense layer"""
+
+    def arrays(self) -> dict[str, Float64Array]:
+        """Fold the normalisations; the arrays of the ConvE family, in float64."""
+        kernel = np.asarray(self.kernel, np.float64)
+        bias = np.zeros(len(kernel)) if self.kernel_bias is None else np.asarray(self.kernel_bias, np.float64)
+        before, within = self.before or _unchanged(kernel.shape[1]), self.within or _unchanged(len(kernel))
+        # The image is not padded, so that its shift reaches every cell of the kernel.
+        bias = bias + weighted_sum(before[1], kernel.sum(axis=(2, 3)).T)
+        kernel = kernel * before[0][:, None, None] * within[0][:, None, None, None]
+        dense = np.asarray(self.dense, np.float64)
+        dense_bias = np.zeros(len(dense)) if self.dense_bias is None else np.asarray(self.dense_bias, np.float64)
+        after = self.after or _unchanged(len(dense))
+        return {
+            "kernel": kernel[:, 0] if kernel.shape[1] == 1 else kernel,
+            "kernel_bias": bias * within[0] + within[1],
+            "dense": np.ascontiguousarray((dense * after[0][:, None]).T),
+            "dense_bias": dense_bias * after[0] + after[1],
+        }
+
+
+def _unchanged(width: int) -> Affine:
+    return np.ones(width), np.zeros(width)
+
 
 COUNTERS = "*.num_batches_tracked"
 """what batch normalisations count, and no score depends on"""
@@ -79,7 +183,7 @@ class Tensors:
         return self.get(name) if name in self else self.take(name)
 
     def take(self, name: str, *shape: int | None, least: float | None = None) -> FloatArray:
-        """Return a tensor of that shape, as :func:`kgeval.models.checkpoints.shared.layers.check_shape` does."""
+        """Return a tensor of that shape, as :func:`kgeval.models.checkpoints.tensors.check_shape` does."""
         array = self.get(name)
         if array is None:
             hint = did_you_mean(name, self._arrays) or "The file holds no tensors."

@@ -11,10 +11,10 @@ from typing import Any, get_args
 from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import InputError, did_you_mean
 from kgeval.models.checkpoints.checkpoint import Checkpoint
+from kgeval.models.checkpoints.locate import contains_file, find_checkpoint_file, find_labels, folder_of
 from kgeval.models.checkpoints.options import Options, spelled
-from kgeval.models.checkpoints.reader import Reader
-from kgeval.models.checkpoints.shared.locate import contains_file, find_checkpoint_file, find_labels, folder_of
-from kgeval.models.checkpoints.shared.tensors import Tensors, names_in, normalize_rows
+from kgeval.models.checkpoints.readers import Reader
+from kgeval.models.checkpoints.tensors import Tensors, names_in, normalize_rows
 from kgeval.models.family import Family
 from kgeval.models.scorer import Numbering
 
