@@ -1,4 +1,4 @@
-"""Links of README, CONTRIBUTING and docs lead to files of a checkout, where no site was built."""
+"""Links of the texts of a checkout lead to its files, also where no site was built."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "tests/README.md"]
 
 
 def test_relative_links_lead_to_files():
