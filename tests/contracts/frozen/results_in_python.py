@@ -14,8 +14,7 @@ from kgeval import RankTable, classify, compare, load_checkpoint, summarize
 from kgeval.analysis import compare_grid, seed_differences
 from kgeval.metrics import interval_over_seeds
 from tests.contracts.frozen.commands import workplace
-from tests.contracts.frozen.plain_text import normal
-from tests.contracts.frozen.results import MODELS, laid_out, tables
+from tests.contracts.frozen.results import MODELS, laid_out, steady, tables
 
 FORMS: dict[str, Callable[[Any], str]] = {
     "str": str,
@@ -64,22 +63,22 @@ def results() -> dict[str, Any]:
 def results_in_python() -> dict[str, object]:
     """Give each result in all forms, the tests over seeds, and what is looked up in results."""
     with workplace() as folder:
-        found = results()
+        computed = results()
         return {
-            **{name: in_forms(result, folder) for name, result in found.items()},
+            **{name: in_forms(result, folder) for name, result in computed.items()},
             "over seeds": over_seeds(folder),
-            "looked up": {name: looked_up(look, found) for name, look in LOOKS.items()},
+            "looked up": {name: looked_up(look, computed) for name, look in LOOKS.items()},
         }
 
 
 def in_forms(result: Any, folder: Path) -> dict[str, list[str]]:
     """Give the lines of a result in each form, and its plain data."""
-    texts = {name: normal(form(result), folder).splitlines() for name, form in FORMS.items()}
+    texts = {name: steady(form(result), folder).splitlines() for name, form in FORMS.items()}
     return {**texts, "to_dict": plain(result.to_dict(), folder)}
 
 
 def plain(value: Any, folder: Path) -> list[str]:
-    return laid_out(json.loads(normal(json.dumps(value), folder)))
+    return laid_out(json.loads(steady(json.dumps(value), folder)))
 
 
 def over_seeds(folder: Path) -> dict[str, object]:
@@ -113,9 +112,9 @@ LOOKS: dict[str, Callable[[dict[str, Any]], Any]] = {
 }
 
 
-def looked_up(look: Callable[[dict[str, Any]], Any], found: dict[str, Any]) -> str:
+def looked_up(look: Callable[[dict[str, Any]], Any], computed: dict[str, Any]) -> str:
     try:
-        value = look(found)
+        value = look(computed)
     except MetricError as refusal:
         return f"MetricError: {refusal}"
     return f"{value:.9g}" if isinstance(value, float) else str(value)
