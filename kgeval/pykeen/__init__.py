@@ -39,8 +39,7 @@ warn_of_untested()  # before anything is taken from a PyKEEN that may not have i
 
 from pykeen.evaluation import evaluator_resolver  # noqa: E402
 
-from kgeval.pykeen.evaluate_model import evaluate  # noqa: E402
-from kgeval.pykeen.evaluator import KGEvalEvaluator  # noqa: E402
+from kgeval.pykeen.evaluator import KGEvalEvaluator, evaluate  # noqa: E402
 from kgeval.pykeen.results import KGEvalMetricResults  # noqa: E402
 from kgeval.pykeen.scoring import scorer_of  # noqa: E402
 

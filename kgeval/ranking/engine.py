@@ -24,13 +24,11 @@ from kgeval.models.scorer import (
     views_of,
 )
 from kgeval.models.similarity import LANES
-from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.evaluation import NaNPolicy
 from kgeval.ranking.kernels.collectors import BestAnswers, Collector, Counting, Kernel, TensorKernel
 from kgeval.ranking.kernels.vectors import fetch_entity_vectors, fetch_query_vectors, gather_unique_entities
-from kgeval.ranking.plan import MOST_SCORED, Plan
-from kgeval.ranking.ranking_task import RankingTask
-from kgeval.ranking.tie_rules import TieRule, exact
+from kgeval.ranking.ranking_task import MOST_SCORED, Plan, RankCounts, RankingTask
+from kgeval.ranking.rules import TieRule, exact
 
 
 class UndefinedScore(ScoreError):

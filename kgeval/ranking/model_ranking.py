@@ -33,10 +33,16 @@ from kgeval.ranking.corruption.limited import Sampled
 from kgeval.ranking.engine import Engine, Ranked, concatenated, rank_last
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.ranking.model_on_dataset import ModelOnDataset
-from kgeval.ranking.outsiders import Outsiders
-from kgeval.ranking.plan import Plan
-from kgeval.ranking.rank_table import RankTable
+from kgeval.ranking.model_on_dataset import ModelOnDataset, Outsiders, restriction
+from kgeval.ranking.rank_table import (
+    MULTIPLICITY,
+    RankedPart,
+    RankTable,
+    join_parts,
+    stack,
+    to_rank_columns,
+    with_test_known,
+)
 from kgeval.ranking.ranking_notes import (
     RESTRICTED_SAMPLE,
     RankingNotes,
@@ -53,10 +59,8 @@ from kgeval.ranking.ranking_notes import (
     require_splits_of_corruption,
     require_times,
 )
-from kgeval.ranking.ranking_task import RankingTask
-from kgeval.ranking.restriction import restriction
+from kgeval.ranking.ranking_task import Plan, RankingTask
 from kgeval.ranking.rules import STANDARD, FrameworkQuirk, Rules
-from kgeval.ranking.table_rows import MULTIPLICITY, RankedPart, join_parts, stack, to_rank_columns, with_test_known
 
 
 @dataclass(frozen=True, eq=False)

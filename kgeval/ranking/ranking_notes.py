@@ -20,9 +20,9 @@ from kgeval.models.adapters.prediction_lists import PredictionLists
 from kgeval.models.aligned import Aligned
 from kgeval.models.alignment import align
 from kgeval.models.scorer import LabelledModel
-from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
 from kgeval.ranking.rank_table import NAN
+from kgeval.ranking.ranking_task import RankCounts
 from kgeval.ranking.rules import Rules
 
 RESTRICTED_SAMPLE = (

@@ -63,7 +63,7 @@ class Threshold:
 
 
 def thresholds_of(
-    bounds: Bounds, models: Collection[str] = (), kinds: Collection[KindName] = ("ranks",)
+    bounds: Bounds, models: Collection[str] = (), kinds: Sequence[KindName] = ("ranks",)
 ) -> tuple[Threshold, ...]:
     """Read thresholds, each of a metric or of a model and its metric; the name of a metric is never read as a model.
 
@@ -92,7 +92,7 @@ def limits_of(bounds: Bounds, configs: Sequence[RunConfig]) -> tuple[Threshold, 
     return limits
 
 
-def _split(option: str, name: str, models: Collection[str], kinds: Collection[KindName]) -> tuple[str, str]:
+def _split(option: str, name: str, models: Collection[str], kinds: Sequence[KindName]) -> tuple[str, str]:
     for kind in kinds:
         try:
             parse(name, kind)

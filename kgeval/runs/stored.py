@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kgeval.analysis.slices.annotation import annotate, slices_to_add
-from kgeval.analysis.slices.named_groups import groupings
-from kgeval.analysis.slices.slice import slice_of, slices
+from kgeval.analysis.slices.slice import groupings, slice_of, slices
 from kgeval.base.errors import ConfigError, InputError, MetricError, did_you_mean
 from kgeval.base.files import exists_safely, sha256_of_file, suggest_paths
 from kgeval.base.settings_text import expanded

@@ -12,8 +12,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from kgeval import Dataset, Triples, Vocabulary, evaluate
-from kgeval.analysis.answer_sets.conformal_limits import conformal_limits, limits_of, place_of_limit
-from kgeval.analysis.answer_sets.nonconformity import NONCONFORMITIES, ScoredSplit
+from kgeval.analysis.answer_sets.nonconformity import (
+    NONCONFORMITIES,
+    ScoredSplit,
+    conformal_limits,
+    limits_of,
+    place_of_limit,
+)
 from kgeval.models.alignment import align
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation

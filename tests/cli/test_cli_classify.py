@@ -10,7 +10,7 @@ import pytest
 
 import kgeval
 from kgeval import summarize
-from kgeval.ranking.tasks.classify import classify
+from kgeval.ranking.tasks.classification import classify
 from kgeval.ranking.tasks.labelled_split import NegativesFromFiles
 from tests.cli.conftest import SPLITS, invoke, write_config, write_model, write_weighted
 

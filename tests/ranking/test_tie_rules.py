@@ -15,8 +15,7 @@ from kgeval.models.families.translations import TransE
 from kgeval.ranking.corruption import AllEntities, Uniform
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
-from kgeval.ranking.rules import Rules
-from kgeval.ranking.tie_rules import clamp, isclose_ties, sigmoid32, tied_under, truncate_to_decimals
+from kgeval.ranking.rules import Rules, clamp, isclose_ties, sigmoid32, tied_under, truncate_to_decimals
 from tests.brute_force import COUNTS, as_counts, brute_force
 from tests.conftest import random_dataset
 

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kgeval.analysis.answer_sets.conformal_limits import Limit
-from kgeval.analysis.answer_sets.nonconformity import ScoredSplit, SideTask, find_nonconformity
+from kgeval.analysis.answer_sets.nonconformity import Limit, ScoredSplit, SideTask, find_nonconformity
 from kgeval.analysis.slices.annotation import annotate, slices_to_add
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import InputError, counted

@@ -11,14 +11,17 @@ import numpy as np
 from typing_extensions import Unpack
 
 from kgeval.analysis.answer_sets.answer_sets import AnswerSets, AnswerSetTable, list_sets
-from kgeval.analysis.answer_sets.conformal_limits import (
+from kgeval.analysis.answer_sets.nonconformity import (
     COLUMNS,
+    RANK,
     CalibratedLimits,
+    ScoredSplit,
+    find_nonconformity,
     limits_of,
     notes_on_filter,
     notes_on_limits,
+    pessimistic_ranks,
 )
-from kgeval.analysis.answer_sets.nonconformity import RANK, ScoredSplit, find_nonconformity, pessimistic_ranks
 from kgeval.base.arrays import BoolArray, Float64Array
 from kgeval.base.errors import InputError, MetricError, refuse_unknown
 from kgeval.base.progress import Progress, reporting

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from kgeval.analysis.audits.finding import KINDS, Finding, Tally
 from kgeval.analysis.audits.searches import (
+    KINDS,
     WAYS_APART,
+    Finding,
     RelatedRelations,
+    Tally,
     cartesian_found,
     degrees_found,
     flags_of,
@@ -200,8 +202,8 @@ def audit(dataset: Dataset | Source, *, threshold: float = INVERSE_SHARE) -> Aud
     the threshold of |P1| and of |P2|; reverse duplicates likewise with head and tail of P2 swapped, a symmetric
     relation being its own; Cartesian if |P_r| is at least the threshold of its heads times its tails (Akrami et al.,
     2020). An inverse rule holds if at least the threshold of either relation's train pairs are in the other with head
-    and tail swapped (Dettmers et al., 2018). :data:`kgeval.analysis.audits.finding.KINDS` has the meaning of every kind
-    of finding.
+    and tail swapped (Dettmers et al., 2018). :data:`kgeval.analysis.audits.searches.KINDS` has the meaning of every
+    kind of finding.
 
     Parameters
     ----------

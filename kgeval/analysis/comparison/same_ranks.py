@@ -19,8 +19,8 @@ from kgeval.data.columns import TRIPLE
 from kgeval.metrics.kinds import RANKS
 from kgeval.metrics.rank_summary import rank_summary
 from kgeval.metrics.selection import MetricOptions
-from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.rank_table import COUNTS, TIME, RankTable
+from kgeval.ranking.ranking_task import RankCounts
 
 SHOWN = 10
 """how many of the rows that differ are shown, the worst first"""

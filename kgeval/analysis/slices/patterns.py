@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kgeval.analysis.slices.counts import count_pairs
-from kgeval.analysis.slices.slice import Categories, EvaluatedRows, Slice
+from kgeval.analysis.slices.slice import Categories, EvaluatedRows, Slice, count_pairs
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Rows, starts_of_runs

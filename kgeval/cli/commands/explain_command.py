@@ -15,7 +15,7 @@ from kgeval.cli.shared_options import FORMAT, QUIET, model_and_dataset
 from kgeval.ranking.evaluation import Evaluation
 
 if TYPE_CHECKING:
-    from kgeval.ranking.protocols.explanation import Explanation
+    from kgeval.ranking.protocols.explain import Explanation
     from kgeval.ranking.protocols.number_check import NumberCheck
     from kgeval.runs.config.run_config import RunConfig
 

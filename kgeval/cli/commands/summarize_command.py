@@ -100,7 +100,7 @@ def _summarize_several(
 
     outcomes = read_outcomes(folder, metrics, options)
     failed, unfinished = CommonTable.read(folder).failed, unfinished_in(folder)
-    kinds = dict.fromkeys([outcome.summary.kind for outcome in outcomes] or ["ranks"])
+    kinds = [outcome.summary.kind for outcome in outcomes] or ["ranks"]
     limits = thresholds_of(bounds, [*(outcome.name for outcome in outcomes), *failed, *unfinished], kinds)
     # A bound is for the number in the table, by the tie policy of the table.
     shown = with_common_ties(outcomes)

@@ -16,7 +16,7 @@ from kgeval.data.dataset import SPLITS, Dataset, Split
 from kgeval.metrics.names import Part, parse
 from kgeval.ranking.corruption import AllEntities, OGBNegatives
 from kgeval.ranking.corruption.generator import Corruption
-from kgeval.ranking.table_rows import WITH_TEST
+from kgeval.ranking.rank_table import WITH_TEST
 
 Values = Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
 """ranks -> the value of each, in the same precision"""
@@ -190,6 +190,6 @@ def fixed_negatives(corruption: Corruption | None, dataset: Dataset, split: str)
 def only_scores(_corruption: Corruption | None, _dataset: Dataset, _split: str) -> Corruption:
     """Refuse to choose candidates: the benchmark's negatives are pairs, none of which belongs to a query."""
     raise DatasetError(
-        "the protocol 'ogb-shared' compares the scores of triples with those of one list of negatives for all. Give both "
+        "the protocol 'ogb-shared' compares scores of triples with those of one list of negatives for all. Give both "
         "to kgeval.ogb_eval."
     )

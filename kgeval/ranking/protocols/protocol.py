@@ -40,10 +40,8 @@ from kgeval.ranking.protocols.framework_metric import (
     histogram32,
 )
 from kgeval.ranking.protocols.sampled_ranking import rank_all_or_sample
-from kgeval.ranking.rank_table import RankTable
-from kgeval.ranking.rules import FrameworkQuirk, Rules
-from kgeval.ranking.table_rows import MULTIPLICITY
-from kgeval.ranking.tie_rules import TieRule, exact
+from kgeval.ranking.rank_table import MULTIPLICITY, RankTable
+from kgeval.ranking.rules import FrameworkQuirk, Rules, TieRule, exact
 
 SelfCounting = Literal["never", "raw", "subtracted"]
 """whether an answer competes with itself: never; in the raw setting; or always, and then all known answers with at

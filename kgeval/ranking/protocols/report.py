@@ -18,8 +18,7 @@ from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import tied_answers
 from kgeval.ranking.protocols.framework_metric import COUNTS, FrameworkMetric
 from kgeval.ranking.protocols.protocol import Protocol, find_protocol, most_candidates, protocol_of, protocols
-from kgeval.ranking.rank_table import RankTable
-from kgeval.ranking.table_rows import MULTIPLICITY
+from kgeval.ranking.rank_table import MULTIPLICITY, RankTable
 
 
 @dataclass(frozen=True, repr=False)

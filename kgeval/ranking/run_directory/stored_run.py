@@ -34,13 +34,15 @@ from kgeval.ranking.run_directory.contents import (
     REPORT,
     RESULTS,
     TEXT,
+    Manifest,
+    Metrics,
     as_json,
     is_run,
     progress_of,
     ranks_of,
+    read_record,
     tables_in,
 )
-from kgeval.ranking.run_directory.records import Manifest, Metrics, read_record
 from kgeval.ranking.run_directory.staging import publish
 from kgeval.ranking.tasks.confidences import ConfidenceTables
 from kgeval.ranking.tasks.labelled_split import LabelTable

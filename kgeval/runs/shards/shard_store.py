@@ -17,8 +17,8 @@ from kgeval.base.files import sha256_of_file
 from kgeval.base.settings_text import dump_yaml
 from kgeval.base.storage import replacing, write_text
 from kgeval.ranking.model_ranking import ModelRanking
+from kgeval.ranking.rank_table import RankedPart
 from kgeval.ranking.run_directory.contents import PLAN, SHARDS, as_json, num_shards, read_json
-from kgeval.ranking.table_rows import RankedPart
 from kgeval.runs.resume import Fingerprint
 from kgeval.runs.shards.division import RankedShard, Shard, divide, join_shards, usual_count
 from kgeval.runs.shards.executors import Executor

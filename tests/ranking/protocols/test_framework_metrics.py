@@ -8,7 +8,7 @@ import torch
 from kgeval import evaluate, framework_metrics
 from kgeval.base.errors import DatasetError, MetricError
 from kgeval.base.provenance import Provenance
-from kgeval.ranking.protocols.explanation import NOTHING, Explanation, ProtocolExplanation
+from kgeval.ranking.protocols.explain import NOTHING, Explanation, ProtocolExplanation
 from tests.conftest import random_dataset
 
 DATA = random_dataset(6)

@@ -22,7 +22,7 @@ from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.ranks.ties import tie_policies
 from kgeval.models.adapters.functions import CallableScorer
-from kgeval.ranking.tasks.classify import classify
+from kgeval.ranking.tasks.classification import classify
 from kgeval.ranking.tasks.confidences import Confidences
 from kgeval.ranking.tasks.labelled_split import NegativesFromFiles
 from tests.conftest import random_dataset

@@ -6,6 +6,9 @@ that are each query's own are lists: their pairs go to the float64 sums at once.
 To select, the screen's highest scores are taken in float64; the last of their lower bounds is a threshold that as many
 candidates reach for certain. Those that cannot reach it, by the screen or in float64, are discarded. A few are
 left for each place, and those that may tie with the last place: they are scored canonically.
+
+Finished scores are counted where they are: the tensors of a live model are compared on its device, never copied. Scores
+of half, bfloat16 and single precision are widened to float64, which loses nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from kgeval.base.arrays import IntArray
 from kgeval.base.threads import parallel_for, slices
 from kgeval.data.queries import Rows
 from kgeval.ranking.kernels.best_selection import best_arrays, merge_rows
-from kgeval.ranking.kernels.collectors import BestAnswers, within
+from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Intervals, within
 from kgeval.ranking.kernels.device.comparison import (
     BYTES_PER_PAIR,
     CandidateSide,
@@ -32,8 +35,8 @@ from kgeval.ranking.kernels.device.comparison import (
     screen_scores,
     unscaling,
 )
-from kgeval.ranking.kernels.device.device_pairs import Block, Bounds, expand
-from kgeval.ranking.kernels.device.device_vectors import to_device
+from kgeval.ranking.kernels.device.device_vectors import Block, Bounds, expand, to_device
+from kgeval.ranking.ranking_task import cut
 
 
 class Answers(NamedTuple):
@@ -75,8 +78,8 @@ class BlockCounting:
             to_device(array, owners.device) for array in (lists.offsets, lists.owners, lists.ids)
         )
         bounds = self.block.bounds(of_query, entities)
-        pairs_until = (offsets[owners + 1] - offsets[owners]).cumsum(0).cpu().numpy()
-        for part in cut_at(pairs_until, max(1, self.block.memory // BYTES_PER_PAIR)):
+        pairs = (offsets[owners + 1] - offsets[owners]).cpu().numpy()
+        for part in cut(pairs, max(1, self.block.memory // BYTES_PER_PAIR)):
             rows, entries = expand(owners[part], offsets)
             of_entries = Bounds(bounds.lows[entries], bounds.highs[entries])
             self._decide(rows + part.start, entities[entries], of_entries, counts)
@@ -107,20 +110,6 @@ class BlockCounting:
         above = scores > highest[rows]
         inside = (scores >= lowest[rows]) & ~above
         return np.stack([np.bincount(rows[where], minlength=len(owners)) for where in (above, inside)], axis=1)
-
-
-def cut_at(until: IntArray, most: int) -> list[slice]:
-    """Cut answers into slices of at most ``most`` pairs, but at least one answer; int64[answer] pairs end with each.
-
-    >>> cut_at(np.array([3, 4, 9, 10]), 5)
-    [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
-    """
-    parts, start, done = [], 0, 0
-    while start < len(until):
-        stop = max(start + 1, int(np.searchsorted(until, done + most, side="right")))
-        parts.append(slice(start, stop))
-        start, done = stop, int(until[stop - 1])
-    return parts
 
 
 MERGED = 256
@@ -188,3 +177,61 @@ class BlockSelection:
             len(queries.vectors),
             MERGED,
         )
+
+
+BYTES_PER_SCORE = 32
+"""of a score while it is compared: in float64, and what is found of it"""
+
+
+def count_tensor(scores: Any, widths: IntArray, intervals: Intervals, *, memory: int) -> Counted:
+    """Compare the first int64[query] scores of each row, float[query, column], with the answers of its query."""
+    owners, lowest, highest, ends = _on_device(scores, intervals, widths)
+    counted, columns = [np.empty((0, 2), np.int64)], torch.arange(scores.shape[1], device=scores.device)
+    undefined = torch.zeros(len(scores), dtype=torch.int64, device=scores.device)
+    for part in slices(len(owners), max(1, memory // (BYTES_PER_SCORE * max(1, len(columns))))):
+        own, low, high = owners[part], lowest[part, None], highest[part, None]
+        row, competes = scores[own].double(), columns < ends[own, None]
+        above, inside = (row > high) & competes, (row >= low) & (row <= high) & competes
+        counted.append(torch.stack([above.sum(dim=1), inside.sum(dim=1)], dim=1).cpu().numpy())
+        undefined[own] = (row.isnan() & competes).sum(dim=1)
+    return Counted(np.concatenate(counted), undefined.cpu().numpy())
+
+
+def count_listed(scores: Any, listed: Rows, intervals: Intervals, *, memory: int) -> Counted:
+    """Compare the scores in the columns that each query lists."""
+    owners, lowest, highest, offsets, ids = _on_device(scores, intervals, listed.offsets, listed.ids)
+    counts = torch.zeros((len(owners), 2), dtype=torch.int64, device=scores.device)
+    for part in cut(listed.lengths[intervals.owners], max(1, memory // BYTES_PER_SCORE)):
+        rows, entries = expand(owners[part], offsets)
+        rows += part.start
+        found = scores[owners[rows], ids[entries]].double()
+        above = found > highest[rows]
+        for column, where in enumerate((above, (found >= lowest[rows]) & ~above)):
+            counts[:, column] += torch.bincount(rows[where], minlength=len(owners))
+    return Counted(counts.cpu().numpy(), np.zeros(len(scores), np.bool_))
+
+
+def _on_device(scores: Any, intervals: Intervals, *arrays: IntArray) -> tuple[Any, ...]:
+    """Copy the owners and ends of intervals, and further arrays, to where the scores are."""
+    all_arrays = (intervals.owners, intervals.lowest, intervals.highest, *arrays)
+    return tuple(to_device(array, scores.device) for array in all_arrays)
+
+
+def select_tensor(scores: Any, best: BestAnswers, *, memory: int) -> None:
+    """Merge finished scores of all shared candidates, float[query, candidate], into the best answers."""
+    number, width = scores.shape
+    for part in slices(number, max(1, memory // (BYTES_PER_SCORE * max(1, width)))):
+        _select_rows(scores[part].double(), best[part])
+
+
+def _select_rows(scores: Any, best: BestAnswers) -> None:
+    """Merge some queries' scores, float64[query, candidate], which are changed; NaN makes a query undefined."""
+    best.undefined[:] |= scores.isnan().any(dim=1).cpu().numpy()
+    if best.drops_known:
+        known = (to_device(array, scores.device) for array in (best.known.owners, best.known.ids))
+        scores[tuple(known)] = -torch.inf
+    last = scores.topk(min(best.scores.shape[1], scores.shape[1]), dim=1).values[:, -1:]
+    rows, columns = ((scores >= last) & (scores > -torch.inf)).nonzero(as_tuple=True)
+    offsets = np.searchsorted(rows.cpu().numpy(), np.arange(len(scores) + 1))
+    found = scores[rows, columns].cpu().numpy()
+    merge_rows(0, len(scores), offsets, found, columns.cpu().numpy(), best_arrays(best))

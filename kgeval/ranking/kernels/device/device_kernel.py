@@ -22,15 +22,19 @@ from kgeval.data.queries import Rows
 from kgeval.models.similarity import PRODUCTS
 from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Intervals
 from kgeval.ranking.kernels.device.comparison import BYTES_PER_PAIR, ScreenResult, compare
-from kgeval.ranking.kernels.device.device_blocks import Answers, BlockCounting, BlockSelection
-from kgeval.ranking.kernels.device.device_pairs import Block
-from kgeval.ranking.kernels.device.device_vectors import DeviceVectors, to_device
-from kgeval.ranking.kernels.device.devices import describe, triton_runs
-from kgeval.ranking.kernels.device.tensor_scores import count_listed, count_tensor, select_tensor
+from kgeval.ranking.kernels.device.device_blocks import (
+    Answers,
+    BlockCounting,
+    BlockSelection,
+    count_listed,
+    count_tensor,
+    select_tensor,
+)
+from kgeval.ranking.kernels.device.device_vectors import Block, DeviceVectors, to_device, triton_runs
 from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel
 from kgeval.ranking.kernels.screening.screens import LARGEST
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-from kgeval.ranking.plan import BLOCK, Precision
+from kgeval.ranking.ranking_task import BLOCK, Precision
 
 MOST_DIMENSIONS = 2**17
 """beyond it the bound of a sum in float32 says too little"""
@@ -240,3 +244,8 @@ def comparison_of(device: Any) -> tuple[Callable[..., ScreenResult], float]:
     from kgeval.ranking.kernels.device.fused import FUSED_BYTES_PER_PAIR, compare_fused
 
     return compare_fused, FUSED_BYTES_PER_PAIR
+
+
+def describe(device: Any) -> str:
+    """Name a device for the manifest of a run."""
+    return f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else f"torch:{device}"

@@ -14,6 +14,14 @@ squared_l2             |d² − fl(d²)| ≤ ‖q − q̂‖ (2d̂ + ‖q − q�
 The canonical score's own rounding, in float64, is added.
 
 What numba keeps of these loops on disk holds those of other files that they call: where those change, it must go.
+
+Screened selection: which candidates of a chunk may be among the best, when their scores are known within limits.
+
+The screen finds k candidates with high lower bounds. The smallest of these bounds is a threshold: k candidates or
+more reach it. Candidates that cannot reach it are discarded; the rest, a few for each place, are scored canonically.
+
+What numba keeps of these loops on disk holds those of ``counting`` and ``best_selection`` that they
+call: where those change, it must go.
 """
 
 from __future__ import annotations
@@ -24,9 +32,11 @@ import numpy as np
 
 from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.compiling import njit
+from kgeval.ranking.kernels.best_selection import best_arrays, bound_of_best, known_within, merge
+from kgeval.ranking.kernels.collectors import BestAnswers
 from kgeval.ranking.kernels.compiled import DOT, L1, L2, MODULUS, SQUARED_L2, Arrays, arrays_of, compare, score
 from kgeval.ranking.kernels.rounding import U32, U64, growth
-from kgeval.ranking.kernels.screening.screens import BOUND_GROUP, SMALLEST
+from kgeval.ranking.kernels.screening.screens import BOUND_GROUP, SMALLEST, Screen
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 
 FREE = {"reassoc", "contract", "nsz"}
@@ -248,3 +258,102 @@ def _collect(flags, first, uncertain, found):  # type: ignore[no-untyped-def]
                 uncertain[found] = first + column
                 found += flags[column]
     return found
+
+
+class ChunkColumns(NamedTuple):
+    """The columns of a chunk's statistics: whose they are, and the numbers that bound them."""
+
+    first: int
+    """the position of the chunk's first candidate"""
+    order: IntArray
+    """int64[column], the candidate of the chunk in each column"""
+    places: IntArray
+    """int64[candidate], the column of each"""
+    lowest: Any
+    """below all statistics: it marks a column that is left out"""
+    least: Any
+    """the least number above that"""
+    highest: np.ndarray[Any, Any]
+    """[group], above all statistics"""
+
+
+class ScreenedSelection:
+    """Selects the best of a chunk, block by block."""
+
+    def __init__(
+        self, screen: Screen, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers
+    ) -> None:
+        self._screen, self._columns = screen, _columns(screen, first)
+        self._pairs: Pairs = pairs_of(queries, entities, in_float64=screen.refined_in_float64)
+        self._best = best_arrays(best)
+        self.effort = np.zeros((len(queries.vectors), 2), np.int64)
+        """int64[query, 2], how many candidates were scored in the precision of the entities, and canonically"""
+
+    def select(self, part: slice, block: int) -> None:
+        """Merge the chunk's candidates into the best of some queries, a block at a time."""
+        buffer = self._screen.buffer(min(block, part.stop - part.start))
+        for start in range(part.start, part.stop, block):
+            self._select_block(slice(start, min(start + block, part.stop)), buffer)
+
+    def _select_block(self, block: slice, buffer: np.ndarray[Any, Any]) -> None:
+        statistics, columns = self._screen.statistics(block, buffer), self._columns
+        if self._best.drops_known:
+            _mark_known(block.start, statistics, columns, self._best)
+        thresholds = np.empty(len(statistics))
+        _find_thresholds(block.start, statistics, columns, self._pairs, self._best, thresholds)
+        enough = thresholds > -np.inf
+        least = np.where(enough, thresholds, 0.0)
+        lower = self._screen.limits(least, least, np.arange(block.start, block.stop)).lower
+        lower[~enough] = columns.least
+        _select(block.start, statistics, columns, lower, self._pairs, thresholds, self._best, self.effort)
+
+
+def _columns(screen: Screen, first: int) -> ChunkColumns:
+    places = np.empty_like(screen.order)
+    places[screen.order] = np.arange(len(places))
+    kind = screen.buffer(0).dtype
+    groups = -(-len(places) // BOUND_GROUP)
+    if kind.kind == "f":
+        lowest, least, highest = kind.type(-np.inf), np.finfo(kind).min, kind.type(np.inf)
+    else:
+        lowest, least, highest = kind.type(np.iinfo(kind).min), kind.type(np.iinfo(kind).min + 1), np.iinfo(kind).max
+    return ChunkColumns(first, screen.order, places, lowest, least, np.full(groups, highest, kind))
+
+
+@njit(cache=True, nogil=True)
+def _mark_known(start, statistics, columns, best):  # type: ignore[no-untyped-def]
+    end = columns.first + len(columns.order)
+    for row in range(len(statistics)):
+        for position in known_within(start + row, columns.first, end, best):
+            statistics[row, columns.places[position - columns.first]] = columns.lowest
+
+
+@njit(cache=True, nogil=True)
+def _find_thresholds(start, statistics, columns, pairs, best, thresholds):  # type: ignore[no-untyped-def]
+    """For each query, find a score that as many candidates as there are places reach; −∞ where there are too few."""
+    width, places = len(columns.order), best.scores.shape[1]
+    found, flags = np.empty(width + 1, np.int64), np.empty(BOUND_GROUP, np.uint8)
+    lows, highs, lower = np.empty(width), np.empty(width), columns.highest.copy()
+    for row in range(len(statistics)):
+        lower[:] = max(columns.least, bound_of_best(statistics[row], places))
+        _, count = split(statistics[row], columns.highest, lower, flags, found)
+        score_bounds(pairs, start + row, columns.order[found[:count]], lows, highs)
+        bounds = np.concatenate((lows[:count], best.scores[start + row]))
+        thresholds[row] = np.partition(bounds, count)[count]
+
+
+@njit(cache=True, nogil=True)
+def _select(start, statistics, columns, lower, pairs, thresholds, best, effort):  # type: ignore[no-untyped-def]
+    """Score the candidates canonically that may reach the thresholds, and merge them into the best."""
+    width = len(columns.order)
+    found, flags = np.empty(width + 1, np.int64), np.empty(BOUND_GROUP, np.uint8)
+    lows, highs = np.empty(width), np.empty(width)
+    for row in range(len(statistics)):
+        query = start + row
+        _, count = split(statistics[row], columns.highest, lower[row], flags, found)
+        candidates = columns.order[found[:count]]
+        score_bounds(pairs, query, candidates, lows, highs)
+        reaching = np.sort(candidates[highs[:count] >= thresholds[row]])
+        merge(query, exact(pairs, query, reaching), reaching + columns.first, best)
+        effort[query, REFINED] += count
+        effort[query, CANONICAL] += len(reaching)

@@ -24,15 +24,21 @@ from kgeval.ranking.kernels.screening.counting import (
     REFINED,
     Columns,
     Pairs,
+    ScreenedSelection,
     count_rows,
     count_screened,
     pairs_of,
 )
-from kgeval.ranking.kernels.screening.products import Bfloat16Products, Float32Products
-from kgeval.ranking.kernels.screening.screened_selection import ScreenedSelection
-from kgeval.ranking.kernels.screening.screens import LARGEST, MOST_DIMENSIONS, Float32Distances, Screen
+from kgeval.ranking.kernels.screening.screens import (
+    LARGEST,
+    MOST_DIMENSIONS,
+    Bfloat16Products,
+    Float32Distances,
+    Float32Products,
+    Screen,
+)
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-from kgeval.ranking.plan import BLOCK, Precision
+from kgeval.ranking.ranking_task import BLOCK, Precision
 
 Clock = Callable[[], float]
 """() -> seconds"""
