@@ -29,9 +29,7 @@ class _ShortReads(io.BufferedReader):
     def read(self, size: int | None = -1, /) -> bytes:
         """Read some bytes; ``zipfile`` reads the list of contents as one piece."""
         if self.longest is not None and size is not None and size > self.longest:
-            raise FileError(
-                f"{self.name}: its list of contents has {size} bytes, more than a model needs. It was refused."
-            )
+            raise FileError(f"{self.name}: its list of contents has {size} bytes, more than a model needs.")
         return super().read(size)
 
 
@@ -127,9 +125,7 @@ def open_hdf5(path: Path, *, times: int = 1) -> Iterator[Arrays]:
     try:
         import h5py
     except ImportError as error:
-        raise FileError(
-            f"{path}: HDF5 files are read with h5py, which is not installed: pip install 'kgeval[pbg]'."
-        ) from error
+        raise FileError(f"{path}: it is read with h5py, which is not installed: pip install 'kgeval[pbg]'.") from error
     try:
         checked(path)
         file = h5py.File(path, "r")

@@ -106,18 +106,13 @@ class Budget:
         """Account for bytes before they are decoded."""
         self._left -= count
         if self._left < 0:
-            raise FileError(
-                f"{self._path}: it unpacks to more than {self._most} bytes, too many for a file of {self._size} "
-                "bytes. It was refused."
-            )
+            raise FileError(f"{self._path}: it unpacks to more than {self._most} bytes, too many for its size.")
 
     def step(self) -> None:
         """Account for an instruction before it is executed."""
         self._steps -= 1
         if self._steps < 0:
-            raise FileError(
-                f"{self._path}: it takes too many steps to read for a file of {self._size} bytes. It was refused."
-            )
+            raise FileError(f"{self._path}: it takes too many steps to read for a file of {self._size} bytes.")
 
 
 SYSTEM = (Path("/proc"), Path("/sys"))
@@ -155,8 +150,7 @@ def checked(path: Path, *, times: int = 0) -> int:
     refuse_special(path)
     size = path.stat().st_size
     if times and times * size > (free := free_memory()):
-        what = f"{path}: reading its {size} bytes takes {times} times as much memory"
-        raise FileError(f"{what}, but {free} bytes are free.")
+        raise FileError(f"{path}: reading its {size} bytes takes {times} times that memory, but {free} bytes are free.")
     return size
 
 

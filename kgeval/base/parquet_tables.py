@@ -106,8 +106,7 @@ class Columns(Displayed):
         """Keep some rows (bool[row])."""
         rows = np.asarray(keep)
         if rows.dtype != np.bool_ or rows.shape != (len(self),):
-            found = f"{rows.dtype} of shape {rows.shape}"
-            raise TableError(f"where: expected a truth value for each of the {len(self)} rows, found {found}.")
+            raise TableError(f"where: expected bool of shape ({len(self)},), found {rows.dtype} of shape {rows.shape}.")
         return replace(self, data=self.data.filter(pa.array(rows)))
 
     def to_pandas(self) -> pd.DataFrame:
@@ -117,7 +116,8 @@ class Columns(Displayed):
 
     def to_parquet(self, path: str | Path) -> None:
         """Write the table; a failed write leaves nothing under that name."""
-        metadata = json.dumps({"schema": 1, **self._about()})
+        about = {name: kind.dump_python(getattr(self, name), mode="json") for name, kind in self._kinds().items()}
+        metadata = json.dumps({"schema": 1, **about})
         with replacing(Path(path)) as partial:
             pq.write_table(self.data.replace_schema_metadata({self.KEY: metadata}), partial)
 
@@ -127,9 +127,7 @@ class Columns(Displayed):
         if Path(path).is_dir():
             path = Path(path) / cls.FILE
             if not path.is_file():
-                raise TableError(
-                    f"{str(path.parent)!r} is a folder without {cls.FILE}, so not a run with a {cls.KIND}."
-                )
+                raise TableError(f"{str(path.parent)!r} is a folder without {cls.FILE}: no run with a {cls.KIND}.")
         try:
             data = read_parquet(Path(path))
             metadata = json.loads((data.schema.metadata or {}).get(cls.KEY.encode(), b"{}"))
@@ -177,10 +175,6 @@ class Columns(Displayed):
         ordered = [*texts, *(name for name in columns if name not in texts)]
         rows = list(zip(*(columns[name] for name in ordered), strict=True))
         return Table([name.removesuffix("_label") for name in ordered], rows, keys=len(texts))
-
-    def _about(self) -> dict[str, Any]:
-        """The metadata of the table, as plain data: its fields."""
-        return {name: kind.dump_python(getattr(self, name), mode="json") for name, kind in self._kinds().items()}
 
     @classmethod
     def _of(cls, data: pa.Table, metadata: Mapping[str, Any]) -> Self:

@@ -54,26 +54,28 @@ def is_pickled(file: Path) -> bool:
     return beginning[:1] == b"\x80" or (beginning[:2] == b"PK" and b"data.pkl" in beginning)
 
 
-def read_torch(path: Path) -> Any:
-    """Read the object in a ``torch.save`` file of any version: tensors as arrays, other objects as stubs."""
+def read_pickled(path: Path) -> Any:
+    """Read the object in a ``torch.save`` file of any version or a plain pickle: tensors as arrays, others as stubs.
 
-    def read(budget: Budget) -> Any:
-        return _read_archive(path, budget) if _is_zip(path) else read_stream(read_bytes(path), budget)
-
-    return _read_safely(path, read)
-
-
-def read_pickle(path: Path) -> Any:
-    """Read the object in a plain pickle."""
-    return _read_safely(path, lambda budget: _unpickle(read_bytes(path), _no_numbers, budget))
-
-
-def read_any(path: Path) -> Any:
-    """Read the object in a file that is a ``torch.save`` or a plain pickle."""
-    checked(path)
-    with path.open("rb") as file:
-        start = file.read(len(STREAM_START))
-    return read_torch(path) if start[:2] == b"PK" or start == STREAM_START else read_pickle(path)
+    It stays within the budget of the file, and every error names the file.
+    """
+    if not checked(path):
+        raise PickleError(f"{path}: the file is empty.")
+    budget = Budget(path, times=MAX_EXPANSION)
+    try:
+        if _is_zip(path):
+            return _read_archive(path, budget)
+        content = read_bytes(path)
+        return read_stream(content, budget) if content.startswith(STREAM_START) else _unpickle(content, budget)
+    except FileError:
+        raise
+    except PickleError as error:
+        raise PickleError(f"{path}: {error}") from error
+    except zipfile.BadZipFile as error:
+        raise PickleError(f"{path}: not a PyTorch file (a zip archive), or cut short ({reason(error)}).") from error
+    except Exception as error:  # a damaged pickle can fail in any way; none of its code is executed
+        what = f"not a PyTorch file or a pickle, or damaged ({type(error).__name__}: {reason(error)})"
+        raise PickleError(f"{path}: {what}.") from error
 
 
 def pickle_strings(path: Path) -> frozenset[str]:
@@ -124,22 +126,6 @@ def strings_of(file: Any, budget: Budget) -> list[str]:
     return strings
 
 
-def _read_safely(path: Path, read: Callable[[Budget], Any]) -> Any:
-    """Read a file within its budget, and turn every error into one that names the file."""
-    if not checked(path):
-        raise PickleError(f"{path}: the file is empty.")
-    try:
-        return read(Budget(path, times=MAX_EXPANSION))
-    except FileError:
-        raise
-    except PickleError as error:
-        raise PickleError(f"{path}: {error}") from error
-    except zipfile.BadZipFile as error:
-        raise PickleError(f"{path}: not a PyTorch file (a zip archive), or cut short ({reason(error)}).") from error
-    except Exception as error:  # a damaged pickle can fail in any way; none of its code is executed
-        raise PickleError(f"{path}: damaged ({type(error).__name__}: {reason(error)}).") from error
-
-
 def _is_zip(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(2) == b"PK"
@@ -156,20 +142,24 @@ def read_stream(content: bytes, budget: Budget) -> Any:
         for _ in pickletools.genops(file):
             budget.step()
         programs.append(content[start : file.tell()])
-    machine = _unpickle(programs[2], _no_numbers, budget)
+    machine = _unpickle(programs[2], budget)
     if not machine.get("little_endian"):
         raise PickleError("written on a big-endian machine, which is not supported.")
     refuse_instructions(programs[3], budget)
     types = _StorageTypes(programs[3])
     types.load()
     numbers: dict[str, bytes] = {}
-    for key in _unpickle(programs[4], _no_numbers, budget):
+    for key in _unpickle(programs[4], budget):
         count = int.from_bytes(file.read(8), "little")
         numbers[key] = file.read(min(count * types.dtypes[key].itemsize, len(content)))
-    return _unpickle(programs[3], numbers.__getitem__, budget)
+    return _unpickle(programs[3], budget, numbers.__getitem__)
 
 
-def _unpickle(program: bytes, numbers: Callable[[str], bytes], budget: Budget) -> Any:
+def _no_numbers(key: str) -> bytes:
+    raise PickleError(f"the pickle refers to numbers ({key}) that are not in the file.")
+
+
+def _unpickle(program: bytes, budget: Budget, numbers: Callable[[str], bytes] = _no_numbers) -> Any:
     return unpickle(program, numbers, budget, nested=read_stream)
 
 
@@ -207,7 +197,7 @@ def _read_archive(path: Path, budget: Budget) -> Any:
 
         if order in archive.namelist() and member(order) != b"little":
             raise PickleError("written on a big-endian machine, which is not supported.")
-        return _unpickle(member(program), lambda key: member(f"{numbers}{key}"), budget)
+        return _unpickle(member(program), budget, lambda key: member(f"{numbers}{key}"))
 
 
 def _program_name(archive: zipfile.ZipFile) -> str:
@@ -215,7 +205,3 @@ def _program_name(archive: zipfile.ZipFile) -> str:
     if len(names) != 1:
         raise PickleError("not a PyTorch file: the archive holds no data.pkl.")
     return names[0]
-
-
-def _no_numbers(key: str) -> bytes:
-    raise PickleError(f"the pickle refers to numbers ({key}) that are not in the file.")

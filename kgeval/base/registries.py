@@ -154,9 +154,7 @@ def by_name(
         if name in found:
             points = (point for group in GROUPS for point in entry_points(group=group))
             packages = ", ".join(sorted({point.dist.name for point in points if point.dist is not None}))
-            raise InputError(
-                f"two {what} are called {name!r}. Rename or remove the one of an installed package: "
-                f"{packages or 'there is none'}."
-            )
+            cure = f"Rename or remove the one of an installed package: {packages or 'there is none'}."
+            raise InputError(f"two {what} are called {name!r}. {cure}")
         found[name] = member
     return found

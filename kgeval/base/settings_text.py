@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import yaml
@@ -99,6 +99,23 @@ def _children(node: yaml.Node) -> list[yaml.Node]:
     return []
 
 
+DEEPEST = 4
+"""how deep dictionaries may lie in each other where their names are joined"""
+
+
+def flat(content: Any, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """Yield what is in dictionaries in dictionaries, with names such as ``net.ent.weight``.
+
+    >>> dict(flat({"net": {"E": 1, "R": 2}, "epoch": 5}))
+    {'net.E': 1, 'net.R': 2, 'epoch': 5}
+    """
+    for name, value in content.items() if isinstance(content, Mapping) else ():
+        if isinstance(value, Mapping) and depth < DEEPEST:
+            yield from flat(value, f"{prefix}{name}.", depth + 1)
+        else:
+            yield f"{prefix}{name}", value
+
+
 VARIABLE = re.compile(r"""\$(\$?)\{([A-Za-z_]\w*)(:-(?:[^{}\n'":]|:(?!\s))*)?\}""")
 """with or without a default, which contains no structure of YAML"""
 
@@ -136,7 +153,5 @@ def _replaced(content: Any, by: Callable[[re.Match[str]], str]) -> Any:
 def _value_of(match: re.Match[str]) -> str:
     value = look_up(f"{match[1]}{match[2]}{match[3] or ''}")
     if value is None:
-        raise ConfigError(
-            f"the environment variable {match[2]} is not set, but a stored configuration uses it. Set it."
-        )
+        raise ConfigError(f"a stored configuration uses the environment variable {match[2]}, which is not set.")
     return value

@@ -78,8 +78,7 @@ def check_object_graph_size(value: Any, most: int, parts: Callable[[Any], Iterab
         if after_parts:
             sizes[id(whole)] = 1 + sum(sizes.get(id(part), 1) for part in parts(whole))
             if sizes[id(whole)] > most:
-                what = f"the pickle repeats a few values to more than {most}"
-                raise PickleError(f"{what}. It was refused.")
+                raise PickleError(f"the pickle repeats a few values to more than {most}. It was refused.")
         elif id(whole) not in sizes:
             sizes[id(whole)] = 1
             stack.append((whole, True))
@@ -312,9 +311,7 @@ class _Unpickler(BoundedUnpickler):
             return self.load()
         finally:
             if other := next((stub.origin for stub in self._unknown if not stub.is_module), None):
-                raise PickleError(
-                    f"the pickle asks for {other}, which no model needs. It was refused, and nothing was executed."
-                )
+                raise PickleError(f"the pickle asks for {other}, which no model needs. Nothing was executed.")
 
     def find_class(self, module: str, name: str) -> Any:
         """Return the constructor or stub of a name; nothing is imported."""
@@ -353,10 +350,8 @@ class _Unpickler(BoundedUnpickler):
         reference = Reference.of(pid)
         data = self._numbers(reference.storage_type, reference.key)
         if data.size < reference.count:
-            raise PickleError(
-                f"storage {reference.key} holds {data.size} numbers where {reference.count} are announced. The "
-                "file may be cut short."
-            )
+            what = f"storage {reference.key} holds {data.size} numbers where {reference.count} are announced"
+            raise PickleError(f"{what}. The file may be cut short.")
         return Storage(data)
 
 

@@ -120,7 +120,10 @@ def unquoted(cell: str) -> str:
 ColumnNames = str | Sequence[str] | Mapping[str, str]
 """the columns in their order, or which column holds what: ``{"tail": "gene", "relation": "'binds'"}``"""
 
-OPTION = "--columns head=…,relation=…,tail=… (in Python and in configurations columns)"
+IN_PYTHON = "(in Python and in configurations columns)"
+"""what follows the option --columns in messages"""
+
+OPTION = f"--columns head=…,relation=…,tail=… {IN_PYTHON}"
 """how a user says what the columns are"""
 
 PAIR = re.compile(r"""\s*([^=,]*?)\s*(?:=\s*('[^']*'|"[^"]*"|[^,]*?)\s*)?(?:,|$)""")
@@ -190,12 +193,11 @@ def resolve(
     names: Sequence[str],
     columns: Columns = UNSAID,
     further: re.Pattern[str] | None = None,
-    needs: Collection[str] = TRIPLE,
 ) -> list[str]:
     """Call each column by what it holds; a column that holds nothing of use keeps its name, in lower case.
 
-    ``names`` is the header. The table must have the roles in ``needs``. ``further`` matches other names of this kind of
-    table, such as those of ranks.
+    ``names`` is the header. The table must have the columns of a triple. ``further`` matches other names of this kind
+    of table, such as those of ranks.
 
     Raises
     ------
@@ -208,7 +210,7 @@ def resolve(
     for place, role in _by_meaning(source, header, [*columns.names, *columns.constants], found).items():
         if role not in roles.values():
             roles.setdefault(place, role)
-    if missing := [role for role in needs if role not in (*roles.values(), *columns.constants)]:
+    if missing := [role for role in TRIPLE if role not in (*roles.values(), *columns.constants)]:
         constant = " One that is the same in all rows: relation='NAME'." if missing == ["relation"] else ""
         what = f"{source}: no column is the {' or the '.join(missing)}; {found}."
         raise DatasetError(f"{what} Say which: {OPTION}.{constant}")
@@ -231,9 +233,7 @@ def _by_meaning(source: str | Path, header: Sequence[str], decided: Collection[s
         (rank, place), *others = sorted(ranked)
         if same := [other for other_rank, other in others if other_rank == rank]:
             named = " and ".join(repr(header[other]) for other in (place, *same))
-            raise DatasetError(
-                f"{source}: {1 + len(same)} columns are the {role} ({named}); {found}. Say which: {OPTION}."
-            )
+            raise DatasetError(f"{source}: several columns are the {role} ({named}); {found}. Say which: {OPTION}.")
         roles[place] = role
     for place, name in enumerate(header):
         if place not in roles and name.lower() in ("label", "labels") and "label" not in decided:

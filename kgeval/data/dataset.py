@@ -190,12 +190,10 @@ class Dataset:
         >>> list(data.entities), data.test.ids
         (['Abel', 'Eve', 'Adam'], array([[2, 0, 0]]))
         """
-        splits: dict[str, Any] = {
-            split: rows for split, rows in zip(SPLITS, (train, valid, test), strict=True) if rows is not None
-        }
-        said = Columns.of(columns)
-        tables = {split: from_memory(rows, f"{name}, split {split}", said) for split, rows in splits.items()}
-        tables = {split: table for split, table in tables.items() if len(table)}
+        named, tables = Columns.of(columns), {}
+        for split, rows in {"train": train, "valid": valid, "test": test}.items():
+            if rows is not None and len(table := from_memory(rows, f"{name}, split {split}", named)):
+                tables[split] = table
         if not tables:
             raise DatasetError(f"{name}: no triples in it. Expected rows of head, relation, tail.")
         graph = number(

@@ -35,9 +35,7 @@ ReadableFile = Annotated[PathText, AfterValidator(readable)]
 def _columns(value: Any) -> Any:
     """Check the setting ``columns``: a text, a block or a list."""
     if not isinstance(value, str | dict | list | tuple | None):
-        raise ValueError(  # noqa: TRY004  # which pydantic tells
-            f"expected what columns hold, such as {{head: gene, tail: drug}}, found {value!r:.60}"
-        )
+        raise ValueError(f"expected columns such as {{head: gene, tail: drug}}, found {value!r:.60}")  # noqa: TRY004
     with as_validation_error():
         Columns.of(value).check()
     return {role: str(column) for role, column in value.items()} if isinstance(value, dict) else value
@@ -108,9 +106,7 @@ class DatasetConfig(Settings):
         if self.path is not None and self.options:
             raise ValueError("options are for a PyKEEN dataset, given by name; a folder has none")
         if self.path is not None and self.layout == PYKEEN:
-            raise ValueError(
-                f"layout {PYKEEN!r} takes a PyKEEN name, but this is a folder. Give a name, or another layout"
-            )
+            raise ValueError(f"layout {PYKEEN!r} takes a PyKEEN name, and this is a folder. Give another layout")
         if self.name is not None and self.layout not in ("auto", PYKEEN):
             missing = f"layout {short_repr(self.layout)} is for folders, but there is no folder {short_repr(self.name)}"
             raise ValueError(f"{missing}. For the PyKEEN dataset of that name, leave the layout out")

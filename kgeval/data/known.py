@@ -52,9 +52,7 @@ class KnownAnswers:
     def spans(self, queries: Queries) -> tuple[IntArray, IntArray]:
         """Find where the answers of queries begin and end; int64[query] both."""
         if len(self.sizes) > 1 and queries.contexts is None:
-            raise InputError(
-                "the dataset is temporal, but these queries have no time. Add one, or use filter=() for raw ranks."
-            )
+            raise InputError("the dataset is temporal, but these queries have no time. Add it, or use filter=().")
         columns = [queries.relations] if queries.contexts is None else [queries.relations, queries.contexts]
         keys = _keys(queries.anchors, columns, self.sizes)
         for column, size in zip(columns, self.sizes, strict=False):
@@ -160,9 +158,8 @@ def _read_lists(path: Path, num_entities: int, num_relations: int) -> list[list[
         relation, size, *members = [*numbers, -1, -1][: max(len(numbers), 2)]
         are_ids = 0 <= relation < num_relations and all(0 <= member < num_entities for member in members)
         if not are_ids or size != len(members):
-            expected = f"relation, count, then that many entity ids below {num_entities}"
-            known = f"{counted(num_relations, 'relation')}; found {' '.join(cells)!r:.60}"
-            raise DatasetError(f"{path}, line {line.line}: expected {expected}, of {known}.")
+            expected = f"a relation below {num_relations}, a count, then that many entity ids below {num_entities}"
+            raise DatasetError(f"{path}, line {line.line}: expected {expected}; found {' '.join(cells)!r:.60}.")
         lists[relation].append(members)
     for relation, own in enumerate(lists):
         if len(own) != len(SIDES):

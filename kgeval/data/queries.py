@@ -37,7 +37,7 @@ class Rows:
     @classmethod
     def of(cls, rows: Iterable[Iterable[int]]) -> Rows:
         arrays = [np.asarray(list(row), np.int64) for row in rows]
-        return cls.sized(np.array([len(row) for row in arrays], np.int64), np.concatenate([*arrays, _NO_IDS]))
+        return cls.sized(np.array([*map(len, arrays)], np.int64), np.concatenate([*arrays, np.empty(0, np.int64)]))
 
     @classmethod
     def sized(cls, lengths: IntArray, ids: IntArray) -> Rows:
@@ -47,9 +47,8 @@ class Rows:
     def spans(cls, starts: IntArray, stops: IntArray, pool: IntArray) -> Rows:
         """Gather ``pool[starts[q]:stops[q]]`` as row ``q``."""
         lengths = stops - starts
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
-        return cls(offsets, pool[np.repeat(starts, lengths) + within])
+        shifts = np.repeat(stops - np.cumsum(lengths), lengths)
+        return cls.sized(lengths, pool[np.arange(len(shifts)) + shifts])
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -92,9 +91,6 @@ class Rows:
     def where(self, keep: BoolArray) -> Rows:
         """Keep the ids for which ``keep`` (bool[id]) holds, in their rows."""
         return Rows.sized(np.bincount(self.owners[keep], minlength=len(self)), self.ids[keep])
-
-
-_NO_IDS = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,10 +182,8 @@ class Queries:
     def times(self) -> IntArray:
         """The time of each query; int64[query]."""
         if self.contexts is None:
-            raise InputError(
-                "the model needs the time of each query, but the queries have none. In a dataset, the time is the "
-                "fourth column; in a single query, the fourth part (--at TIME)."
-            )
+            how = "In a dataset, it is the fourth column; in a single query, the fourth part (--at TIME)."
+            raise InputError(f"the model needs the time of each query, but the queries have none. {how}")
         return self.contexts
 
     @property

@@ -6,7 +6,7 @@ N-Triples (W3C, 2014) are lines of subject, predicate and object, whose escapes 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import takewhile
@@ -22,7 +22,7 @@ from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.containers import read_parquet
 from kgeval.base.errors import DatasetError, did_you_mean, refusing
 from kgeval.data import SIDES, Side
-from kgeval.data.columns import OPTION, ROLES, TRIPLE, UNSAID, Columns, is_header, resolve, unquoted
+from kgeval.data.columns import IN_PYTHON, OPTION, ROLES, TRIPLE, UNSAID, Columns, is_header, resolve, unquoted
 from kgeval.data.text import (
     UNIT_SEPARATOR,
     WHOLE_NUMBER,
@@ -214,18 +214,17 @@ def read_table(
     columns: Columns = UNSAID,
     *,
     further: re.Pattern[str] | None = None,
-    needs: Collection[str] = TRIPLE,
     delimiter: str | None = None,
     comments: bool = False,
     fourth: str = FOURTH,
 ) -> NamedTable:
-    """Read a table that holds at least what it ``needs``; ``further`` matches names of columns beside those of triples.
+    """Read a table of triples; ``further`` matches names of columns beside theirs.
 
     ``comments`` are lines before the first row that begin with ``#``.
     """
     columns.check(further)
     if path.suffix.lower() == ".parquet":
-        return _read_parquet(path, columns, further, needs)
+        return _read_parquet(path, columns, further)
     with open_text(path) as text:
         skip = sum(1 for _ in takewhile(lambda line: line.startswith("#"), text)) if comments else 0
     delimiter = delimiter or find_delimiter(path, skip)
@@ -235,9 +234,7 @@ def read_table(
     if not columns.are_given and not comments and is_n_triples(path, first.cells):
         return NamedTable(path, read_n_triples(path), dict.fromkeys(TRIPLE, N_TRIPLES))
     header = [*map(unquoted, first.cells)] if _has_header(first.cells, columns, further) else []
-    roles = (
-        resolve(path, header, columns, further, needs) if header else _by_place(path, first, columns, further, fourth)
-    )
+    roles = resolve(path, header, columns, further) if header else _by_place(path, first, columns, further, fourth)
     data = read_columns(path, roles, skip=first.end if header else skip, delimiter=delimiter)
     if header and not columns.are_given and _are_labels(header, roles, data):
         header, roles = [], _by_place(path, first, columns, further, fourth)
@@ -269,9 +266,8 @@ def read_pairs(path: Path, names: Sequence[str], between: str, *, skip: int = 0)
     cells = DIVISIONS[between](pc.utf8_rtrim(table["line"], " "))
     wrong = np.asarray(pc.list_value_length(cells)) != 2
     if wrong.any():
-        raise DatasetError(
-            f"{table.place(int(np.argmax(wrong)))}: expected a {names[0]}, {between} and its {names[1]}."
-        )
+        place = table.place(int(np.argmax(wrong)))
+        raise DatasetError(f"{place}: expected a {names[0]}, {between} and its {names[1]}.")
     return replace(table, data=pa.table({name: pc.list_element(cells, place) for place, name in enumerate(names)}))
 
 
@@ -279,9 +275,8 @@ def _refuse_two_names(path: Path, first: Row, columns: Columns) -> NoReturn:
     """Refuse names by their order for columns that a header names."""
     numbers = ",".join(f"{role}={number}" for number, role in enumerate(columns.order, 1))
     found = f"{path}, line {first.line}: the first row names the columns: {', '.join(first.cells)}"
-    raise DatasetError(
-        f"{found}. Leave --columns out, or say which is which: {OPTION}. If the row is a triple: --columns {numbers}."
-    )
+    which = f"say which is which: {OPTION}. If the row is a triple: --columns {numbers}."
+    raise DatasetError(f"{found}. Leave --columns out, or {which}")
 
 
 def _has_header(cells: Sequence[str], columns: Columns, further: re.Pattern[str] | None) -> bool:
@@ -320,13 +315,13 @@ def _by_place(
     return [*roles, fourth] if tells or fourth != FOURTH else roles
 
 
-def _read_parquet(path: Path, columns: Columns, further: re.Pattern[str] | None, needs: Collection[str]) -> NamedTable:
+def _read_parquet(path: Path, columns: Columns, further: re.Pattern[str] | None) -> NamedTable:
     refuse_missing(path)
     if columns.order:
         raise DatasetError(f"{path}: a Parquet file has names for its columns. Say which is which: {OPTION}.")
     with refusing(path, "not a readable Parquet file", pa.ArrowException, OSError, ValueError):
         data, schema = read_parquet(path), pq.read_schema(path)
-    roles = resolve(path, schema.names, columns, further, needs)
+    roles = resolve(path, schema.names, columns, further)
     kept = []
     for role, column in zip(roles, schema, strict=True):
         if column.name in data.column_names:
@@ -377,9 +372,7 @@ def _column(cells: Sequence[Any], role: str, source: str) -> pa.Array:
     for row, cell in enumerate(cells):
         if is_text and not isinstance(cell, str):
             what = f"{source}, row {row + 1}: the {role} is {cell!r:.60} of type {type(cell).__name__}"
-            raise DatasetError(
-                f"{what}: labels are text. Give str(label) of each; for triples of ids, call Dataset.build."
-            )
+            raise DatasetError(f"{what}: labels are text. Give str(label); for triples of ids, call Dataset.build.")
     if is_text:
         with refusing(source, f"the {role} of a row is not Unicode text", UnicodeEncodeError):
             return pa.array(cells, pa.string())
@@ -437,10 +430,9 @@ def _role_of_cells(what: str, column: pa.ChunkedArray) -> str:
     except ValueError:
         return "confidence"  # whose reader names the cell that is no number
     if max(numbers) > 1 and all(map(WHOLE_NUMBER.fullmatch, plain)):
-        raise DatasetError(
-            f"{what} holds whole numbers, such as {cells[0]}, which may be times or weights. Say which: --columns "
-            "head,relation,tail,time or --columns head,relation,tail,weight (in Python and in configurations columns)."
-        )
+        options = " or ".join(f"--columns head,relation,tail,{name}" for name in ("time", "weight"))
+        found = f"{what} holds whole numbers, such as {cells[0]}, which may be times or weights"
+        raise DatasetError(f"{found}. Say which: {options} {IN_PYTHON}.")
     return "confidence"
 
 
@@ -482,9 +474,9 @@ def _unescaped(labels: pa.Array) -> pa.Array:
     escaped = np.flatnonzero(np.asarray(pc.match_substring(labels, "\\")))
     if not len(escaped):
         return labels
-    texts = [ESCAPE.sub(_character, labels[row].as_py()) for row in escaped.tolist()]
+
+    def character(escape: re.Match[str]) -> str:
+        return CHARACTERS.get(escape[3]) or chr(int(escape[1] or escape[2], 16))
+
+    texts = [ESCAPE.sub(character, labels[row].as_py()) for row in escaped.tolist()]
     return pc.replace_with_mask(labels, pc.match_substring(labels, "\\"), pa.array(texts, pa.string()))
-
-
-def _character(escape: re.Match[str]) -> str:
-    return CHARACTERS.get(escape[3]) or chr(int(escape[1] or escape[2], 16))

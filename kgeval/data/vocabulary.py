@@ -99,8 +99,7 @@ class Vocabulary:
 
     def __getitem__(self, index: int | str) -> str:
         if isinstance(index, str):
-            what = f"a vocabulary gives the label of an id, and {index!r} is a label"
-            raise InputError(f"{what}. For the id of a label, call .id({index!r}).")
+            raise InputError(f"a vocabulary gives the label of an id. For the id of a label, call .id({index!r}).")
         return str(self.labels[int(index)].as_py())
 
     def __eq__(self, other: object) -> bool:

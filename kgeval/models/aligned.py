@@ -49,17 +49,10 @@ class RelationAnswers(MadeOf[Scorer | VectorScorer]):
     """what the scorer of tails is made of, which is in the ids of the queries"""
 
     def __post_init__(self) -> None:
-        if isinstance(self.model, TripleArrays):
-            what = (
-                f"a {self.model.what} has {self.model.content} only for its own queries, which contain their relation"
-            )
-        elif isinstance(self.model, PredictionLists):
-            what = "lists of predictions contain entities only"
-        elif "tail" not in getattr(self.model, "sides", ("tail",)):
-            what = "the model predicts heads only, and a relation is scored by the tail"
-        else:
-            return
-        raise InputError(f"sides: the model cannot predict relations: {what}. Leave relation out of the sides.")
+        of_entities = isinstance(self.model, TripleArrays | PredictionLists)
+        if of_entities or "tail" not in getattr(self.model, "sides", ("tail",)):
+            why = "it has entities for its own queries only" if of_entities else "it predicts heads only"
+            raise InputError(f"sides: the model cannot predict relations: {why}. Leave relation out of the sides.")
 
     def scores(self, queries: Queries, candidates: IntArray) -> Float64Array:
         """Score relations (int64[candidate] or int64[query, candidate]) between heads and tails."""
@@ -74,9 +67,7 @@ class RelationAnswers(MadeOf[Scorer | VectorScorer]):
             of_tails = Queries.per_triple(Triples(ids, None if times is None else times[part]), "tail")
             scores = as_float64(self.scorer.scores(of_tails, of_tails.answers[:, None]), "the scorer")
             if scores.shape != (expected := (len(ids), 1)):
-                raise ScoreError(
-                    f"the scorer returned scores of shape {scores.shape}, expected {expected} (query, candidate)."
-                )
+                raise ScoreError(f"the scorer returned scores of shape {scores.shape}, expected {expected}.")
             found[part][of_tails.triples] = scores[:, 0]
         return np.ascontiguousarray(found.reshape(shape).T)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -34,7 +34,7 @@ from kgeval.models.scorer import LabelledModel, Numbering, Scorer, VectorScorer
 
 
 @dataclass(frozen=True, eq=False)
-class LabelledScorer:
+class LabelledScorer(LabelledModel):
     """A scorer with the labels of its ids, where it has any."""
 
     model: Scorer | VectorScorer
@@ -43,17 +43,10 @@ class LabelledScorer:
     numbering: Numbering = "dataset"
     layouts: tuple[str, ...] = ()
     times: Vocabulary | None = None
-    """of a temporal model, the label of each time"""
-
-
-def labelled_model(
-    model: Any, dataset: Dataset, *, entities: Labels | None, relations: Labels | None, times: Labels | None
-) -> LabelledModel:
-    """Make a labelled model of anything that scores; the labels are for its ids, if it has none."""
-    return _with_times(_with_labels(model, dataset, entities, relations), times)
 
 
 def _with_labels(model: Any, dataset: Dataset, entities: Labels | None, relations: Labels | None) -> LabelledModel:
+    """Make a labelled model of anything that scores; the labels are for its ids, if it has none."""
     if isinstance(model, Aligned):
         return _labelled(model.source, entities, relations)
     if isinstance(model, PyKEENScorer) or is_pykeen_model(model):
@@ -77,10 +70,10 @@ def _with_labels(model: Any, dataset: Dataset, entities: Labels | None, relation
         num_entities = next((size for size in sizes if isinstance(size, int)), default)
         num_relations = len(dataset.relations) if relations is None else None
         return _labelled(CallableScorer(model, num_entities, num_relations, entities=entities, relations=relations))
-    raise InputError(
-        f"cannot score with a {type(model).__name__}: give a checkpoint (kgeval.load_checkpoint), a PyKEEN model, "
-        f"a callable f(heads, relations, tails) -> scores, or a score table."
+    kinds = (
+        "a checkpoint (kgeval.load_checkpoint), a PyKEEN model, a callable f(heads, relations, tails), a score table"
     )
+    raise InputError(f"cannot score with a {type(model).__name__}: give {kinds}.")
 
 
 def _labelled(
@@ -104,7 +97,7 @@ def _labelled(
 def _with_times(source: LabelledModel, times: Labels | None) -> LabelledModel:
     if times is None:
         return source
-    model, found, own = source.model, Vocabulary.of(times, "time"), getattr(source, "times", None)
+    model, found, own = source.model, Vocabulary.of(times, "time"), source.times
     if getattr(model, "takes_times", getattr(model, "num_times", None) is not None) is False:
         raise UsageError("time_labels: the model has no times. A function gets them as its fourth argument, times.")
     if own is not None and own != found:
@@ -119,13 +112,9 @@ def _checked_labels(scorer: Any, kind: str, labels: Labels | None, size: int | N
     own = Vocabulary.of(kept, kind) if _are_labels(kept) else None
     found = own if labels is None else Vocabulary.of(labels, kind)
     if found is not None and size is not None and len(found) != size:
-        raise CheckpointError(
-            f"the model has {size} {kind} ids, and there are {len(found)} {kind} labels: one for each id is needed."
-        )
+        raise CheckpointError(f"the model has {size} {kind} ids, but there are {len(found)} {kind} labels.")
     if own is not None and own != found:
-        raise CheckpointError(
-            f"the model has its own {kind} labels, and {attribute}= has others. Leave {attribute} out."
-        )
+        raise CheckpointError(f"the model has its own {kind} labels. Leave {attribute}= out, which has others.")
     return found
 
 
@@ -134,6 +123,8 @@ def _are_labels(kept: Any) -> bool:
         return kept.dtype.kind in "OTU"
     return isinstance(kept, Vocabulary | list | tuple | Mapping | pa.Array)
 
+
+Model = TypeVar("Model", bound=LabelledModel)
 
 MatchedIds = tuple[IntArray, tuple[str, ...]]
 """int64[label of the dataset], its id in the model, -1 where the model does not know it; and notes"""
@@ -151,17 +142,17 @@ def align(
 
     The labels are for the model's ids, if it has no labels. Entities that only the model knows are left out.
     """
-    source = labelled_model(model, dataset, entities=entities, relations=relations, times=times)
-    (entity_labels, relation_labels), scorer = _labels(source, dataset), source.model
-    entity_rows, entity_notes = _match_ids(dataset, dataset.entities, entity_labels, scorer.num_entities)
+    source = with_sorted_labels(_with_times(_with_labels(model, dataset, entities, relations), times), dataset)
+    scorer: Any = source.model
+    entity_rows, entity_notes = _match_ids(dataset, dataset.entities, source.entities, scorer.num_entities)
     # Arrays of triples speak only of the relations that these name.
     num_relations = len(dataset.relations) if isinstance(scorer, TripleArrays) else scorer.num_relations
-    relation_rows, relation_notes = _match_ids(dataset, dataset.relations, relation_labels, num_relations)
+    relation_rows, relation_notes = _match_ids(dataset, dataset.relations, source.relations, num_relations)
     _refuse_foreign_ids(source, dataset)
     time_rows, time_notes = _match_times(source, dataset)
     notes = (*entity_notes, *relation_notes, *time_notes)
-    unlabelled = ["entity"] if entity_labels is None and not entity_notes else []
-    unlabelled += ["relation"] if relation_labels is None and not relation_notes else []
+    unlabelled = ["entity"] if source.entities is None and not entity_notes else []
+    unlabelled += ["relation"] if source.relations is None and not relation_notes else []
     both = len(unlabelled) == 2
     unlabelled += ["time"] if _asks_for_times(source, dataset) else []
     if unlabelled:
@@ -171,24 +162,22 @@ def align(
     return Aligned(scorer, entity_rows, relation_rows, notes, source, time_rows)
 
 
-def _labels(scorer: LabelledModel, dataset: Dataset) -> tuple[Vocabulary | None, Vocabulary | None]:
-    """Take a model's own labels, or those of the dataset in the order that the model's framework gives ids in."""
-    if scorer.numbering != "sorted":
-        return scorer.entities, scorer.relations
-    model = scorer.model
-    entities = scorer.entities or sorted_labels(dataset, dataset.entities, model.num_entities)
-    return entities, scorer.relations or sorted_labels(dataset, dataset.relations, model.num_relations)
+def with_sorted_labels(source: Model, dataset: Dataset) -> Model:
+    """Give a model the sorted labels of a dataset, if its framework uses these and stores none."""
+    if source.numbering != "sorted":
+        return source
+    entities = source.entities or _sorted_labels(dataset, dataset.entities, source.num_entities)
+    relations = source.relations or _sorted_labels(dataset, dataset.relations, source.num_relations)
+    return cast("Model", replace(cast("Any", source), entities=entities, relations=relations))
 
 
-def sorted_labels(dataset: Dataset, labels: Vocabulary, size: int) -> Vocabulary:
+def _sorted_labels(dataset: Dataset, labels: Vocabulary, size: int) -> Vocabulary:
     """Sort the labels, of entities or of relations, that occur in any split; the model has ``size`` ids."""
     columns = [1] if labels.kind == "relation" else [0, 2]
     used = np.unique(np.concatenate([triples.ids[:, columns].ravel() for triples in dataset.splits.values()]))
     if len(used) != size:
-        raise UsageError(
-            f"the model has {size} {labels.kind} ids, given to sorted labels, and dataset {dataset.name} has "
-            f"{len(used)} in its triples: they cannot be matched. Is it the right dataset?"
-        )
+        what = f"the model has {size} {labels.kind} ids, given to sorted labels"
+        raise UsageError(f"{what}, dataset {dataset.name} has {len(used)} in its triples. Is it the right dataset?")
     return Vocabulary(sorted(labels[int(index)] for index in used), labels.kind)
 
 
@@ -207,11 +196,10 @@ def _refuse_foreign_ids(source: LabelledModel, dataset: Dataset) -> None:
         (dataset.relations, source.relations, model.num_relations),
     ):
         if model_labels is None and max(size, len(labels)) > 1:
+            what = f"the model has no {labels.kind} labels: {seen}, and the ids of dataset {dataset.name} are {whose}"
+            how = "the option ids=dataset (--option ids=dataset, in Python load_checkpoint(…, ids='dataset'))"
             raise UsageError(
-                f"the model has no {labels.kind} labels: {seen}, and the ids of dataset {dataset.name} are {whose}. "
-                f"{_cure_for_labels(source)} If the model's ids are those of {dataset.name}, say so: the option "
-                "ids=dataset (--option ids=dataset, in a configuration options: {ids: dataset}, in Python "
-                "load_checkpoint(…, ids='dataset'))."
+                f"{what}. {_cure_for_labels(source)} If its ids are those of {dataset.name}, say so: {how}."
             )
 
 
@@ -233,10 +221,9 @@ def _match_ids(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | 
     if model_labels is not None:
         rows = model_labels.ids(labels.labels)
         if not (rows >= 0).any():
-            raise UsageError(
-                f"no {labels.kind} label of the model occurs in dataset {dataset.name}: the model has "
-                f"{model_labels[0]!r}, the dataset {labels[0]!r}. Is it the right dataset?"
-            )
+            labelled = f"the model has {model_labels[0]!r}, the dataset {labels[0]!r}"
+            what = f"no {labels.kind} label of the model occurs in dataset {dataset.name}"
+            raise UsageError(f"{what}: {labelled}. Is it the right dataset?")
         unknown, every = int((rows < 0).sum()), counted(len(labels), labels.kind)
         end = ": only the entities that it knows are candidates." if labels.kind == "entity" else "."
         note = f"the model does not know {unknown:,} of the {every} of {dataset.name}{end}"
@@ -248,11 +235,10 @@ def _match_ids(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | 
     if size == len(in_train) and np.array_equal(in_train, np.arange(size)):
         rows = np.where(np.arange(len(labels)) < size, np.arange(len(labels)), -1)
         return rows, (f"the model has no {labels.kind} labels; its {size} ids were taken as those of train.",)
-    raise UsageError(
-        f"the model has {size} {labels.kind} ids and no labels, dataset {dataset.name} has {len(labels)}: "
-        "they cannot be matched. Give the model its labels, for instance as entities.tsv and relations.tsv beside it; "
-        f"in Python as entities=[…] and relations=[…].{hint_on_inverses(labels.kind, size, len(labels))}"
-    )
+    what = f"the model has {size} {labels.kind} ids and no labels, dataset {dataset.name} has {len(labels)}"
+    cure = "Give its labels: entities.tsv and relations.tsv beside it, or in Python entities=[…] and relations=[…]."
+    hint = hint_on_inverses(labels.kind, size, len(labels))
+    raise UsageError(f"{what}: they cannot be matched. {cure}{hint}")
 
 
 def hint_on_inverses(kind: str, size: int, labels: int) -> str:
@@ -266,42 +252,33 @@ def _refuse_training_entities(dataset: Dataset, training: Dataset, model_labels:
     graph = f"the training graph {training.name} ({len(training.entities):,} entities)"
     of_inference = f"those of the inference graph {dataset.name} ({len(dataset.entities):,} entities)"
     what = "Inductive evaluation needs a model that scores new entities, or the vectors that it computes for them."
-    if model_labels is None:
-        if size == len(training.entities):
-            raise UsageError(
-                f"the model has {size:,} entity ids and no labels. They may be those of {graph}, but the ranked "
-                f"entities are {of_inference}. {what} Give it their labels: beside a file as entities.tsv, in Python "
-                "as entities=dataset.entities."
-            )
-        return
-    learned, inferred = ((model_labels.ids(it.entities.labels) >= 0).mean() for it in (training, dataset))
-    if inferred < 0.5 < learned:
-        raise UsageError(
-            f"the model's entities are those of {graph}, but the ranked entities are {of_inference}. {what}"
-        )
+    if model_labels is not None:
+        learned, inferred = ((model_labels.ids(it.entities.labels) >= 0).mean() for it in (training, dataset))
+        if inferred < 0.5 < learned:
+            raise UsageError(f"the model's entities are those of {graph}, but {of_inference} are ranked. {what}")
+    elif size == len(training.entities):
+        ids = f"the model has {size:,} entity ids and no labels. They may be those of {graph}"
+        cure = "Give it their labels: beside a file as entities.tsv, in Python as entities=dataset.entities."
+        raise UsageError(f"{ids}, but {of_inference} are ranked. {what} {cure}")
 
 
 def _match_times(source: LabelledModel, dataset: Dataset) -> MatchedIds | tuple[None, tuple[str, ...]]:
     """Match the times of a temporal model, by label or, since times have an order, by their place in it."""
-    labels: Vocabulary | None = getattr(source, "times", None)
-    size = getattr(source.model, "num_times", None) if labels is None else len(labels)
+    labels = source.times
+    size = source.num_times if labels is None else len(labels)
     if size is None:
         return None, ()
     if dataset.times is None:
-        raise UsageError(
-            f"the model scores facts with a time, and the triples of dataset {dataset.name} have none. Evaluate it on "
-            "a dataset with a fourth column, the time of each fact."
-        )
+        what = f"the model scores facts with a time, and the triples of dataset {dataset.name} have none"
+        raise UsageError(f"{what}. Evaluate it on a dataset with a fourth column, the time of each fact.")
     if labels is None and size != len(dataset.times):
-        raise UsageError(
-            f"the model has {size} times and no labels for them, dataset {dataset.name} has {len(dataset.times)}: they "
-            "cannot be matched. Put the file ts_id (label<TAB>id) beside the model, or in Python time_labels=[…]."
-        )
+        what = f"the model has {size} times and no labels, dataset {dataset.name} has {len(dataset.times)}"
+        raise UsageError(f"{what}. Put the file ts_id (label<TAB>id) beside the model, or in Python time_labels=[…].")
     return _match_ids(dataset, dataset.times, labels, size)
 
 
 def _asks_for_times(source: LabelledModel, dataset: Dataset) -> bool:
     """Whether a model gets the dataset's own ids of times: nothing labels its times, or says that they are sorted."""
-    if dataset.times is None or getattr(source, "times", None) is not None or source.numbering == "sorted":
+    if dataset.times is None or source.times is not None or source.numbering == "sorted":
         return False
-    return getattr(source.model, "num_times", None) is not None or bool(getattr(source.model, "takes_times", False))
+    return source.num_times is not None or bool(getattr(source.model, "takes_times", False))

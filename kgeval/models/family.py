@@ -92,10 +92,8 @@ class Family(ABC):
         for name, array in self.arrays.items():
             if not isinstance(array, np.ndarray) or array.dtype not in (np.float16, np.float32, np.float64):
                 kind = getattr(array, "dtype", type(array).__name__)
-                raise CheckpointError(
-                    f"{self.name}: the array {name!r} is {kind}; expected float16, float32 or float64"
-                    " (complex vectors as halves [re | im])."
-                )
+                expected = "float16, float32 or float64 (complex vectors as halves [re | im])"
+                raise CheckpointError(f"{self.name}: the array {name!r} is {kind}; expected {expected}.")
             if array.size == 0 or (name in {"entity", "relation"} and array.ndim != 2):
                 expected = f"two dimensions, with one row per {name}"
                 raise CheckpointError(f"{self.name}: {name!r} has shape {array.shape}; expected {expected}.")

@@ -65,29 +65,40 @@ class TensorScorer(Protocol):
         """Score as :meth:`Scorer.scores` does; a floating ``torch.Tensor``, or None if the model is elsewhere."""
 
 
-@runtime_checkable
-class LabelledModel(Protocol):
+class LabelledModel:
     """A scorer with labels for its ids, or with the numbering of its framework."""
 
-    @property
-    def entities(self) -> Vocabulary | None:
-        """The label of each entity id, if it has labels."""
+    model: Any
+    """the scorer itself, with these ids"""
+    entities: Vocabulary | None
+    """the label of each entity id, if it has labels"""
+    relations: Vocabulary | None
+    """the label of each relation id, if it has labels"""
+    numbering: Numbering
+    """the meaning of its ids, if it has no labels"""
+    layouts: tuple[str, ...]
+    """the dataset layouts whose files have its ids"""
+    times: Vocabulary | None = None
+    """of a temporal model, the label of each time"""
 
     @property
-    def relations(self) -> Vocabulary | None:
-        """The label of each relation id, if it has labels."""
+    def num_entities(self) -> int:
+        return int(self.model.num_entities)
 
     @property
-    def numbering(self) -> Numbering:
-        """The meaning of its ids, if it has no labels."""
+    def num_relations(self) -> int:
+        return int(self.model.num_relations)
 
     @property
-    def layouts(self) -> tuple[str, ...]:
-        """The dataset layouts whose files have its ids."""
+    def num_times(self) -> int | None:
+        """The number of its times; ``None`` if scores do not depend on time."""
+        return getattr(self.model, "num_times", None)
 
-    @property
-    def model(self) -> Scorer | VectorScorer:
-        """The scorer itself, with these ids."""
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Return the model's scores, in its own ids."""
+        refuse_other_queries(queries, candidates)
+        scores: FloatArray = self.model.scores(queries, candidates)
+        return scores
 
 
 class VectorScorer(ABC):
@@ -200,11 +211,9 @@ def checked_sides(sides: str | Collection[str], name: str = "sides") -> tuple[Si
 def refuse_other_queries(queries: Queries, candidates: IntArray) -> None:
     """Refuse arguments of other types, such as a triple of labels."""
     if not isinstance(queries, Queries) or not isinstance(candidates, np.ndarray) or candidates.dtype.kind not in "iu":
-        raise InputError(
-            f"scores takes Queries and an array of candidate ids, not {queries!r:.60} and {candidates!r:.60}. "
-            "For the tails of a triple of ids: scorer.scores(Queries.of(Triples.of([(head, relation, tail)]), 'tail'), "
-            "np.arange(scorer.num_entities)), with Queries of kgeval.data.queries."
-        )
+        how = "Queries.of(Triples.of([(head, relation, tail)]), 'tail'), np.arange(scorer.num_entities)"
+        what = f"scores takes Queries and an array of candidate ids, not {queries!r:.60} and {candidates!r:.60}"
+        raise InputError(f"{what}. For the tails of a triple of ids: scorer.scores({how}).")
 
 
 def query_arrays(scorer: VectorScorer, queries: Queries) -> tuple[Float64Array, Float64Array]:
@@ -234,10 +243,8 @@ def _refuse_shape(array: FloatArray, name: str, count: int, many: str, *, ndim: 
 
 def refuse_vector_widths(queries: FloatArray, entities: FloatArray) -> None:
     if queries.shape[1] != entities.shape[1]:
-        raise ScoreError(
-            f"the scorer's query vectors have shape {queries.shape}, its entity vectors {entities.shape}: they must "
-            "have the same width."
-        )
+        what = f"the scorer's query vectors have shape {queries.shape}, its entity vectors {entities.shape}"
+        raise ScoreError(f"{what}: they must have the same width.")
 
 
 def sides_of(model: Any) -> tuple[Side, ...]:
@@ -246,7 +253,7 @@ def sides_of(model: Any) -> tuple[Side, ...]:
     >>> sides_of(object())
     ('head', 'tail')
     """
-    while isinstance(model, LabelledModel) and model.model is not model:
+    while isinstance(model, LabelledModel):
         model = model.model
     own = getattr(model, "sides", SIDES)
     return tuple(side for side in SIDES if isinstance(own, Collection) and side in own) or SIDES
@@ -275,18 +282,12 @@ def as_array(scores: Any, source: str) -> np.ndarray[Any, Any]:
     try:
         array = np.asarray(detached(scores))
     except Exception as error:  # ragged lists, sparse or quantised tensors: every library refuses in its own way
-        kind = type(scores).__name__
-        raise ScoreError(
-            f"{source} gave {kind}, which is not an array of real numbers: {reason(error)}. Give only the scores, as "
-            "an array or a tensor."
-        ) from error
+        what = f"{source} gave {type(scores).__name__}, which is not an array of real numbers: {reason(error)}"
+        raise ScoreError(f"{what}. Give only the scores, as an array or a tensor.") from error
     if np.ma.is_masked(scores):
         raise ScoreError(f"{source} gave masked scores. Use NaN for a missing score, and nan='worst' (--nan worst).")
     if array.dtype.kind != "f" and not np.can_cast(array.dtype, np.float64):
-        raise ScoreError(
-            f"{source} gave {type(scores).__name__} of dtype {array.dtype}; expected real numbers, "
-            "as an array or a tensor."
-        )
+        raise ScoreError(f"{source} gave {type(scores).__name__} of dtype {array.dtype}; expected real numbers.")
     return array
 
 
@@ -303,9 +304,7 @@ def as_float64(scores: Any, source: str) -> Float64Array:
     with np.errstate(over="ignore", invalid="ignore"):  # a long double that overflows is found below; NaN may signal
         exact = array.astype(np.float64, copy=False)
     if rounded := _rounded(array, exact):
-        raise ScoreError(
-            f"{source} gave the score {rounded[0]}, which float64 cannot hold exactly. Give floats, or smaller numbers."
-        )
+        raise ScoreError(f"{source} gave the score {rounded[0]}, which float64 cannot hold exactly. Give floats.")
     return exact
 
 

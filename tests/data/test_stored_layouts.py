@@ -141,7 +141,7 @@ class Attack:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (Attack(), "asks for builtins.exec, which no model needs. It was refused"),
+        (Attack(), "asks for builtins.exec, which no model needs. Nothing"),
         ({"a": 1}, "expected rows of three ids"),
         (np.zeros((2, 2), np.int64), r"found int64 of shape \[2, 2\]"),
         (np.zeros((2, 3)), r"found float64 of shape \[2, 3\]"),

@@ -31,7 +31,6 @@ from kgeval.base.containers import read_parquet
 from kgeval.base.errors import DatasetError, InputError, refusing
 from kgeval.base.storage import replacing_folder
 from kgeval.data.dataset import SPLITS, Dataset
-from kgeval.data.human_names import Names
 from kgeval.data.layouts import Layout
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
@@ -115,8 +114,8 @@ def _write(dataset: Dataset, folder: Path) -> None:
     for part, triples in dataset.negatives.items():
         pq.write_table(pa.table(_columns(triples.without_contexts())), _file(folder, FALSE[part]))
     if dataset.names:
-        names = dataset.names if isinstance(dataset.names, Names) else Names.of(dataset.names)
-        pq.write_table(pa.table({"label": names.labels, "name": names.names}), _file(folder, "names"))
+        names = {"label": [*dataset.names], "name": [*dataset.names.values()]}
+        pq.write_table(pa.table(names), _file(folder, "names"))
     if dataset.training_graph is not None:
         (folder / TRAINING).mkdir()
         _write(dataset.training_graph, folder / TRAINING)
@@ -156,7 +155,8 @@ def _read_graph(folder: Path) -> Dataset:
     counts = {split: files[split].multiplicity(dataset.multiplicity.get(split)) for split in SPLITS}
     dataset = replace(dataset, multiplicity={split: times for split, times in counts.items() if times is not None})
     if "names" in files:
-        dataset = replace(dataset, names=Names(files["names"].column("label"), files["names"].column("name")))
+        labels, names = (files["names"].column(name).to_pylist() for name in ("label", "name"))
+        dataset = replace(dataset, names=dict(zip(labels, names, strict=True)))
     return dataset
 
 

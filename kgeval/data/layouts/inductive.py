@@ -34,10 +34,8 @@ def with_training_graph(
     relations = training.relations.ids(dataset.relations.labels)
     relations = np.where(np.isin(relations, training.train.relations), relations, -1)  # valid and test teach nothing
     if not new_relations and not (relations[dataset.train.relations] >= 0).any():
-        raise DatasetError(
-            f"dataset {dataset.name}: the inference graph shares no relation with the training graph {training.name}, "
-            f"which has {training.relations[0]!r}. Nothing that a model learns there applies here."
-        )
+        what = f"the inference graph shares no relation with the training graph {training.name}"
+        raise DatasetError(f"dataset {dataset.name}: {what}. Nothing that a model learns there applies here.")
     notes = [
         f"inductive dataset: models learn from the {len(training.train):,} triples and {len(training.entities):,} "
         f"entities of {training.name}. The candidates are the {len(dataset.entities):,} entities of the inference "

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.base.errors import DatasetError, InputError
-from kgeval.data.columns import MAX_WEAK, TRIPLE, UNSAID, Columns, meaning
+from kgeval.data.columns import IN_PYTHON, MAX_WEAK, TRIPLE, UNSAID, Columns, meaning
 from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.layouts import Layout
 from kgeval.data.numbering import number
@@ -78,8 +78,7 @@ def find_needed(
     for split, files in found.items():
         if len(files) > 1:
             names = " and ".join(file.name for file in files)
-            two = f"folder {str(folder)!r} has two files for the {split} split"
-            raise DatasetError(f"{two}: {names}. Keep one of them.")
+            raise DatasetError(f"folder {str(folder)!r} has two files for the {split} split: {names}. Keep one.")
     for name in (stems[split][0] for split in needs if split not in found):
         raise DatasetError(f"folder {str(folder)!r} has no {name} file. Expected {name}.txt, .tsv, .csv or .parquet.")
     return {split: files[0] for split, files in found.items()}
@@ -159,22 +158,19 @@ def _refuse_unknown_header(tables: Collection[NamedTable]) -> None:
     rows = [tuple(table[role][0].as_py() for role in TRIPLE) for table in tables]
     first, count = Counter(rows).most_common(1)[0]
     rests = [table.data.slice(int(row == first)) for table, row in zip(tables, rows, strict=True)]
-    columns = [(rest[role], first[1:2] if role == "relation" else first[::2]) for rest in rests for role in TRIPLE]
-    if count > 1 and all(rest.num_rows for rest in rests) and not any(_holds(*column) for column in columns):
+    cells = [(rest[role], first[1:2] if role == "relation" else first[::2]) for rest in rests for role in TRIPLE]
+    occurs = any(pc.any(pc.is_in(column, value_set=pa.array(labels))).as_py() for column, labels in cells)
+    if count > 1 and all(rest.num_rows for rest in rests) and not occurs:
         said = {of.role: (name, of.rank) for name in first if (of := meaning(name)) is not None}
         all_known = {*TRIPLE} <= said.keys()
         sure = {role for role, (_, rank) in said.items() if rank < MAX_WEAK or all_known}
         names = ",".join(f"{role}={said[role][0] if role in sure else '…'}" for role in TRIPLE)
         row = f"{count} splits begin with the row {' '.join(first)!r}, which occurs nowhere else: it names the columns"
+        words = "may be labels" if all_known else "kgeval does not know"
         raise DatasetError(
-            f"{row}, in words that {'may be labels' if all_known else 'kgeval does not know'}. Say which is which: "
-            f"--columns {names}; if all rows have one relation, relation='NAME'; if the row is a triple, --columns "
-            "head=1,relation=2,tail=3 (in Python and in configurations columns)."
+            f"{row}, in words that {words}. Say which is which: --columns {names}; if all rows have one relation, "
+            f"relation='NAME'; if the row is a triple, --columns head=1,relation=2,tail=3 {IN_PYTHON}."
         )
-
-
-def _holds(column: pa.ChunkedArray, labels: Sequence[str]) -> bool:
-    return bool(pc.any(pc.is_in(column, value_set=pa.array(labels))).as_py())
 
 
 def _refuse_other_order(tables: Collection[NamedTable]) -> None:
@@ -183,26 +179,20 @@ def _refuse_other_order(tables: Collection[NamedTable]) -> None:
     for table in tables if without else ():
         order = ",".join(role for role in table.data.column_names if role in TRIPLE)
         if order != ",".join(TRIPLE):
-            raise DatasetError(
-                f"{without[0]} has no header, and by that of {table.source} the columns are {order}. Give both the "
-                f"header, or none of them and say --columns {order} (in Python and in configurations columns)."
-            )
-
-
-SPLIT_OF = {word: split for split, words in STEMS.items() for word in words}
+            what = f"{without[0]} has no header, and by that of {table.source} the columns are {order}"
+            raise DatasetError(f"{what}. Give both the header, or none and --columns {order} {IN_PYTHON}.")
 
 
 def read_file(path: Path, columns: Columns = UNSAID) -> Dataset:
     """Read one file of triples with a column ``split``: train, valid (validation, dev) and test."""
     table = read_triples(path, columns)
     if "split" not in table:
-        expected = (
-            "a folder with train, valid and test files, or a file whose column 'split' says which triple is in which"
-        )
-        raise DatasetError(f"{str(path)!r} is a file without a column 'split'. A dataset is {expected}. Give that.")
+        what = f"{str(path)!r} is a file without a column 'split', which says in which split each triple is"
+        raise DatasetError(f"{what}. Add the column, or give a folder with train, valid and test files.")
     words = pc.utf8_lower(pc.utf8_trim_whitespace(table.text("split"))).to_numpy(zero_copy_only=False)
-    names = np.array([SPLIT_OF.get(word, "") for word in words])
-    table.refuse(names == "", "split", f"is none of {', '.join(SPLIT_OF)}.")
+    split_of_word = {word: split for split, names in STEMS.items() for word in names}
+    names = np.array([split_of_word.get(word, "") for word in words])
+    table.refuse(names == "", "split", f"is none of {', '.join(split_of_word)}.")
     splits: dict[str, NamedTable] = {split: table.where(names == split) for split in SPLITS if (names == split).any()}
     return Dataset.build(path.name.split(".")[0], **number(splits), files=(path,), id_source="kgeval")
 
@@ -224,11 +214,8 @@ def _queries(folder: Path) -> list[Path]:
 
 
 def refuse_queries(folder: Path) -> NoReturn:
-    raise DatasetError(
-        f"folder {str(folder)!r} holds complex queries ({_queries(folder)[0].name}), as of BetaE or Query2box. kgeval "
-        "evaluates the prediction of single triples only. For train and test files of triples beside them, which BetaE "
-        "writes in both directions, use the layout labels (--layout labels)."
-    )
+    what = f"folder {str(folder)!r} holds complex queries ({_queries(folder)[0].name}), as of BetaE or Query2box"
+    raise DatasetError(f"{what}; kgeval evaluates single triples. For those beside them: --layout labels.")
 
 
 QUERIES = ("*-queries.pkl", "*_ans_*.pkl")

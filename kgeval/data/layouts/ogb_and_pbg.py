@@ -19,10 +19,10 @@ from kgeval.base.arrays import IntArray
 from kgeval.base.containers import open_hdf5
 from kgeval.base.errors import DatasetError, InputError, naming, refusing
 from kgeval.base.files import read_json, refuse_special
-from kgeval.base.pickled import read_torch
+from kgeval.base.pickled import read_pickled
 from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import SPLITS, Dataset
-from kgeval.data.id_files import id_columns, labels_of_ids, refuse_sparse, vocabulary_by_id
+from kgeval.data.id_files import labels_of_ids, refuse_sparse, vocabulary_by_id
 from kgeval.data.layouts import Layout
 from kgeval.data.layouts.id_folders import without_missing_valid
 from kgeval.data.tables import read_text
@@ -66,7 +66,7 @@ def read_ogb(folder: Path) -> Dataset:
 def read_content(path: Path) -> Content:
     """Read the dictionary of one split."""
     refuse_missing(path)
-    content = read_torch(path)
+    content = read_pickled(path)
     if not isinstance(content, dict) or not {*TRIPLE} <= content.keys():
         raise DatasetError(f"{path}: expected a dictionary with head, relation and tail. Is it a split of OGB?")
     ids = {key: np.asarray(content[key]) for key in ("relation", *OF_ENTITIES) if key in content}
@@ -181,7 +181,7 @@ def read_pbg(folder: Path) -> Dataset:
     a relation connects is in no file of the folder. Without names of relations, their ids are labelled by themselves.
     """
     partitions = _partitions(folder)
-    names = [_names(path, "entity").labels for path in partitions]
+    names = [read_names(path, "entity").labels for path in partitions]
     starts = np.concatenate([[0], np.cumsum([len(part) for part in names])]).astype(np.int64)
     with naming(folder):
         entities = Vocabulary(pa.chunked_array(names, pa.string()))
@@ -194,7 +194,7 @@ def read_pbg(folder: Path) -> Dataset:
             raise DatasetError(f"{files[split][0].parent}: no edges in it.")
     path = folder / RELATIONS
     refuse_special(path)
-    relations = _names(path, "relation") if path.is_file() else labels_of_ids(folder, "relation", splits)
+    relations = read_names(path, "relation") if path.is_file() else labels_of_ids(folder, "relation", splits)
     label_files = (*partitions, path) if path.is_file() else partitions
     return Dataset.build(
         folder.resolve().name,
@@ -212,8 +212,7 @@ def _partitions(folder: Path) -> list[Path]:
     kinds = sorted({match[1] for match, _ in found})
     if len(kinds) != 1:
         expected = f"{folder}: expected the labels of one type of entities (entity_names_<type>_0.json)"
-        types = f"{len(kinds)} types ({', '.join(kinds)})"
-        raise DatasetError(f"{expected}, found {types}. Write graphs of several types as labelled triples.")
+        raise DatasetError(f"{expected}, found {len(kinds)} ({', '.join(kinds)}). Write the graph as labelled triples.")
     ordered = [path for _, path in sorted((int(match[2]), path) for match, path in found)]
     for part, path in enumerate(ordered):
         if path.name != f"entity_names_{kinds[0]}_{part}.json":
@@ -221,7 +220,8 @@ def _partitions(folder: Path) -> list[Path]:
     return ordered
 
 
-def _names(path: Path, kind: str) -> Vocabulary:
+def read_names(path: Path, kind: str) -> Vocabulary:
+    """Read a JSON list of labels, as PyTorch-BigGraph writes it."""
     with refusing(path, "cannot be read as a list of labels", OSError, ValueError, RecursionError):
         names = read_json(path)
     if not isinstance(names, list):
@@ -250,8 +250,9 @@ def _buckets(place: Path) -> list[Path]:
 def _edges(path: Path, starts: IntArray) -> Triples:
     """Read a bucket: edges from one partition to another."""
     with open_hdf5(path, times=LARGEST) as file:
-        lhs, rel, rhs = (file.read(name) for name in ("lhs", "rel", "rhs"))
-    triples = id_columns(path, (lhs, rel, rhs))
+        columns = [file.read(name) for name in ("lhs", "rel", "rhs")]
+    with refusing(path, "expected as many heads as relations and tails", ValueError), naming(path):
+        triples = Triples.of(np.stack(columns, axis=1))
     parts = [int(part) for part in path.stem.split("_")[1:]]
     for side, ids, part in zip(("lhs", "rhs"), (triples.heads, triples.tails), parts, strict=True):
         if part >= len(starts) - 1 or (len(ids) and ids.max() >= starts[part + 1] - starts[part]):

@@ -77,15 +77,12 @@ class TripleArrays:
             relation = _label(self.relations, "relation", queries.relations[query])
             own = self.entities is not None or self.relations is not None
             ids = ", in the ids of entities= and relations=, not in those of the dataset" if own else ""
-            raise InputError(
-                f"the {self.what} has no row for the {queries.side} query with anchor {anchor} and relation "
-                f"{relation}. Its triples must be the evaluated ones{ids}."
-            )
+            asked = f"the {queries.side} query with anchor {anchor} and relation {relation}"
+            raise InputError(f"the {self.what} has no row for {asked}. Its triples must be the evaluated ones{ids}.")
         found = rows.ids[rows.offsets[:-1]]
         answers = self.triples.queries_of_side(queries.side)[2]
-        mine = np.flatnonzero(answers[rows.ids] == queries.only_answers[rows.owners])[
-            ::-1
-        ]  # of a triple twice, the first
+        # Backwards, so that of a triple that is there twice the first counts.
+        mine = np.flatnonzero(answers[rows.ids] == queries.only_answers[rows.owners])[::-1]
         found[rows.owners[mine]] = rows.ids[mine]
         return found
 
@@ -210,10 +207,8 @@ class DualEncoder(TripleArrays, VectorScorer):
         for side in self.sides:
             width = self.array_of(side).shape[1]
             if self.vectors.ndim != 2 or self.vectors.shape[1] != width:
-                raise InputError(
-                    f"dual encoder: the entities' vectors have shape {self.vectors.shape}, those of queries {width} "
-                    "dimensions: they must have the same width."
-                )
+                what = f"the entities' vectors have shape {self.vectors.shape}, those of queries {width} dimensions"
+                raise InputError(f"dual encoder: {what}: they must have the same width.")
             self._refuse_other_order(side)
 
     @property
@@ -250,7 +245,5 @@ class DualEncoder(TripleArrays, VectorScorer):
             apart = np.linalg.norm(again - first, axis=1) > NOISE * np.linalg.norm(first, axis=1)
             if apart.any():
                 row = int(rows[np.argmax(apart)])
-                raise InputError(
-                    f"dual encoder: rows {firsts[row]} and {row} of {side} have the same query, but differ. Are the "
-                    "rows in the order of the triples?"
-                )
+                what = f"rows {firsts[row]} and {row} of {side} have the same query, but differ"
+                raise InputError(f"dual encoder: {what}. Are the rows in the order of the triples?")

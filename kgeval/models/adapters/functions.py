@@ -95,11 +95,11 @@ class FunctionCaller:
         messages = dict.fromkeys(f"{type(failure).__name__}: {reason(failure)}" for failure in failures)
         if len(messages) == 1 and not isinstance(failures[0], TypeError | IndexError):
             raise failures[0]
-        raise ScoreError(
-            f"the scoring function fails as {self._signature}, with ids as arrays and, if torch is imported, as "
-            f"tensors. Its errors: {'; '.join(messages)}. If its ids are not the dataset's, give their labels as "
-            "entities=[…] and relations=[…]."
-        ) from failures[0]
+        what = (
+            f"the scoring function fails as {self._signature}, with ids as arrays and, if torch is imported, as tensors"
+        )
+        labels = "If its ids are not the dataset's, give their labels as entities=[…] and relations=[…]."
+        raise ScoreError(f"{what}. Its errors: {'; '.join(messages)}. {labels}") from failures[0]
 
 
 class FunctionScorer:
@@ -208,10 +208,8 @@ class CallableScorer(FunctionScorer):
         def score(part: slice) -> Float64Array:
             values = as_float64(self._called(*(column[part] for column in columns)), "the scoring function")
             if values.size != len(others[part]):
-                raise ScoreError(
-                    f"the scoring function returned {values.size} scores for {len(others[part])} triples (shape "
-                    f"{values.shape}); expected one for each."
-                )
+                what = f"{values.size} scores for {len(others[part])} triples (shape {values.shape})"
+                raise ScoreError(f"the scoring function returned {what}; expected one for each.")
             return values.ravel()
 
         return np.concatenate([np.empty(0), *self._batches.compute(score, len(others))]).reshape(shape)
@@ -242,10 +240,8 @@ def _refuse_other_parameters(function: ScoreFunction, parameters: Sequence[str])
             signature.bind(*parameters)
     except TypeError as error:
         name, taken = getattr(function, "__name__", type(function).__name__), len(_positional(signature))
-        raise InputError(
-            f"the scoring function {name}{signature} cannot be called as f({', '.join(parameters)}): {reason(error)}."
-            + HINTS.get(taken, "")
-        ) from error
+        what = f"the scoring function {name}{signature} cannot be called as f({', '.join(parameters)})"
+        raise InputError(f"{what}: {reason(error)}.{HINTS.get(taken, '')}") from error
 
 
 @contextmanager
@@ -358,8 +354,6 @@ class QueryScorer(FunctionScorer):
         rows: FloatArray = as_array(returned, "the scoring function")
         expected = (len(queries), self.num_entities)
         if rows.shape != expected:
-            raise ScoreError(
-                f"the scoring function returned scores of shape {rows.shape} for {len(queries)} queries; expected "
-                f"{expected}: one for each query and entity."
-            )
+            what = f"scores of shape {rows.shape} for {len(queries)} queries"
+            raise ScoreError(f"the scoring function returned {what}; expected {expected}, a row for each query.")
         return rows

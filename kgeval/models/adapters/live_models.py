@@ -58,10 +58,8 @@ class PyKEENScorer:
         try:
             return int(self.model._get_entity_len(mode=self.mode))
         except (NotImplementedError, ValueError) as error:
-            raise InputError(
-                f"{type(self.model).__name__} has no entities for mode={self.mode!r}. Inductive models have the modes "
-                "training, validation and testing; other models know the entities of one graph only."
-            ) from error
+            what = f"{type(self.model).__name__} has no entities for mode={self.mode!r}"
+            raise InputError(f"{what}. Only inductive models have modes: training, validation and testing.") from error
 
     @property
     def num_relations(self) -> int:
@@ -138,11 +136,9 @@ def mode_of_pykeen(dataset: Dataset, model: Any, split: str = "test") -> str | N
     if hasattr(model, "_mode_to_representations"):
         return "validation" if split == "valid" else "testing"
     if dataset.training_graph is not None:
-        raise UsageError(
-            f"{type(model).__name__} knows the entities of one graph, and dataset {dataset.name} is inductive: the "
-            f"{len(dataset.entities):,} entities of its inference graph are ranked. Give a model that scores new "
-            "entities, such as PyKEEN's InductiveNodePiece."
-        )
+        what = f"{type(model).__name__} knows the entities of one graph, and dataset {dataset.name} is inductive"
+        cure = "Give a model that scores new entities, such as PyKEEN's InductiveNodePiece."
+        raise UsageError(f"{what}: the {len(dataset.entities):,} entities of its inference graph are ranked. {cure}")
     return None
 
 

@@ -187,11 +187,10 @@ class PredictionLists:
             advice = f"the lists are for {listed[0]}s only. Use --sides {listed[0]} (in Python sides={listed[0]!r})"
             raise InputError(f"{what}: {advice}.")
         if not self.unanswered:
-            raise InputError(
-                f"{what}. Are these the lists of this split? To count such queries as unanswered, set the option "
-                'missing=unanswered (--option missing=unanswered). In a .jsonl file, a line with "predictions": [] '
-                "counts as no answer too."
+            cure = (
+                "To count such queries as unanswered, set the option missing=unanswered (--option missing=unanswered)."
             )
+            raise InputError(f"{what}. Are these the lists of this split? {cure}")
         return f"{what}: they count as unanswered."
 
     def _lists_of(self, queries: Queries) -> tuple[SideLists, IntArray]:

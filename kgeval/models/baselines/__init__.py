@@ -15,21 +15,20 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from kgeval.base.arrays import Float64Array, FloatArray, IntArray
+from kgeval.base.arrays import Float64Array
 from kgeval.base.errors import DatasetError, InputError, did_you_mean
 from kgeval.base.registries import by_name, load_entry_points, subclasses
 from kgeval.base.settings import Settings, names_by
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.labelled_triples import LabelledTriples, reverse
 from kgeval.data.loading import as_dataset
-from kgeval.data.queries import Queries
-from kgeval.data.triples import Triples
+from kgeval.data.triples import Triples, find_sorted
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.models.scorer import Numbering, Scorer, refuse_other_queries
+from kgeval.models.scorer import LabelledModel, Numbering, Scorer
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FittedBaseline:
+class FittedBaseline(LabelledModel):
     """A baseline that has counted a dataset. It scores all entities, also those that are not in train."""
 
     settings: Mapping[str, Any]
@@ -47,18 +46,6 @@ class FittedBaseline:
     @property
     def title(self) -> str:
         return f"baseline {self.settings['baseline']}"
-
-    @property
-    def num_entities(self) -> int:
-        return len(self.entities)
-
-    @property
-    def num_relations(self) -> int:
-        return len(self.relations)
-
-    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        refuse_other_queries(queries, candidates)
-        return self.model.scores(queries, candidates)
 
     def describe(self) -> dict[str, Any]:
         """Return the entry of the baseline in the manifest of a run."""
@@ -147,8 +134,9 @@ class Baseline(Settings):
             raise InputError(f"the baseline {self.baseline!r} does not rank: {where}")
         for split in self.learns_from:
             if split not in dataset.splits:
-                missing = f"no {split} triples, which baseline {self.baseline} counts"
-                raise DatasetError(f"dataset {dataset.name} has {missing}.")
+                raise DatasetError(
+                    f"dataset {dataset.name} has no {split} triples; baseline {self.baseline} counts them."
+                )
 
     def learn(self, dataset: Dataset) -> Scorer:
         """Return the scorer of a dataset's entities, in its ids. Equal scores are ties of the ranking."""
@@ -224,15 +212,12 @@ class TailFrequency(LabelBaseline):
     """counts of tails by relation"""
 
     def triple_rule(self, dataset: Dataset, valid: LabelledTriples) -> TripleRule:
-        seen = Queries.of(dataset.split("train"), "head")
-        size = len(dataset.entities)
-        keys = seen.relations * size + seen.anchors  # ascending: queries come in (relation, anchor) order
-        counts = np.diff(seen.offsets)
+        train, size = dataset.split("train"), len(dataset.entities)
+        keys, counts = np.unique(train.relations * size + train.tails, return_counts=True)
 
         def count(triples: Triples) -> Float64Array:
-            wanted = triples.relations * size + triples.tails
-            place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-            return np.where(keys[place] == wanted, counts[place], 0).astype(np.float64)
+            places = find_sorted(keys, triples.relations * size + triples.tails)
+            return np.where(places < 0, 0, counts[places]).astype(np.float64)
 
         return count
 
@@ -251,9 +236,8 @@ class SameOrReversed(LabelBaseline):
     def triple_rule(self, dataset: Dataset, valid: LabelledTriples) -> TripleRule:
         train = confidences_of_train(dataset)
         means = _means_by_relation(train, dataset)
-        both = LabelledTriples(
-            Triples(np.concatenate([train.triples.ids, reverse(train.triples).ids])), np.tile(train.labels, 2)
-        ).largest()
+        either = Triples.concatenated([train.triples.without_contexts(), reverse(train.triples)])
+        both = LabelledTriples(either, np.tile(train.labels, 2)).largest()
 
         def look_up(triples: Triples) -> Float64Array:
             found = both.of(triples)

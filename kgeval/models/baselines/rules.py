@@ -214,9 +214,7 @@ class InverseBaseline(Baseline):
         facts = PairedFacts.of([train], len(dataset.entities), len(dataset.relations))
         overlaps = None if facts is None else facts.turned(least=self.threshold)
         if overlaps is None:
-            raise DatasetError(
-                f"dataset {dataset.name} has too many pairs of relations to search for inverse relations."
-            )
+            raise DatasetError(f"dataset {dataset.name} has too many pairs of relations to find inverse ones.")
         partners = overlaps.partners(train.relations)
         heads, _, tails = train.ids[partners.owners].T
         return scorer_of_implied(Triples(np.stack([tails, partners.ids, heads], axis=1)), dataset)

@@ -52,13 +52,12 @@ NATIVE = LabelFiles("entities.tsv", "relations.tsv")
 """the files beside a native one, in which ids are always first"""
 
 
-def vocabulary_of_ids(path: Path, ids: Any, kind: str, of: tuple[type, ...] = (str,)) -> Vocabulary:
-    """Make the vocabulary of a dictionary {label: id}, whose labels are of some types; refuse any other."""
-    typed = isinstance(ids, dict) and all(type(label) in of and type(row) is int for label, row in ids.items())
-    if not typed or sorted(ids.values()) != list(range(len(ids))):
+def vocabulary_of_ids(path: Path, ids: Any, kind: str) -> Vocabulary:
+    """Make the vocabulary of a dictionary {label: id}, whose labels may be numbers; refuse any other."""
+    if not isinstance(ids, dict) or any(type(row) is not int for row in ids.values()):
         raise CheckpointError(f"{path}: its {kind} ids are not 0, 1, 2 and so on, one for each label.")
     with naming(path):
-        return Vocabulary(map(str, sorted(ids, key=ids.__getitem__)), kind)
+        return Vocabulary.of({str(label): row for label, row in ids.items()}, kind)
 
 
 def first_lines(path: Path, count: int, longest: int = 2**20) -> list[str]:
@@ -167,18 +166,14 @@ def _read(path: Path, kind: LabelFiles, what: str) -> Vocabulary:
     kind = replace(kind, columns=(header[0], header[1])) if headed else kind
     table = kind.table(path, skip=int(headed), delimiter="\t", quoted=quoted)
     ids, swapped = _numbers(table["id"]), None if headed else _numbers(table["label"])
-    if kind.columns_may_be_swapped and ids is not None and swapped is not None:
-        _refuse_ambiguous(path, ids, swapped)
+    # Labels may be numbers, so that either column may be the ids; frameworks write ids as 0, 1, 2 and so on.
+    is_usual = not kind.columns_may_be_swapped or np.array_equal(np.arange(len(table)), () if ids is None else ids)
+    if not is_usual and ids is not None and swapped is not None and (ids != swapped).any():
+        what = f"both of its columns could be the ids, since the labels are the numbers 0 to {len(table) - 1} too"
+        raise CheckpointError(f"{path}: {what}. Begin it with a header, id<TAB>label or label<TAB>id.")
     if ids is None and swapped is not None and kind != NATIVE:
         table = replace(table, data=table.data.rename_columns(table.data.column_names[::-1]))
     return vocabulary_by_id(table, what)
-
-
-def _refuse_ambiguous(path: Path, ids: IntArray, labels_: IntArray) -> None:
-    """Refuse labels that are numbers if either column may be the ids; frameworks write ids as 0, 1, 2 and so on."""
-    if not np.array_equal(ids, labels_) and not np.array_equal(ids, np.arange(len(ids))):
-        what = f"both of its columns could be the ids, since the labels are the numbers 0 to {len(ids) - 1} too"
-        raise CheckpointError(f"{path}: {what}. Begin it with a header, id<TAB>label or label<TAB>id.")
 
 
 def _numbers(column: pa.ChunkedArray) -> IntArray | None:

@@ -60,18 +60,15 @@ def _arrays_in(file: Path, large: int) -> dict[str, FloatArray]:
         if tensor["dtype"] not in DTYPES:
             raise CheckpointError(f"{file}: the array {name!r} is {tensor['dtype']}; expected F16, F32, F64 or {HALF}.")
         begin, end = tensor["data_offsets"]
-        array = _mapped(file, f"<{DTYPES[tensor['dtype']]}", 8 + length + begin, tensor["shape"])
+        kind, shape = f"<{DTYPES[tensor['dtype']]}", tuple(tensor["shape"])
+        array: Any = np.empty(shape, kind)
+        if array.size:
+            array = np.memmap(file, kind, mode="r", offset=8 + length + begin, shape=shape)
         if tensor["dtype"] == HALF:
             found[name] = bfloat16_to_float32(array)
         else:
             found[name] = array if end - begin >= large else np.array(array)
     return found
-
-
-def _mapped(file: Path, dtype: Any, offset: int, shape: list[int]) -> Any:
-    if 0 in shape:
-        return np.empty(shape, dtype)
-    return np.memmap(file, dtype, mode="r", offset=offset, shape=tuple(shape))
 
 
 UNPACKED = 100
@@ -138,34 +135,22 @@ def folder_of_tables(path: Path, *names: str) -> Path:
     """Return the folder of some tables: the path, or the folder around it if it is one of the tables."""
     if path.is_file() and not (path.stem in names and path.suffix in (NUMPY, SAFE)):
         known = " or ".join(f"{name}{NUMPY}" for name in names)
-        raise UsageError(
-            f"{path}: its name does not say what it holds. Rename it to {known}, or give the folder with these."
-        )
+        raise UsageError(f"{path}: its name does not say what it holds. Rename it to {known}, or give its folder.")
     return folder_of(path)
-
-
-def is_table(path: Path, *names: str) -> bool:
-    """Whether a path is one of some tables, a ``.npy``, or a folder that has one."""
-    return has_table(path, *names) if path.is_dir() else path.stem in names and path.suffix == NUMPY
 
 
 def mapped_array(file: Path) -> FloatArray:
     """Map an array from disk; of a ``.npy`` only the header is read."""
-    array = _only_tensor(file) if file.suffix == SAFE else _map_file(file)
+    array: FloatArray
+    if file.suffix == SAFE:
+        arrays = read_safetensors(file).arrays
+        if len(arrays) != 1:
+            raise CheckpointError(f"{file}: expected one tensor, found {', '.join(sorted(arrays)) or 'none'}.")
+        array = next(iter(arrays.values()))
+    else:
+        with readable(file, "array"):
+            checked(file)
+            array = np.lib.format.open_memmap(file, mode="r")
     if array.ndim != 2 or array.dtype.kind != "f":
         raise CheckpointError(f"{file}: expected a table of floating-point numbers, found {array.dtype} {array.shape}.")
     return array
-
-
-def _map_file(file: Path) -> FloatArray:
-    with readable(file, "array"):
-        checked(file)
-        array: FloatArray = np.lib.format.open_memmap(file, mode="r")
-        return array
-
-
-def _only_tensor(file: Path) -> FloatArray:
-    arrays = read_safetensors(file).arrays
-    if len(arrays) != 1:
-        raise CheckpointError(f"{file}: expected one tensor, found {', '.join(sorted(arrays)) or 'none'}.")
-    return next(iter(arrays.values()))

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol, TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from kgeval.base.arrays import Float64Array, FloatArray
 from kgeval.base.errors import CheckpointError, UsageError, did_you_mean, first_few
-from kgeval.base.pickled import pickle_strings, read_any
+from kgeval.base.pickled import pickle_strings, read_pickled
 from kgeval.base.unpickle import StubObject
 from kgeval.models.checkpoints.locate import naming
 from kgeval.models.checkpoints.mapped_arrays import ARRAYS, SAFE, array_names, read_npz, read_safetensors
@@ -24,14 +24,6 @@ from kgeval.models.checkpoints.options import Options
 from kgeval.models.family import Family, family
 from kgeval.models.mapped import Reciprocal
 from kgeval.models.ordered import unit, weighted_sum
-
-
-class Layer(Protocol):
-    """Arrays by name: the tensors of a state dictionary, or a module of a pickled model."""
-
-    def take(self, name: str, *shape: int | None, least: float | None = None) -> FloatArray:
-        """Return an array as :func:`check_shape` does; refuse where it is missing."""
-        ...
 
 
 def check_shape(name: str, array: Any, *shape: int | None, least: float | None = None) -> FloatArray:
@@ -49,9 +41,7 @@ def check_shape(name: str, array: Any, *shape: int | None, least: float | None =
     )
     if not fits or array.dtype.kind != "f" or array.size == 0:
         expected = ", ".join("any" if length is None else str(length) for length in shape)
-        raise CheckpointError(
-            f"the tensor {name!r} is {array.dtype} {lengths}; expected floating-point numbers of shape [{expected}]."
-        )
+        raise CheckpointError(f"the tensor {name!r} is {array.dtype} {lengths}; expected floating-point [{expected}].")
     floats: FloatArray = array
     if least is not None and (wrong := ~(np.isfinite(floats) & (floats >= least))).any():
         expected = "finite numbers" if least == -np.inf else f"finite numbers from {least:g}"
@@ -71,10 +61,11 @@ Affine = tuple[Float64Array, Float64Array]
 """float64[width] each: the scale and the shift"""
 
 
-def fold_batch_norm(layer: Layer, width: int, *, affine: bool = True, epsilon: float = 1e-5) -> Affine:
+def fold_batch_norm(layer: Any, width: int, *, affine: bool = True, epsilon: float = 1e-5) -> Affine:
     """Fold a trained batch normalisation of some width into a scale and a shift, in float64.
 
-    The layer holds ``running_mean`` and ``running_var``; if it is affine, ``weight`` and ``bias`` too.
+    The layer is one of :class:`Tensors`, or a module of a pickled model. It holds ``running_mean`` and
+    ``running_var``; if it is affine, ``weight`` and ``bias`` too.
     """
     finite = -np.inf
     mean = np.asarray(layer.take("running_mean", width, least=finite), np.float64)
@@ -137,8 +128,8 @@ LIGHTNING = "model."
 WRAPPINGS = ("state_dict", "model_state_dict", "model")
 """the names under which training scripts save a ``state_dict`` beside what they need to go on"""
 
-DEEPEST, DEEPEST_MODULE = 4, 32
-"""how deep dictionaries may lie in each other, and modules"""
+DEEPEST_MODULE = 32
+"""how deep modules may lie in each other"""
 
 
 class Tensors:
@@ -162,7 +153,7 @@ class Tensors:
         """Read a ``state_dict``, by itself or wrapped, of ``torch.save`` or a plain pickle; or named arrays."""
         if path.suffix in ARRAYS:
             return cls(path, read_npz(path) if path.suffix != SAFE else read_safetensors(path).arrays)
-        return cls(path, unwrap_state_dict(read_any(path)))
+        return cls(path, unwrap_state_dict(read_pickled(path)))
 
     def __contains__(self, name: str) -> bool:
         return name in self._arrays
@@ -177,10 +168,6 @@ class Tensors:
         """Return a tensor of any shape and type, ``None`` if it is missing."""
         self._unused.discard(self._prefix + name)
         return self._arrays.get(name)
-
-    def any_shape(self, name: str) -> Any:
-        """Return a tensor of any shape and type; refuse where it is missing."""
-        return self.get(name) if name in self else self.take(name)
 
     def take(self, name: str, *shape: int | None, least: float | None = None) -> FloatArray:
         """Return a tensor of that shape, as :func:`kgeval.models.checkpoints.tensors.check_shape` does."""
@@ -241,11 +228,9 @@ class Tensors:
         """
         unused = sorted(name for name in self._unused if not any(fnmatchcase(name, pattern) for pattern in ignored))
         if unused:
-            raise CheckpointError(
-                f"{self.path}: a {model} does not use the tensor{'s' * (len(unused) > 1)} "
-                f"{first_few([*map(repr, unused)])}. It is a different model, or has parts that kgeval does not "
-                f"compute. Evaluate the live model in Python instead.{cure}"
-            )
+            what = f"a {model} does not use the tensor{'s' * (len(unused) > 1)} {first_few([*map(repr, unused)])}"
+            why = "It is a different model, or has parts that kgeval does not compute. Evaluate the live model."
+            raise CheckpointError(f"{self.path}: {what}. {why}{cure}")
 
 
 def unwrap_state_dict(content: Any) -> Any:
@@ -276,19 +261,6 @@ def _of_module(module: StubObject, prefix: str, seen: set[int]) -> Iterator[tupl
             yield from _of_module(part, f"{prefix}{name}.", seen) if id(part) not in seen else ()
         elif part is not None:
             yield f"{prefix}{name}", part if isinstance(part, np.ndarray) else np.zeros(())
-
-
-def flat(content: Any, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """Yield what is in dictionaries in dictionaries, with names such as ``net.ent.weight``.
-
-    >>> dict(flat({"net": {"E": 1, "R": 2}, "epoch": 5}))
-    {'net.E': 1, 'net.R': 2, 'epoch': 5}
-    """
-    for name, value in content.items() if isinstance(content, Mapping) else ():
-        if isinstance(value, Mapping) and depth < DEEPEST:
-            yield from flat(value, f"{prefix}{name}.", depth + 1)
-        else:
-            yield f"{prefix}{name}", value
 
 
 EPSILON = 2.0
@@ -324,9 +296,8 @@ def normalize_rows(array: FloatArray) -> Float64Array:
 def check_same_rows(where: Path, arrays: Iterable[FloatArray]) -> None:
     shapes = [array.shape for array in arrays]
     if len({shape[0] for shape in shapes}) > 1:
-        raise CheckpointError(
-            f"{where}: tables that must have equally many rows have the shapes {', '.join(map(str, shapes))}."
-        )
+        found = ", ".join(map(str, shapes))
+        raise CheckpointError(f"{where}: tables that must have equally many rows have the shapes {found}.")
 
 
 def model_of_named(tensors: Tensors, options: Options, **said: Any) -> Family | Reciprocal:
@@ -341,16 +312,15 @@ def model_of_named(tensors: Tensors, options: Options, **said: Any) -> Family | 
     names = {array: str(options.resolve(array, None, file.name) or array) for array in arrays}
     ignored = str(options.resolve("ignored", None, file.name) or "").split(",")
     found = {
-        array: tensors.side_by_side(*name.split(",")) if "," in name else tensors.any_shape(name)
+        array: tensors.get(name) if name in tensors else tensors.side_by_side(*name.split(","))
         for array, name in names.items()
         if name != array or name in tensors
     }
     if missing := [array for array in ("entity", "relation") if array not in found]:
         held = ", ".join(f"{name} {list(np.shape(tensors.get(name)))}" for name in tensors) or "no arrays"
         give = " ".join(f"--option {array}=NAME" for array in missing)
-        raise CheckpointError(
-            f"{file}: holds {held}; expected arrays named {' and '.join(missing)}. Or name them: {give}"
-        )
+        expected = f"expected arrays named {' and '.join(missing)}. Or name them: {give}"
+        raise CheckpointError(f"{file}: holds {held}; {expected}")
     built = model_of_arrays(file, found, options, **said)
     cure = " If no score depends on it, name it: the option ignored=NAME,NAME."
     tensors.refuse_unused(str(options.resolved["model"]), COUNTERS, *ignored, cure=cure)
@@ -372,10 +342,8 @@ def model_of_arrays(
     """
     name = options.resolve("model", model, file.name)
     if name is None:
-        raise UsageError(
-            f"{file} does not say which model it is. Give the option model=MODEL, for example model=TransE; "
-            "'kgeval list models' shows all."
-        )
+        cure = "Give the option model=MODEL, for example model=TransE; 'kgeval list models' shows all."
+        raise UsageError(f"{file} does not say which model it is. {cure}")
     kind = family(str(name))
     # An option that is stored and that the family does not have is refused where the family is built.
     keys = dict.fromkeys([*kind.option_names(), *stored])

@@ -44,10 +44,8 @@ class RESCAL(ProductFamily):
         if len(width) == 1 and len(shape) == 3 and isinstance(self.relation, np.ndarray):
             if shape[1:] != 2 * width:
                 side, size = width[0], np.shape(self.entity)
-                raise CheckpointError(
-                    f"RESCAL: 'relation' has shape {shape}, but 'entity' {size}: for entities of width {side} expected "
-                    f"[relation, {side}, {side}] or [relation, {side**2}]. Perhaps an array is transposed."
-                )
+                what = f"'relation' has shape {shape}, but 'entity' {size}: expected [relation, {side}, {side}]"
+                raise CheckpointError(f"RESCAL: {what} or [relation, {side**2}]. Perhaps an array is transposed.")
             object.__setattr__(self, "relation", self.relation.reshape(len(self.relation), width[0] ** 2))
         super().__post_init__()
 

@@ -105,8 +105,8 @@ ROW = struct.pack("<2f", 1, 2)
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"2 2\na " + ROW + b"b " + ROW[:-1], "announces 2 rows of 2 numbers, but the file ends in row 2"),
-        (b"3 2\na " + ROW + b"b " + ROW, "announces 3 rows of 2 numbers, but the file ends in row 3"),
+        (b"2 2\na " + ROW + b"b " + ROW[:-1], "announces 2 rows of 2, but it ends in row 2"),
+        (b"3 2\na " + ROW + b"b " + ROW, "announces 3 rows of 2, but it ends in row 3"),
         (b"1 2\na " + ROW + b"\nb " + ROW, "announces 1 rows of 2 numbers, but more bytes follow"),
         (
             b"2 1\na " + ROW + b"b " + ROW,

@@ -184,7 +184,7 @@ def test_what_is_no_tensor_is_not_listed(tmp_path):
 def test_an_empty_folder_and_a_text_are_no_riddles(tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "m").write_text("hello", encoding="utf-8")
-    for name, found in (("empty", ": it is an empty folder."), ("m", ": found m.")):
+    for name, found in (("empty", ": it is an empty folder."), ("m", ".")):
         assert said_of(tmp_path / name) == [f"'/{name}' is in no known checkpoint format{found}", LIST]
 
 

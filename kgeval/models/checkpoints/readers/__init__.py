@@ -14,12 +14,13 @@ import numpy as np
 
 from kgeval.base.errors import UsageError, counted, first_few
 from kgeval.base.files import exists_safely, refuse_special
-from kgeval.base.pickled import is_pickled, read_any
+from kgeval.base.pickled import is_pickled, read_pickled
 from kgeval.base.registries import by_name, instances, load_entry_points
+from kgeval.base.settings_text import flat
 from kgeval.models.checkpoints.checkpoint import Checkpoint
 from kgeval.models.checkpoints.mapped_arrays import NUMPY
 from kgeval.models.checkpoints.options import Options
-from kgeval.models.checkpoints.tensors import flat, unwrap_state_dict
+from kgeval.models.checkpoints.tensors import unwrap_state_dict
 
 NAMED_BY_USER = "state-dict"
 """the format of a state_dict in no known format, whose tensors the user names"""
@@ -124,10 +125,9 @@ def _checkpoints_in(path: Path) -> list[str]:
 SHOWN = 4
 """files or tensors that a message names"""
 
-NAME_TENSORS = (
-    "Name its tensors: --option model=MODEL --option entity=NAME --option relation=NAME, or evaluate the live model "
-    "in Python."
-)
+NAME_OPTIONS = "--option model=MODEL --option entity=NAME --option relation=NAME"
+
+NAME_TENSORS = f"Name its tensors: {NAME_OPTIONS}, or evaluate the live model in Python."
 """what to do with the state_dict of a user's own model"""
 
 
@@ -140,12 +140,12 @@ def _describe_unknown(path: Path) -> str:
     for file in files:
         refuse_special(file)
     pickled = next(filter(is_pickled, files), None)
-    content = flat(unwrap_state_dict(read_any(pickled))) if pickled else ()
+    content = flat(unwrap_state_dict(read_pickled(pickled))) if pickled else ()
     shapes = {name: list(part.shape) for name, part in content if isinstance(part, np.ndarray)}
     held = first_few([f"{name:.60} {shape}" for name, shape in shapes.items()], SHOWN)
     listed = [f"{file.name} ({held})" if held and file == pickled else file.name for file in files]
-    found = f"found {first_few(listed, SHOWN)}" if files else "it is an empty folder"
-    lines = [f"{str(path)!r} is in no known checkpoint format: {found}."]
+    found = f": found {first_few(listed, SHOWN)}" if held or path.is_dir() else ""
+    lines = [f"{str(path)!r} is in no known checkpoint format{found if files else ': it is an empty folder'}."]
     lines += _nearest({*shapes} or {file.name for file in files}) + [NAME_TENSORS] * (len(shapes) > 1)
     return "\n".join([*lines, "'kgeval list formats' shows all formats."])
 

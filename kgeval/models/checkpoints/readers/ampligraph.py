@@ -22,7 +22,7 @@ import numpy as np
 from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import CheckpointError
 from kgeval.base.files import Budget, checked, read_bytes
-from kgeval.base.pickled import read_pickle
+from kgeval.base.pickled import read_pickled
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint
 from kgeval.models.checkpoints.locate import (
@@ -88,22 +88,20 @@ def _rotate(entity: FloatArray, relation: FloatArray, settings: dict[str, Any]) 
     return RotatE(entity, np.asarray(relation[:, :width], np.float64) / (extent / np.pi), 1)
 
 
-def _hole(entity: FloatArray, relation: FloatArray, width: float) -> Family:
-    """In the frequency domain: 2 over the number of its dimensions times ComplEx."""
-    return ComplEx(entity, np.asarray(relation, np.float64) * (2 / width))
-
-
 MODELS: dict[str, Callable[[FloatArray, FloatArray, dict[str, Any]], Family]] = {
     "TransE": lambda entity, relation, settings: TransE(entity, relation, settings["norm"]),
     "DistMult": lambda entity, relation, _: DistMult(entity, relation),
     "ComplEx": lambda entity, relation, _: ComplEx(entity, relation),
-    "HolE": lambda entity, relation, settings: _hole(entity, relation, _number(settings, "k")),
+    # HolE in the frequency domain: 2 over the number of its dimensions times ComplEx.
+    "HolE": lambda entity, relation, settings: ComplEx(
+        entity, np.asarray(relation, np.float64) * (2 / _number(settings, "k"))
+    ),
     "RotatE": _rotate,
 }
 
 
 def _pickled_labels(file: Path) -> CheckpointLabels:
-    content = read_pickle(file)
+    content = read_pickled(file)
     if not isinstance(content, dict):
         raise CheckpointError(f"{file}: holds no labels of AmpliGraph.")
     entities = _vocabulary(content.get("entities_dict"), "entity", file)
@@ -112,10 +110,8 @@ def _pickled_labels(file: Path) -> CheckpointLabels:
 
 def _vocabulary(named: Any, kind: str, file: Path) -> Vocabulary:
     if not isinstance(named, dict):
-        raise CheckpointError(
-            f"{file}: its {kind} labels are in a database of AmpliGraph, not in this file. Write them to entities.tsv "
-            "and relations.tsv (id<TAB>label), and give their folder with the option labels=FOLDER."
-        )
+        cure = "Write them to entities.tsv and relations.tsv (id<TAB>label), and give the option labels=FOLDER."
+        raise CheckpointError(f"{file}: its {kind} labels are in a database of AmpliGraph. {cure}")
     return vocabulary_of_ids(file, {label: row for row, label in named.items() if isinstance(label, str)}, kind)
 
 
@@ -130,9 +126,6 @@ AMPLIGRAPH2 = Reader(
 
 NAMES = frozenset({"class_name", "hyperparams", "ent_to_idx", "rel_to_idx", "model_params"})
 
-LABELS = (str, int)
-"""types of labels: those of a graph whose triples were an array of numbers are numbers"""
-
 MODELS1 = [name for name in MODELS if name != "RotatE"]
 """the models of version 1"""
 
@@ -140,7 +133,7 @@ MODELS1 = [name for name in MODELS if name != "RotatE"]
 def read_ampligraph1(path: Path, options: Options) -> Checkpoint:
     """Read a model; its name, the norm of a TransE and the labels are in the file."""
     file = find_checkpoint_file(path, [_fits], "model of AmpliGraph 1")
-    content = read_pickle(file)
+    content = read_pickled(file)
     with readable(file, "model of AmpliGraph 1"):
         stored, further = content["class_name"], content["hyperparams"].get("embedding_model_params", {})
         norm = further.get("norm", NORM)
@@ -150,8 +143,8 @@ def read_ampligraph1(path: Path, options: Options) -> Checkpoint:
     name = options.require("model", stored, file.name, MODELS1)
     norm = options.require("norm", norm, file.name, [1, 2]) if name == "TransE" else None
     family = MODELS[name](entity, relation, {"norm": norm, "k": relation.shape[1] // 2})
-    entities = vocabulary_of_ids(file, entity_ids, "entity", LABELS)
-    relations = vocabulary_of_ids(file, relation_ids, "relation", LABELS)
+    entities = vocabulary_of_ids(file, entity_ids, "entity")
+    relations = vocabulary_of_ids(file, relation_ids, "relation")
     return CheckpointLabels(entities, relations).checkpoint(family, "ampligraph1", [file], options, name=name)
 
 

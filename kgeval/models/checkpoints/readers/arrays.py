@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from kgeval.base.arrays import FloatArray, IntArray
+from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import CheckpointError, UsageError
 from kgeval.data.dataset import Dataset
 from kgeval.data.labelled_triples import read_triple_ids
@@ -24,7 +24,6 @@ from kgeval.models.checkpoints.locate import find_labels, named_folder, naming
 from kgeval.models.checkpoints.mapped_arrays import (
     folder_of_tables,
     has_table,
-    is_table,
     mapped_array,
     table_file,
 )
@@ -69,11 +68,9 @@ class EncodedTriples:
 
     def refuse_other_rows(self, file: Path, rows: int) -> None:
         if rows != len(self.triples):
-            raise CheckpointError(
-                f"{file}: {rows} rows, but {self.source} has {len(self.triples)} triples. Name the split with the "
-                f"option split=NAME, or write the triples of the rows to {QUERIES} beside it "
-                "(head<TAB>relation<TAB>tail)."
-            )
+            what = f"{rows} rows, but {self.source} has {len(self.triples)} triples"
+            cure = f"Name it with the option split=NAME, or write {QUERIES} beside it (head<TAB>relation<TAB>tail)."
+            raise CheckpointError(f"{file}: {what}. {cure}")
 
 
 def encoded_triples(folder: Path, options: Options) -> EncodedTriples:
@@ -97,7 +94,9 @@ def encoded_triples(folder: Path, options: Options) -> EncodedTriples:
         triples, source = dataset.split(split), f"split {split} of {dataset.name}"
     if entities is not None:
         ids = triples.ids.copy()
-        ids[:, 0::2] = _own_ids(entities, dataset, ids[:, 0::2])
+        rows = entities.ids(dataset.entities.labels)[ids[:, 0::2]]
+        # Entities that the model does not know get new ids, which no query uses.
+        ids[:, 0::2] = np.where(rows < 0, len(entities) + ids[:, 0::2], rows)
         triples = Triples(ids, triples.contexts)
     return EncodedTriples(triples, entities, dataset.relations, files, source)
 
@@ -132,13 +131,8 @@ def _triples_of_file(file: Path, dataset: Dataset) -> Triples:
     return triples
 
 
-def _own_ids(labels: Vocabulary, dataset: Dataset, ids: IntArray) -> IntArray:
-    """Map ids of the dataset to ids of the model; unknown entities get new ids, which no query uses."""
-    own = labels.ids(dataset.entities.labels)[ids]
-    return np.where(own < 0, len(labels) + ids, own)
-
-
 SCORES: dict[Side, str] = {"tail": "tail_scores", "head": "head_scores"}
+SCORE_FILES = [f"{name}.npy" for name in SCORES.values()]
 
 
 def read_score_array(path: Path, options: Options) -> ArrayModel:
@@ -173,7 +167,7 @@ def _array_model(
 SCORE_ARRAYS = Reader(
     name="scores",
     summary="a folder of finished scores (tail_scores, head_scores: .npy or .safetensors; a row a triple)",
-    recognises=lambda path: is_table(path, *SCORES.values()),
+    recognises=lambda path: has_table(path, *SCORES.values()) if path.is_dir() else path.name in SCORE_FILES,
     read=read_score_array,
 )
 

@@ -16,7 +16,7 @@ import numpy as np
 from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import CheckpointError, UsageError
 from kgeval.base.files import no_file
-from kgeval.base.pickled import read_pickle
+from kgeval.base.pickled import read_pickled
 from kgeval.data.id_files import vocabulary_by_id
 from kgeval.data.tables import read_text
 from kgeval.data.text import first_line
@@ -137,7 +137,7 @@ def _labels(folder: Path, kind: str, count: int) -> tuple[Path, Vocabulary]:
     """Read the labels of a kind: of a pickled dictionary, or of a table whose header calls their column so."""
     file, table_file = (folder / f"{kind}_to_idx{ending}" for ending in (".p", ".csv"))
     if file.is_file():
-        labels = vocabulary_of_ids(file, read_pickle(file), kind)
+        labels = vocabulary_of_ids(file, read_pickled(file), kind)
     elif (file := table_file).is_file():
         header = first_line(file).split(",")
         if len(header) != 2 or header.count(kind) != 1:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kgeval.base.errors import CheckpointError
-from kgeval.base.pickled import read_torch
+from kgeval.base.pickled import read_pickled
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint
 from kgeval.models.checkpoints.locate import (
@@ -72,7 +72,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     file = find_checkpoint_file(
         path, [_called("checkpoint_best.pt"), _called("model_best.pt"), _fits], "checkpoint of LibKGE"
     )
-    content = read_torch(file)
+    content = read_pickled(file)
     with readable(file, "checkpoint of LibKGE"):
         settings = content["config"].state["options"]
         tensors = Tensors(file, content["model"][0])
@@ -134,9 +134,7 @@ def _transh(parts: LibKGEModel) -> Family:
     """Relations are stored as halves: the translation, and a normal vector of any length."""
     halves = parts.relation
     if halves.shape[1] % 2:
-        raise CheckpointError(
-            f"{parts.tensors.path}: {halves.shape[1]} columns cannot be split into a translation and a normal vector."
-        )
+        raise CheckpointError(f"{parts.tensors.path}: {halves.shape[1]} columns are no translation and normal vector.")
     relation, normal = np.split(halves, 2, axis=1)
     return TransH(parts.entity, relation, normal=normalize_rows(normal), norm=parts.norm(), normalization="none")
 

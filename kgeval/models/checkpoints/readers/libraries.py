@@ -27,7 +27,7 @@ import numpy as np
 
 from kgeval.base.arrays import FloatArray
 from kgeval.base.files import read_json
-from kgeval.base.pickled import PICKLED, read_any
+from kgeval.base.pickled import PICKLED, read_pickled
 from kgeval.base.unpickle import StubObject
 from kgeval.models.adapters.live_models import CLASSES, FORMULAS, TABLES
 from kgeval.models.checkpoints.checkpoint import Checkpoint
@@ -268,7 +268,7 @@ PYG_MODULES = "torch_geometric.nn.kge."
 def read_pyg(path: Path, options: Options) -> Checkpoint:
     """Read a model; for a state_dict, the user must say whether it is TransE or DistMult, and TransE's p_norm."""
     file = find_checkpoint_file(path, [_is_pyg], "model of PyTorch Geometric")
-    content = read_any(file)
+    content = read_pickled(file)
     module = _module_in(content)
     tensors = Tensors(file, unwrap_state_dict(content)).of_model("node_emb.")
     labels = find_labels(folder_of(path), options)

@@ -35,8 +35,9 @@ from pydantic import BaseModel, ConfigDict, Json, ValidationError
 from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import CheckpointError, InputError
 from kgeval.base.files import JSON, Budget
-from kgeval.base.pickled import PICKLED, read_any
+from kgeval.base.pickled import PICKLED, read_pickled
 from kgeval.base.settings import problems_of
+from kgeval.base.settings_text import flat
 from kgeval.base.storage import replacing
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint
@@ -59,7 +60,7 @@ from kgeval.models.checkpoints.mapped_arrays import (
 )
 from kgeval.models.checkpoints.options import Options
 from kgeval.models.checkpoints.readers import NAMED_BY_USER, Reader, formats
-from kgeval.models.checkpoints.tensors import Tensors, flat, model_of_named, unwrap_state_dict
+from kgeval.models.checkpoints.tensors import Tensors, model_of_named, unwrap_state_dict
 from kgeval.models.family import Family
 from kgeval.models.mapped import Reciprocal, Typed
 from kgeval.models.scorer import Numbering
@@ -115,9 +116,7 @@ def _metadata(file: Path, arrays: dict[str, FloatArray], said: Mapping[str, Any]
         problem = problems_of(error, said, Metadata)[0]
         raise CheckpointError(f"{file}: not a readable {SAFE} file, or cut short: {problem}") from error
     if stored.format == FORMAT and stored.version != VERSION:
-        raise CheckpointError(
-            f"{file}: version {stored.version} of the native format; this kgeval reads version {VERSION}."
-        )
+        raise CheckpointError(f"{file}: version {stored.version} of the native format; kgeval reads version {VERSION}.")
     return stored
 
 
@@ -235,20 +234,17 @@ def _write(path: Path, tensors: dict[str, np.ndarray[Any, Any]], metadata: dict[
 def _saveable(model: Checkpoint) -> Family | Reciprocal:
     """Return the scorer of a checkpoint; refuse one that a native file cannot hold."""
     if model.missing_without_dataset:
-        raise CheckpointError(
-            f"{model.files[0]}: the files do not say {model.missing_without_dataset}. Add the dataset: --dataset "
-            "DATASET (in Python dataset=…)."
-        )
+        what = f"the files do not say {model.missing_without_dataset}"
+        raise CheckpointError(f"{model.files[0]}: {what}. Add the dataset: --dataset DATASET (in Python dataset=…).")
     if isinstance(model.model, Typed):
-        what = "its entities have several types, which a native file cannot hold"
-        raise CheckpointError(f"{model.files[0]}: {what}. Evaluate the checkpoint itself.")
+        raise CheckpointError(f"{model.files[0]}: its entities have several types, which a native file cannot hold.")
     return model.model
 
 
 def read_state_dict(path: Path, options: Options) -> Checkpoint:
     """Read the tensors that the options name, as the family that the option ``model`` names."""
     file = find_checkpoint_file(path, [lambda file: file.suffix in PICKLED], "state dictionary")
-    model = model_of_named(Tensors(file, dict(flat(unwrap_state_dict(read_any(file))))), options)
+    model = model_of_named(Tensors(file, dict(flat(unwrap_state_dict(read_pickled(file))))), options)
     return find_labels(folder_of(path), options).checkpoint(model, NAMED_BY_USER, [file], options)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import CheckpointError
-from kgeval.base.pickled import PICKLED, read_torch
+from kgeval.base.pickled import PICKLED, read_pickled
 from kgeval.models.checkpoints.checkpoint import Checkpoint
 from kgeval.models.checkpoints.locate import find_labels, folder_of, settings_in
 from kgeval.models.checkpoints.mapped_arrays import NUMPY, mapped_array
@@ -110,7 +110,7 @@ def read_rotate(path: Path, options: Options) -> Checkpoint:
 
 
 def _checkpoint(file: Path) -> Tensors:
-    content = read_torch(file)
+    content = read_pickled(file)
     if not isinstance(content, dict) or "model_state_dict" not in content:
         raise CheckpointError(f"{file}: holds no model_state_dict. Give the checkpoint that the RotatE code wrote.")
     return Tensors(file, content["model_state_dict"])

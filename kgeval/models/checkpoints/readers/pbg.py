@@ -20,13 +20,13 @@ from kgeval.base.arrays import FloatArray
 from kgeval.base.containers import Arrays, open_hdf5
 from kgeval.base.errors import CheckpointError
 from kgeval.base.files import exists_safely, is_plain_name, read_json, read_settings
+from kgeval.data.layouts.ogb_and_pbg import read_names
 from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint
 from kgeval.models.checkpoints.locate import (
     CheckpointLabels,
     find_checkpoint_folder,
-    json_in,
     named_folder,
     naming,
     readable,
@@ -111,48 +111,34 @@ def read_model(folder: Path) -> PBGModel:
         parts = [model.parts(kind) for kind in model.types]
         featurized = [kind for kind in model.types if config["entities"][kind].get("featurized")]
     if not known:
-        raise CheckpointError(
-            f"{where}: kgeval reads models with a comparator and the operators {', '.join(PARAMETERS)} (one operator "
-            f"if relations are dynamic); found {', '.join(model.operators)!r:.200}."
-        )
+        what = f"a comparator and the operators {', '.join(PARAMETERS)} (one operator if relations are dynamic)"
+        raise CheckpointError(f"{where}: kgeval reads models with {what}; found {', '.join(model.operators)!r:.200}.")
     if featurized:
-        what = f"entities of type {featurized[0]!r:.60} are sets of features (featurized)"
-        raise CheckpointError(f"{where}: {what}, which kgeval does not read.")
+        raise CheckpointError(f"{where}: featurized entities, such as {featurized[0]!r:.60}, are not read.")
     if foreign := [kind for kind in model.types if not is_plain_name(kind)]:
         raise CheckpointError(f"{where}: the entity type {foreign[0]!r:.60} cannot be part of a file name.")
     max_norm = config.get("max_norm")
     is_number = isinstance(max_norm, int | float) and not isinstance(max_norm, bool)
     is_norm = max_norm is None or (is_number and 0 < max_norm <= sys.float_info.max)
     if not is_norm or min(parts) < 1 or max(parts) > sum(1 for _ in folder.iterdir()):
-        raise CheckpointError(
-            f"{where}: expected a positive max_norm and a file for each partition; found max_norm {max_norm!r:.60} "
-            f"and {max(parts)} partitions."
-        )
+        what = f"found max_norm {max_norm!r:.60} and {max(parts)} partitions"
+        raise CheckpointError(f"{where}: expected a positive max_norm and a file for each partition; {what}.")
     return model
 
 
 def relation_names(model: PBGModel, folder: Path | None) -> list[str]:
     """Return the names of the relations, those of dynamic relations from a folder, by default the ``entity_path``."""
     if model.dynamic:
-        return read_names((folder or entity_path(model)) / "dynamic_rel_names.json")
+        return list(read_names((folder or entity_path(model)) / "dynamic_rel_names.json", "relation"))
     return [str(relation["name"]) for relation in model.relations]
-
-
-def read_names(file: Path) -> list[str]:
-    names = json_in(file)
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise CheckpointError(f"{file}: expected a list of names.")
-    return names
 
 
 def entity_path(model: PBGModel) -> Path:
     """Return the folder of the names, relative to the folder that ``checkpoint_path`` is relative to."""
     names, checkpoint = (Path(str(model.config.get(key))) for key in ("entity_path", "checkpoint_path"))
     if names.is_absolute() or ".." in names.parts:
-        raise CheckpointError(
-            f"{model.folder / CONFIG}: its entity_path {str(names)!r:.200} leads to another place. Give the folder of "
-            "the names with the option labels=FOLDER."
-        )
+        what = f"its entity_path {str(names)!r:.200} leads to another place"
+        raise CheckpointError(f"{model.folder / CONFIG}: {what}. Give the folder with the option labels=FOLDER.")
     folder, depth = model.folder.resolve(), len(checkpoint.parts)
     if not checkpoint.is_absolute() and folder.parts[-depth:] == checkpoint.parts:
         return folder.parents[depth - 1] / names
@@ -200,7 +186,9 @@ def labels_of(model: PBGModel, folder: Path | None) -> PBGLabels:
     are_there = all(exists_safely(file) and file.is_file() for file in every)
     if folder is not None and not are_there:
         raise CheckpointError(f"labels='{folder}': expected a folder with {', '.join(file.name for file in every)}.")
-    types = [[label for file in of_kind for label in read_names(file)] for of_kind in files] if are_there else []
+    types = (
+        [[label for file in of_kind for label in read_names(file, "entity")] for of_kind in files] if are_there else []
+    )
     names = relation_names(model, place) if are_there or not model.dynamic else []
     every += [place / "dynamic_rel_names.json"] if model.dynamic else []
     return PBGLabels(
@@ -304,9 +292,7 @@ def _stacked(model: PBGModel, tables: list[FloatArray]) -> FloatArray:
     widths = [table.shape[1] for table in tables]
     if len(set(widths)) > 1:
         found = ", ".join(f"{kind} {width}" for kind, width in zip(model.types, widths, strict=True))
-        raise CheckpointError(
-            f"{model.folder}: the vectors of all entity types must have one length; found {found:.200}."
-        )
+        raise CheckpointError(f"{model.folder}: vectors of all entity types must have one length; found {found:.200}.")
     return np.concatenate(tables) if len(tables) > 1 else tables[0]
 
 

@@ -111,8 +111,7 @@ class CheckedLists:
         scores: dict[str, float] = {}
         for label, score in pairs:
             if scores.setdefault(label, score) != score:
-                both = f"the {what} {scores[label]}, {score}. Keep one of them."
-                raise CheckpointError(f"{where}: {label!r} is listed twice, with {both}")
+                raise CheckpointError(f"{where}: {label!r} is listed twice, with the {what} {scores[label]}, {score}.")
         self._repeated += len(pairs) - len(scores)
         entities = self._ids["entity"]
         unknown = [label for label in scores if label not in entities]
@@ -343,18 +342,14 @@ def _braced(listed: str) -> list[str]:
 
 def _triple_of(where: str, cells: list[str], lists: CheckedLists) -> tuple[int, int, int]:
     if len(cells) != 3:
-        raise CheckpointError(
-            f"{where}: expected head, relation, tail, or 'Heads:', 'Tails:'; found {len(cells)} words."
-        )
+        raise CheckpointError(f"{where}: expected head, relation, tail, or Heads: or Tails:; found {len(cells)} words.")
     head, relation, tail = cells
     return lists.id(where, "entity", head), lists.id(where, "relation", relation), lists.id(where, "entity", tail)
 
 
 def _confidences(where: str, cells: list[str]) -> list[tuple[str, float]]:
     if len(cells) % 2:
-        raise CheckpointError(
-            f"{where}: expected pairs of entity and confidence, between tabs; found {len(cells)} cells."
-        )
+        raise CheckpointError(f"{where}: expected pairs of entity and confidence; found {len(cells)} cells.")
     return [(label, _confidence(where, label, cell)) for label, cell in zip(cells[::2], cells[1::2], strict=True)]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.base.errors import CheckpointError, first_few
-from kgeval.base.pickled import PICKLED, read_torch
+from kgeval.base.pickled import PICKLED, read_pickled
 from kgeval.base.unpickle import StubObject
 from kgeval.data.id_files import JSON, PYKEEN, PYKEEN_SAVED, TSV
 from kgeval.data.vocabulary import Vocabulary
@@ -26,7 +26,7 @@ from kgeval.models.checkpoints.locate import (
     vocabulary_of_ids,
 )
 from kgeval.models.checkpoints.options import Options, truth_value
-from kgeval.models.checkpoints.readers import NAMED_BY_USER, Reader
+from kgeval.models.checkpoints.readers import NAME_OPTIONS, NAMED_BY_USER, Reader
 from kgeval.models.checkpoints.readers.pykeen_interactions import family_of
 from kgeval.models.checkpoints.readers.pykeen_modules import Module, NoFormula, PyKEENModel
 from kgeval.models.checkpoints.tensors import COUNTERS, LIGHTNING, Tensors, names_in, unwrap_state_dict
@@ -69,7 +69,7 @@ IGNORED_TENSORS = (COUNTERS, "*regularizer*", "loss.*", "interaction.table")
 def read(path: Path, options: Options) -> Checkpoint:
     """Read a model, and its labels from ``training_triples`` beside it if they are there."""
     file = find_checkpoint_file(path, [lambda file: file.name == MODEL_FILE, _fits], f"PyKEEN model ({MODEL_FILE})")
-    pickled = read_torch(file)
+    pickled = read_pickled(file)
     if isinstance(pickled, dict):
         return _read_state(file, pickled, options)
     if not isinstance(pickled, StubObject) or not pickled.origin.startswith("pykeen.models."):
@@ -86,9 +86,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     except CheckpointError as error:
         raise CheckpointError(f"{file}: {error}") from error
     except Exception as error:  # what was unpickled can be anything
-        raise CheckpointError(
-            f"{file}: in a layout of PyKEEN that kgeval does not know ({type(error).__name__}: {error})."
-        ) from error
+        raise CheckpointError(f"{file}: in an unknown layout of PyKEEN ({type(error).__name__}: {error}).") from error
     name = model.class_name if interaction == "Clamped" else interaction
     for key, value in {"model": name, **family.options, "reciprocal": inverse}.items():
         options.resolve(key, value, file.name)
@@ -107,12 +105,9 @@ def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkp
     state = unwrap_state_dict(content)
     tensors = Tensors(file, state).of_model(STATE)
     if not any(name.startswith(STATE) for name in tensors):
-        raise CheckpointError(
-            f"{file}: holds no vectors of entities under PyKEEN's names ({STATE[0]}… or {STATE[1]}…), but "
-            f"{first_few([*tensors]) or 'no tensors'}. If a model of 'kgeval list models' has its formula, name its "
-            f"tensors: --checkpoint-format {NAMED_BY_USER} --option model=MODEL --option entity=NAME --option "
-            "relation=NAME."
-        )
+        what = f"holds no vectors of entities under PyKEEN's names ({STATE[0]}… or {STATE[1]}…)"
+        cure = f"name its tensors: --checkpoint-format {NAMED_BY_USER} {NAME_OPTIONS}"
+        raise CheckpointError(f"{file}: {what}, but {first_few([*tensors]) or 'no tensors'}. Else {cure}.")
     stored = {kind: content.get(f"{kind}_to_id_dict") for kind in ("entity", "relation")}
     labels = [None if ids is None else vocabulary_of_ids(file, ids, kind) for kind, ids in stored.items()]
     found = CheckpointLabels(labels[0], labels[1])

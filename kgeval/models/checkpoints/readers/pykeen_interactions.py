@@ -148,15 +148,13 @@ def _transformer(parts: PyKEENModel) -> Family:
     def stacked(name: str) -> Float64Array:
         return np.stack([_transposed(layer, name) for layer in layers])
 
-    named = {
-        "attention": "self_attn.in_proj_",
-        "joined": "self_attn.out_proj.",
-        "hidden": "linear1.",
-        "dense": "linear2.",
-    }
-    weights = {
-        f"{ours}{end}": stacked(f"{theirs}{kind}") for ours, theirs in named.items() for end, kind in KINDS.items()
-    }
+    named = (
+        ("attention", "self_attn.in_proj_"),
+        ("joined", "self_attn.out_proj."),
+        ("hidden", "linear1."),
+        ("dense", "linear2."),
+    )
+    weights = {f"{ours}{end}": stacked(f"{theirs}{kind}") for ours, theirs in named for end, kind in KINDS.items()}
     scale, shift = (np.stack([stacked(f"norm{which}.{kind}") for which in (1, 2)], axis=1) for kind in KINDS.values())
     attention = layers[0].child("self_attn")
     return Transformer(
@@ -201,18 +199,6 @@ def _activation(parts: PyKEENModel, name: str) -> Activation:
         if kind == known:
             return known
     raise NoFormula(f"its {name} is {kind}; kgeval has {', '.join(ACTIVATIONS)}.")
-
-
-NETWORKS: dict[str, Callable[[PyKEENModel], Family]] = {
-    "ConvE": _conve,
-    "ConvKB": _convkb,
-    "CrossE": _crosse,
-    "ERMLP": _ermlp,
-    "ERMLPE": _ermlpe,
-    "NTN": _ntn,
-    "ProjE": _proje,
-    "Transformer": _transformer,
-}
 
 
 def _kg2e(parts: PyKEENModel) -> Family:
@@ -388,14 +374,21 @@ FAMILIES: dict[str, Callable[[PyKEENModel], Family]] = {
     "CP": lambda parts: CP(side_by_side(parts.entity), parts.relation()),
     "Clamped": _clamped,
     "ComplEx": _complex,
+    "ConvE": _conve,
+    "ConvKB": _convkb,
+    "CrossE": _crosse,
     "DistMA": lambda parts: DistMA(parts.entity(), parts.relation()),
     "DistMult": lambda parts: DistMult(parts.entity(), parts.relation()),
+    "ERMLP": _ermlp,
+    "ERMLPE": _ermlpe,
     "HolE": lambda parts: HolE(parts.entity(), parts.relation()),
     "KG2E": _kg2e,
     "LineaRE": lambda parts: LineaRE(parts.entity(), side_by_side(parts.relation, 3), norm=norm_of(parts, 1)),
     "MuRE": _mure,
     "MultiLinearTucker": _multilinear_tucker,
+    "NTN": _ntn,
     "PairRE": lambda parts: PairRE(parts.entity(), side_by_side(parts.relation), norm=norm_of(parts, 1)),
+    "ProjE": _proje,
     # Quaternions lie one after the other, and PyKEEN's score is negative.
     "QuatE": lambda parts: QuatE(_quarters(parts.entity()), -_quarters(parts.relation())),
     "RESCAL": lambda parts: RESCAL(parts.entity(), parts.relation()),
@@ -412,8 +405,8 @@ FAMILIES: dict[str, Callable[[PyKEENModel], Family]] = {
     "TransF": lambda parts: TransF(parts.entity(), parts.relation()),
     "TransH": _transh,
     "TransR": _transr,
+    "Transformer": _transformer,
     "TripleRE": _triplere,
     "TuckER": _tucker,
     "UM": _um,
-    **NETWORKS,
 }

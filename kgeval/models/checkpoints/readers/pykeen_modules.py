@@ -132,9 +132,7 @@ class PyKEENModel:
             raise NoFormula(f"its {kind} representation is not a plain embedding.")
         weight = table.take("weight", None, None)
         if table.state.get("max_norm") is not None:
-            raise NoFormula(
-                f"its {kind} vectors are cut to a max_norm when they are used, which kgeval does not compute."
-            )
+            raise NoFormula(f"its {kind} vectors are cut to a max_norm when used, which kgeval does not compute.")
         normalizer = module.state.get("normalizer")
         return weight if normalizer is None else _normalised(weight, normalizer, kind, module.state.get("shape"))
 

@@ -23,7 +23,7 @@ import numpy as np
 from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import CheckpointError
 from kgeval.base.files import checked, read_settings
-from kgeval.base.pickled import read_torch
+from kgeval.base.pickled import read_pickled
 from kgeval.base.settings_text import read_yaml
 from kgeval.base.unpickle import StubObject
 from kgeval.models.checkpoints.checkpoint import Checkpoint
@@ -153,7 +153,7 @@ def read_marius(path: Path, options: Options) -> Checkpoint:
 
 
 def _relations(file: Path, *, inverse: bool) -> FloatArray:
-    archive = read_torch(file)
+    archive = read_pickled(file)
     if not isinstance(archive, StubObject):
         raise CheckpointError(f"{file}: holds no model of Marius.")
     tensors = Tensors(file, archive.state)

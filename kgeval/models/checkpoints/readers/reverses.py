@@ -18,7 +18,7 @@ import numpy as np
 
 from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import CheckpointError
-from kgeval.base.pickled import read_pickle
+from kgeval.base.pickled import read_pickled
 from kgeval.data.dataset import Dataset
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint
@@ -77,11 +77,9 @@ def read_conve(path: Path, options: Options) -> Checkpoint:
 
 def _tokens(file: Path, kind: str) -> Vocabulary:
     if not file.is_file():
-        raise CheckpointError(
-            f"{file}: missing. The ConvE code writes it to $HOME/.data/<data>/. Copy it beside the model, or give its "
-            "folder with the option labels=FOLDER."
-        )
-    content = read_pickle(file)
+        cure = "Copy it beside the model, or give its folder with the option labels=FOLDER."
+        raise CheckpointError(f"{file}: missing. The ConvE code writes it to $HOME/.data/<data>/. {cure}")
+    content = read_pickled(file)
     tokens = content[0] if isinstance(content, list) and content else None
     return vocabulary_of_ids(file, tokens, kind)
 
@@ -175,8 +173,7 @@ def _tucker_rows(dataset: Dataset, count: int, file: Path) -> tuple[list[str], l
         known.update(dict.fromkeys(sorted(chain(names, (name + REVERSE for name in names)))))
     forward, rows = with_inverses(known, REVERSE)
     if count != len(known) or len(known) != len(rows):
-        rows_of = f"{count} rows for relations and their reverses"
-        raise CheckpointError(f"{file}: it has {rows_of}, but the dataset has {len(forward)} relations.")
+        raise CheckpointError(f"{file}: {count} relations and reverses, but the dataset has {len(forward)} relations.")
     return forward, rows
 
 

@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 from kgeval.base.arrays import Float64Array, FloatArray
 from kgeval.base.errors import CheckpointError
 from kgeval.base.files import read_bytes
-from kgeval.base.pickled import read_pickle
+from kgeval.base.pickled import read_pickled
 from kgeval.base.unpickle import StubObject
 from kgeval.data.text import UNIT_SEPARATOR, line_of, read_columns
 from kgeval.data.vocabulary import Vocabulary
@@ -80,8 +80,7 @@ def read_binary_vectors(file: Path) -> tuple[list[str], FloatArray]:
     for row in range(1, count + 1):  # one by one: each begins where the one before ends
         space = content.find(b" ", position)
         if space < 0 or space + 1 + size > len(content):
-            what = f"announces {count} rows of {width} numbers, but the file ends in row {row}"
-            raise CheckpointError(f"{file}: line 1 {what}. It may be cut short.")
+            raise CheckpointError(f"{file}: line 1 announces {count} rows of {width}, but it ends in row {row}.")
         labels.append(_label(file, row, content[position:space]))
         position = space + 1 + size
         rows.append(view[space + 1 : position])
@@ -128,7 +127,7 @@ def is_of_gensim(file: Path) -> bool:
 
 def read_gensim_vectors(file: Path) -> tuple[list[str], FloatArray, tuple[Path, ...]]:
     """Read the labels, the table as float[row, width], and the files that it was read from."""
-    saved = read_pickle(file)
+    saved = read_pickled(file)
     attributes, prefix = _state(saved), file.name
     if "wv" in attributes:
         attributes, prefix = _state(attributes["wv"]), f"{prefix}.wv"
@@ -184,9 +183,7 @@ def _read_text(file: Path) -> tuple[list[str], FloatArray]:
     count, width, _ = announced_sizes(file)
     labels, table = read_labelled_vectors(file, width, skip=1)
     if len(labels) != count:
-        raise CheckpointError(
-            f"{file}: line 1 announces {count} rows, but {len(labels)} follow. The file may be cut short."
-        )
+        raise CheckpointError(f"{file}: line 1 announces {count} rows, but {len(labels)} follow. It may be cut short.")
     return labels, table
 
 
@@ -238,10 +235,11 @@ def _numbers(path: Path, cells: pa.ListArray, skip: int, width: int | None = Non
     width = int(lengths[0]) if width is None else width
     if (lengths != width).any():
         row = int(np.argmax(lengths != width))
-        raise CheckpointError(
-            f"{path}, line {line_of(path, row, skip, delimiter=UNIT_SEPARATOR)}: {lengths[row]} numbers, where {width} "
-            "are expected. The file may be cut short."
+        line, what = (
+            line_of(path, row, skip, delimiter=UNIT_SEPARATOR),
+            f"{lengths[row]} numbers, where {width} are expected",
         )
+        raise CheckpointError(f"{path}, line {line}: {what}. The file may be cut short.")
     try:
         return np.asarray(pc.cast(cells.flatten(), pa.float64())).reshape(len(cells), width)
     except pa.ArrowInvalid as error:
@@ -261,10 +259,8 @@ def read_transx(path: Path, options: Options) -> Checkpoint:
     )
     files = [_sibling(table, name) for name in (ENTITY, RELATION)]
     if (matrices := _sibling(table, MATRICES)).is_file():
-        raise CheckpointError(
-            f"{matrices}: it holds the matrices of a TransH, TransR or TransD, which kgeval does not read as text. In "
-            "Python, kgeval.evaluate(function, dataset) takes any function of ids."
-        )
+        what = "it holds the matrices of a TransH, TransR or TransD, which kgeval does not read as text"
+        raise CheckpointError(f"{matrices}: {what}. In Python, kgeval.evaluate takes any function of ids.")
     options.resolve("model", "TransE", files[0].name)
     norm = 1 if options.require("L1_flag", None, files[0].name, [True, False]) else 2
     family = TransE(read_vectors(files[0]), read_vectors(files[1]), norm)  # type: ignore[arg-type]
