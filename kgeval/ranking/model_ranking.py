@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,13 +18,10 @@ from kgeval.base.threads import bound_threads
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import SortedFacts, known_triples
 from kgeval.data.leaks import count_leaks
-from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
-from kgeval.data.vocabulary import Labels
 from kgeval.metrics.selection import RETRIEVED
 from kgeval.models.aligned import Aligned
-from kgeval.models.alignment import align
 from kgeval.models.checks import notes_on_equal_rows, notes_on_repeatability
 from kgeval.ranking.corruption.candidates import Candidates
 from kgeval.ranking.corruption.limited import Sampled
@@ -217,9 +212,9 @@ class ModelRanking(ModelOnDataset):
         outsiders = 0
         for candidates, task in self._tasks(side, rows, competing):
             order.append(rows[task.queries.triples])
-            ranked, found = rank(task)
+            ranked, outside = rank(task)
             parts.append(ranked)
-            outsiders += found
+            outsiders += outside
             notes.extend(candidates.notes)
             num_candidates.append(candidates.num_candidates(len(task.queries)))
         ranked = concatenated(parts)
@@ -253,8 +248,8 @@ class ModelRanking(ModelOnDataset):
             ranked = self.engine.rank(self.compared.scorer_of(queries.side), task)
         if self.compared.lists:
             known = self.facts.of(self.evaluation.filter, queries.side).rows(queries)
-            found = Outsiders.of(self.compared, queries, task.candidates, known)
-            filtered, raw, outsiders = found.beside(queries.owners, queries.answers, ranked.scores)
+            beside = Outsiders.of(self.compared, queries, task.candidates, known)
+            filtered, raw, outsiders = beside.beside(queries.owners, queries.answers, ranked.scores)
             ranked = ranked._replace(filtered=ranked.filtered + filtered, raw=ranked.raw + raw)
         for quirk in self.quirks:
             ranked = quirk.adjust(ranked, task, self.compared, self.engine.tie_rule)
@@ -266,25 +261,20 @@ RankParts = Callable[[ModelRanking], Sequence[RankedPart]]
 
 
 def ranking_of(
-    model: Any,
-    dataset: Dataset | str | Path,
+    scorer: Aligned,
+    dataset: Dataset,
     evaluation: Evaluation,
     *,
     rules: Rules = STANDARD,
-    entities: Labels | None = None,
-    relations: Labels | None = None,
     restrict_entities_to: IntArray | None = None,
     progress: Progress | None = None,
 ) -> ModelRanking:
-    """Align a model, find what there is to rank, and choose the kernel.
+    """Find what there is to rank, on the sides of the evaluation, and choose the kernel.
 
     ``restrict_entities_to`` are the ids of the entities that may compete.
     """
-    dataset = as_dataset(dataset)
     corruption = evaluation.corruption.prepare(dataset)
-    scorer = align(model, dataset, entities=entities, relations=relations)
-    evaluation = evaluation.model_copy(update={"corruption": corruption}).for_model(scorer)
-    split = evaluation.split
+    evaluation, split = evaluation.model_copy(update={"corruption": corruption}), evaluation.split
     known, quirks = scorer.knows(dataset.split(split)), rules.applicable_to(scorer)
     require_splits_of_corruption(evaluation, dataset)
     require_relations(evaluation, rules)

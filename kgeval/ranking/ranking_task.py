@@ -211,8 +211,8 @@ class Plan:
         costs = 64 * dim + 2048 + 64 * places + (8 * dim + 1024) * np.diff(task.queries.offsets)
         if task.candidates.is_shared:
             return cut(costs, self.memory // 2)
-        own, largest = task.num_candidates, int(task.candidates.rows.ids.max(initial=0))
-        alone, together = costs + (64 + 16 * dim) * own, costs + 64 * own
+        num_candidates, largest = task.num_candidates, int(task.candidates.rows.ids.max(initial=0))
+        alone, together = costs + (64 + 16 * dim) * num_candidates, costs + 64 * num_candidates
         left = self.memory // 2 - (16 * dim + 16) * (largest + 1)
         if left > together.max(initial=0) and together.sum() / left <= alone.sum() / (self.memory // 2):
             return cut(together, left)
