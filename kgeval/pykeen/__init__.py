@@ -17,7 +17,7 @@ TESTED = ((1, 11, 1), (1, 12))
 
 
 def warn_of_untested(version: str | None = None) -> None:
-    """Warn of a PyKEEN that the plug-in was not tested with; by default of the present one.
+    """Warn of a PyKEEN that the plug-in was not tested with; by default of the installed one.
 
     >>> warn_of_untested("1.11.1")
     """

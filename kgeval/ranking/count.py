@@ -239,9 +239,7 @@ def _count_on_host(scores: Any, answers: Answers, counts: IntArray, own_scores: 
         scores = _as_floats(scores[first : answers.rows[-1] + 1])
         answers = answers._replace(rows=answers.rows - first)
     parallel_for(
-        lambda part: _count_rows(part.start, part.stop, scores, answers, counts, own_scores),
-        len(answers.rows),
-        GROUP,
+        lambda part: _count_rows(part.start, part.stop, scores, answers, counts, own_scores), len(answers.rows), GROUP
     )
 
 

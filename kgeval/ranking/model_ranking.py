@@ -205,22 +205,16 @@ class ModelRanking(ModelOnDataset):
         self, side: Side, rows: IntArray, competing: BoolArray, rank: Callable[[RankingTask], tuple[Ranked, int]]
     ) -> RankedPart:
         """Rank some rows of the split among the answers that compete (bool[answer])."""
-        order: list[IntArray] = []
-        parts: list[Ranked] = []
-        notes: list[str] = []
-        num_candidates: list[IntArray] = []
-        outsiders = 0
-        for candidates, task in self._tasks(side, rows, competing):
-            order.append(rows[task.queries.triples])
-            ranked, outside = rank(task)
-            parts.append(ranked)
-            outsiders += outside
-            notes.extend(candidates.notes)
-            num_candidates.append(candidates.num_candidates(len(task.queries)))
+        blocks = [
+            (rows[task.queries.triples], *rank(task), candidates.notes, candidates.num_candidates(len(task.queries)))
+            for candidates, task in self._tasks(side, rows, competing)
+        ]
+        order, parts, outsiders, notes, sizes = zip(*blocks, strict=True)
         ranked = concatenated(parts)
         ranked = ranked.with_nan() if self.evaluation.nan == "worst" else ranked
         table = to_rank_columns(self.dataset, self.evaluation.split, np.concatenate(order), side, ranked)
-        return RankedPart(side, table, tuple(notes), np.concatenate(num_candidates), outsiders)
+        all_notes = tuple(note for of_block in notes for note in of_block)
+        return RankedPart(side, table, all_notes, np.concatenate(sizes), sum(outsiders))
 
     def _tasks(self, side: Side, rows: IntArray, competing: BoolArray) -> Iterator[tuple[Candidates, RankingTask]]:
         """Choose candidates, of as many queries at a time as the memory holds; but a quirk may compare all."""

@@ -175,4 +175,4 @@ def generators() -> dict[str, type[CorruptionGenerator]]:
 
 
 Corruption = Annotated[CorruptionGenerator, ByKind(CorruptionGenerator, generators)]
-"""Any corruption it: the type of the configuration's ``corruption`` block."""
+"""Any corruption generator: the type of the configuration's ``corruption`` block."""

@@ -111,7 +111,7 @@ class Collector(Protocol):
 class Counting(Collector):
     """Counts candidates at the answers of a ranking task: all of them, and the known answers among them.
 
-    An answer lies in its lists tie interval, so it is counted as tied where it is a candidate, and taken off at the end.
+    An answer lies in its own tie interval, so it is counted as tied where it is a candidate, and taken off at the end.
     """
 
     task: RankingTask

@@ -157,12 +157,7 @@ class TailsAsHeads(FrameworkQuirk):
             part, span = task[query : query + 1], slice(*task.queries.offsets[query : query + 2])
             queries, answers = replace(part.queries, side="head"), np.flatnonzero(part.answers >= 0)
             scores = as_float64(scorer.scores(queries, part.candidates.ids_of(0)), "the scorer")
-            counted = np.stack(
-                [
-                    scores > highest[span],
-                    (scores >= lowest[span]) & (scores <= highest[span]),
-                ]
-            )
+            counted = np.stack([scores > highest[span], (scores >= lowest[span]) & (scores <= highest[span])])
             # The answer is left out by its position: its own score comes from the other direction of the model.
             counted[:, answers, part.answers[answers]] = False
             raw[:, span] = counted.sum(axis=2)
