@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kgeval.base.arrays import Float64Array, FloatArray, IntArray, detached
+from kgeval.base.arrays import Float64Array, IntArray, detached
 from kgeval.base.compiling import njit
 from kgeval.base.errors import InputError, ScoreError, refuse_unknown
 from kgeval.base.threads import parallel_for, slices
@@ -236,18 +236,12 @@ def _blocks(rows: IntArray, size: int) -> list[slice]:
 def _count_on_host(scores: Any, answers: Answers, counts: IntArray, own_scores: Float64Array) -> None:
     if not _is_readable(scores):
         first = answers.rows[0]
-        scores = _as_floats(scores[first : answers.rows[-1] + 1])
+        array = as_array(scores[first : answers.rows[-1] + 1], "the model")
+        is_single = array.dtype in (np.float16, np.float32)  # each score exactly as it was
+        scores = np.ascontiguousarray(array.astype(np.float32) if is_single else as_float64(array, "the model"))
         answers = answers._replace(rows=answers.rows - first)
     parallel_for(
         lambda part: _count_rows(part.start, part.stop, scores, answers, counts, own_scores), len(answers.rows), GROUP
-    )
-
-
-def _as_floats(rows: Any) -> FloatArray:
-    """Take rows of scores as contiguous float32 or float64, each exactly as it was."""
-    array = as_array(rows, "the model")
-    return np.ascontiguousarray(
-        array.astype(np.float32) if array.dtype in (np.float16, np.float32) else as_float64(array, "the model")
     )
 
 

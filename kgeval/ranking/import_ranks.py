@@ -35,6 +35,9 @@ Unmatched = Literal["error", "drop"]
 """what becomes of rows that are no ranks of the split: the file is refused, or they are left out and counted"""
 
 
+NO_TIES = "a file of ranks has no numbers of ties: all metrics have the tie policy of the file."
+
+
 def load_ranks(  # noqa: PLR0913
     path: str | Path,
     dataset: Dataset | str | Path,
@@ -121,7 +124,8 @@ def load_ranks(  # noqa: PLR0913
         *([f"not in {file.table.source}: {counted(missing, f'{split} triple')}."] if missing else []),
         *_notes_on_filter(dataset, known, times),
         *notes_on_leaks,
-        *_notes_on_source(file),
+        *([] if file.has_ties else [NO_TIES]),
+        f"the ranks were read from {file.table.source}.",
         *dataset.notes,
     ]
     candidates = AllEntities().describe(dataset, np.array([len(dataset.entities)]))
@@ -147,12 +151,6 @@ def _notes_on_filter(dataset: Dataset, known: Sequence[Split], times: KnownTimes
     if dataset.times is not None and times is None and known:
         unsaid = "the file does not say whether its filter was time-aware or static"
         yield f"{unsaid}; candidates were counted as time-aware. To say which: --times (in Python times=)."
-
-
-def _notes_on_source(file: RankFile) -> Iterator[str]:
-    if not file.has_ties:
-        yield "a file of ranks has no numbers of ties: all metrics have the tie policy of the file."
-    yield f"the ranks were read from {file.table.source}."
 
 
 def _splits(filter: Split | Sequence[Split]) -> tuple[Split, ...]:

@@ -360,7 +360,8 @@ def _counts(
     of_all = [greater[each] + above, tied[each] - 1 + beside]
     if best.drops_known:
         return [*of_all, unknown_alone, *[pa.nulls(len(owners), pa.int64())] * 3]
-    is_known = _are_in(task.known, best.positions)
+    rows = np.repeat(np.arange(len(best.positions)), best.positions.shape[1])
+    is_known = (task.known.positions(rows, best.positions.ravel()) >= 0).reshape(best.positions.shape)
     known_greater, known_tied = _in_list(best, is_known, best.tied[:, KNOWN])
     itself = is_known[each]
     filtered = [of_all[0] - known_greater[each], of_all[1] - known_tied[each] + itself, unknown_alone + itself]
@@ -374,12 +375,6 @@ def _in_list(best: BestAnswers, counted: BoolArray, tied_with_last: IntArray) ->
     greater = np.take_along_axis(upto, starts, axis=1)
     tied = np.take_along_axis(upto, ends, axis=1) - greater
     return Counts(greater, np.where(scores == scores[:, -1:], tied_with_last[:, None], tied))
-
-
-def _are_in(rows: Rows, positions: IntArray) -> BoolArray:
-    """Whether each position (int64[query, place]) is in its query's row."""
-    owners = np.repeat(np.arange(len(positions)), positions.shape[1])
-    return (rows.positions(owners, positions.ravel()) >= 0).reshape(positions.shape)
 
 
 def _known_from(dataset: Dataset, queries: Queries, owners: IntArray, entities: IntArray) -> pa.DictionaryArray:

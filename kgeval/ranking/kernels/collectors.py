@@ -279,7 +279,10 @@ def count_sparse(
     """
     owners = task.queries.owners  # the query of each answer; int64[answer]
     shared = task.candidates.rows.ids  # the entities that compete; int64[candidate]
-    listed = _SortedScores.of(*_restricted_to(sparse, shared))
+    is_candidate = np.zeros(1 + max(shared.max(initial=0), sparse.rows.ids.max(initial=0)), np.bool_)
+    is_candidate[shared] = True
+    competes: BoolArray = is_candidate[sparse.rows.ids]
+    listed = _SortedScores.of(sparse.rows.where(competes), sparse.scores[competes])
     above, tied = listed.compared(sparse.of_query[owners], lowest, highest)
     unlisted = len(shared) - np.diff(listed.offsets)[sparse.of_query[owners]]
     above += unlisted * (sparse.others > highest)
@@ -287,14 +290,6 @@ def count_sparse(
     # task.known.ids are positions in `shared`.
     known = _SortedScores.of(task.known, sparse.at(task.known.owners, shared[task.known.ids]))
     return np.stack([above, tied], axis=1), np.stack(known.compared(owners, lowest, highest), axis=1)
-
-
-def _restricted_to(sparse: SparseScores, entities: IntArray) -> tuple[Rows, Float64Array]:
-    """Keep the listed scores whose entity is in ``entities``: rows, and float64[kept]."""
-    is_candidate = np.zeros(1 + max(entities.max(initial=0), sparse.rows.ids.max(initial=0)), np.bool_)
-    is_candidate[entities] = True
-    keep: BoolArray = is_candidate[sparse.rows.ids]
-    return sparse.rows.where(keep), sparse.scores[keep]
 
 
 class _SortedScores(NamedTuple):

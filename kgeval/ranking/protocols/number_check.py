@@ -190,12 +190,12 @@ def check_numbers(ranks: RankTable | Mapping[str, RankTable], numbers: Mapping[s
             same = readings_by_key.get(key, reading)
             names, ties = {*same.protocols, *reading.protocols}, {*same.ties, *reading.ties}
             readings_by_key[key] = replace(same, protocols=tuple(sorted(names)), ties=tuple(sorted(ties)))
-    readings = [*readings_by_key.values()]
-    readings.sort(
+    readings = sorted(
+        readings_by_key.values(),
         key=lambda it: (
             *(it.distance, not it.protocols, it.setting != "filtered", PARTS.index(it.side)),
             -len(it.protocols),
-        )
+        ),
     )
     return NumberCheck(printed, tuple(readings))
 
@@ -206,14 +206,13 @@ def _readings(protocol: Protocol, table: RankTable, printed: Sequence[PrintedNum
     A number may come from the framework's sums, or from exact ones, as a reader of its ranks computes them.
     """
     reported = _reported(protocol, table)
-    there: dict[Setting, bool] = {
-        "filtered": table.filter != () and any(protocol.filter.values()),
-        "raw": not table.knows_no_raw,
-    }
+    settings: list[Setting] = [] if table.knows_no_raw else ["raw"]
+    if table.filter != () and any(protocol.filter.values()):
+        settings = ["filtered", *settings]
     sides = [part for part in PARTS if part in table.provenance.sides]
     parts: list[Part] = ["both", *sides] if {*protocol.sides} <= {*sides} else [*sides]
     policies = dict.fromkeys([protocol.ties, *(ties for _, ties, _, _ in reported)])
-    for setting, side, ties in product((name for name in there if there[name]), parts, policies):
+    for setting, side, ties in product(settings, parts, policies):
         metrics = [_metric(protocol, entry.metric, entry.metric.side or side, setting) for entry in printed]
         sums = [replace(protocol, ties=ties, mean=mean) for mean in dict.fromkeys([protocol.mean, float64])]
         with suppress(Undefined, TableError):  # some need raw counts, which a file of ranks may lack
