@@ -22,14 +22,14 @@ def warn_of_untested(version: str | None = None) -> None:
     >>> warn_of_untested("1.11.1")
     """
     try:
-        found = version or importlib.metadata.version("pykeen")
+        present = version or importlib.metadata.version("pykeen")
     except importlib.metadata.PackageNotFoundError:  # a source folder on the path
-        found = "unknown"
-    numbers = tuple(int(number) for number in re.findall(r"\d+", found)[:3])
+        present = "unknown"
+    numbers = tuple(int(number) for number in re.findall(r"\d+", present)[:3])
     if not TESTED[0] <= numbers < TESTED[1]:
         first, last = (".".join(map(str, bound)) for bound in TESTED)
         warnings.warn(
-            f"kgeval.pykeen was tested with PyKEEN {first} to {last}; this is {found}. Check one evaluation against "
+            f"kgeval.pykeen was tested with PyKEEN {first} to {last}; this is {present}. Check one evaluation against "
             "evaluator='rankbased'.",
             stacklevel=3,
         )

@@ -22,6 +22,7 @@ from kgeval.data.vocabulary import Labels
 from kgeval.metrics.names import parse
 from kgeval.metrics.selection import DEFAULT_OPTIONS
 from kgeval.models.adapters.live_models import PyKEENScorer, is_pykeen_model, labels_of_pykeen, mode_of_pykeen
+from kgeval.models.alignment import align
 from kgeval.pykeen.request import EVALUATED, Batches, KnownGraph, Request
 from kgeval.pykeen.results import KGEvalMetricResults, is_pykeen_metric, packs, record
 from kgeval.pykeen.scoring import PerSideScorer, device_for, scorer_of
@@ -128,7 +129,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         kwargs = pykeen_options.get("metrics_kwargs")
         if kgeval_metrics and isinstance(kwargs, Sequence) and len(kwargs) == len(names):
             pairs = zip(names, kwargs, strict=True)
-            pykeen_options["metrics_kwargs"] = [one for name, one in pairs if name in pykeen_metrics]
+            pykeen_options["metrics_kwargs"] = [keywords for name, keywords in pairs if name in pykeen_metrics]
         super().__init__(filtered, pykeen_metrics or None, **pykeen_options)
         for name in kgeval_metrics:
             parse(name)
@@ -194,21 +195,17 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         graph = KnownGraph.of(request, self.dataset, dataset, filtered=self.filtered)
         size = self.batch_size if batch_size is None else batch_size
         place = device_for(model, device=self.evaluation.device, kernel=self.evaluation.kernel)
-        own = {"sides": request.sides, "batch_size": size, "device": place}
-        evaluation = Evaluation(**{**dict(self.evaluation), **own})
+        of_request = {"sides": request.sides, "batch_size": size, "device": place}
+        evaluation = Evaluation(**{**dict(self.evaluation), **of_request})
         if not isinstance(scorer, PyKEENScorer | PerSideScorer):
             evaluation = evaluation.model_copy(update={"batch_size": None})
         total = len(dataset.test) * len(request.sides) if evaluation.estimate is None else None
         shown = {"desc": "Ranking", "total": total, "unit": "rank", "unit_scale": True, "disable": not use_tqdm}
         with tqdm(**{**shown, **(tqdm_kwargs or {})}) as bar:
+            # PyKEEN passes the ids of the model itself.
+            aligned = align(scorer, dataset, entities=dataset.entities, relations=dataset.relations)
             ranking = ranking_of(
-                scorer,
-                dataset,
-                evaluation,
-                entities=dataset.entities,  # PyKEEN passes the ids of the model itself
-                relations=dataset.relations,
-                progress=bar.update,
-                restrict_entities_to=request.entities,
+                aligned, dataset, evaluation, progress=bar.update, restrict_entities_to=request.entities
             )
             table = rank_all_or_sample(ranking, title=type(model).__name__, options=DEFAULT_OPTIONS)
         results = self._results(graph.label(table, dataset), evaluation, model, graph.dataset)
@@ -336,11 +333,10 @@ def evaluate(
     resolved = find_protocol(protocol).resolve(evaluation.model_copy(update={"device": device}), data)
     scorer = scorer_of(model, mode=mode, sides=resolved.evaluation.sides)
     labels = labels_of_pykeen(data, scorer)
-    return resolved.rank(
+    aligned = align(
         scorer,
         data,
         entities=labels.get("entities") if entities is None else entities,
         relations=labels.get("relations") if relations is None else relations,
-        progress=progress,
-        title=type(model).__name__,
     )
+    return resolved.rank(aligned, data, progress=progress, title=type(model).__name__)

@@ -254,7 +254,7 @@ def with_labels(data: pa.Table, entities: Vocabulary, relations: Vocabulary) -> 
     return pa.table({**{name: data[name] for name in data.column_names}, **labels})
 
 
-def _refuse_nan(ids: Any, target: str, undefined: Any, what: str) -> None:
+def _refuse_nan(ids: Any, target: str, undefined: Any, owner: str) -> None:
     if undefined.any():
         row = tuple(ids[int(undefined.nonzero()[0, 0])].tolist())
-        raise ScoreError(f"the model's score of {what} is NaN for triple {row}, {target} side: a rank is undefined.")
+        raise ScoreError(f"the model's score of {owner} is NaN for triple {row}, {target} side: a rank is undefined.")

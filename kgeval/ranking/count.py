@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kgeval.base.arrays import Float64Array, FloatArray, IntArray, detached
+from kgeval.base.arrays import Float64Array, IntArray, detached
 from kgeval.base.compiling import njit
 from kgeval.base.errors import InputError, ScoreError, refuse_unknown
 from kgeval.base.threads import parallel_for, slices
@@ -74,8 +74,8 @@ def count(scores: Any, targets: Any, known: Any = None, *, rows: Any = None, nan
     answers = _ids("targets", targets, width, "columns")
     owners = np.arange(len(answers)) if rows is None else _ids("rows", rows, height, "rows")
     if len(owners) != len(answers) or (rows is None and height != len(answers)):
-        found = f"{height} rows of scores" if rows is None else f"{len(owners)} rows"
-        raise InputError(f"targets: {len(answers)} of them, and {found}. Give rows=, the row of each answer.")
+        actual = f"{height} rows of scores" if rows is None else f"{len(owners)} rows"
+        raise InputError(f"targets: {len(answers)} of them, and {actual}. Give rows=, the row of each answer.")
     order = np.argsort(owners, kind="stable")
     owners = owners[order]
     offsets, columns = _known(known, height, width)
@@ -92,14 +92,14 @@ def count(scores: Any, targets: Any, known: Any = None, *, rows: Any = None, nan
     return RankCounts(*(from_numpy(column).to(scores.device) for column in counts.columns))
 
 
-def _ids(name: str, values: Any, size: int, what: str) -> IntArray:
+def _ids(name: str, values: Any, size: int, unit: str) -> IntArray:
     """Read a list, an array or a tensor of numbers from 0 to ``size`` − 1."""
     ids = np.asarray(detached(values))
     if ids.ndim != 1 or (len(ids) and ids.dtype.kind not in "iu"):
         raise InputError(f"{name}: expected whole numbers in one dimension, found {ids.dtype} of shape {ids.shape}.")
     ids = ids.astype(np.int64)
     if len(wrong := np.flatnonzero((ids < 0) | (ids >= size))):
-        raise InputError(f"{name}[{wrong[0]}] is {ids[wrong[0]]}, and the scores have {what} 0 to {size - 1}.")
+        raise InputError(f"{name}[{wrong[0]}] is {ids[wrong[0]]}, and the scores have {unit} 0 to {size - 1}.")
     return ids
 
 
@@ -195,15 +195,15 @@ def rank_finished(scores: Any, answers: Answers, *, nan: NaNPolicy = "error") ->
         if a score is NaN, unless ``nan`` is ``"worst"``, which takes it for minus infinity
     """
     number, width = len(answers.rows), scores.shape[1]
-    found, own = np.zeros((number, len(COLUMNS)), np.int64), np.zeros(number)
+    counts, own_scores = np.zeros((number, len(COLUMNS)), np.int64), np.zeros(number)
     count, parts = _count_on_host, [slice(0, number)]
     if is_tensor(scores) and scores.device.type != "cpu":
         count, parts = count_on_device, list(slices(number, max(1, BLOCK_BYTES // (16 * max(1, width)))))
     elif not _is_readable(scores := _as_array(scores)):
         parts = _blocks(answers.rows, max(1, BLOCK_BYTES // (8 * max(1, width))))
     for part in parts:
-        count(scores, answers.part(part), found[part], own[part])
-    above, level, known_above, known_level, known, undefined, own_undefined = found.T
+        count(scores, answers.part(part), counts[part], own_scores[part])
+    above, level, known_above, known_level, known, undefined, own_undefined = counts.T
     if nan == "error" and undefined.any():
         answer = int(np.argmax(undefined > 0))
         row = as_array(scores[int(answers.rows[answer])], "the model")
@@ -211,7 +211,7 @@ def rank_finished(scores: Any, answers: Answers, *, nan: NaNPolicy = "error") ->
     all_columns = np.full(number, width)
     filtered = RankCounts(above - known_above, level - known_level, all_columns - known)
     holes = None if nan == "error" else np.stack([undefined - own_undefined, own_undefined], axis=1)
-    return Ranked(own, filtered, RankCounts(above, level, all_columns), holes)
+    return Ranked(own_scores, filtered, RankCounts(above, level, all_columns), holes)
 
 
 COLUMNS = ("above", "level", "known above", "known level", "known", "undefined", "own undefined")
@@ -233,44 +233,40 @@ def _blocks(rows: IntArray, size: int) -> list[slice]:
     return [slice(start, stop) for start, stop in pairwise(ends) if start < stop]
 
 
-def _count_on_host(scores: Any, answers: Answers, found: IntArray, own: Float64Array) -> None:
+def _count_on_host(scores: Any, answers: Answers, counts: IntArray, own_scores: Float64Array) -> None:
     if not _is_readable(scores):
         first = answers.rows[0]
-        scores = _as_floats(scores[first : answers.rows[-1] + 1])
+        array = as_array(scores[first : answers.rows[-1] + 1], "the model")
+        is_single = array.dtype in (np.float16, np.float32)  # each score exactly as it was
+        scores = np.ascontiguousarray(array.astype(np.float32) if is_single else as_float64(array, "the model"))
         answers = answers._replace(rows=answers.rows - first)
-    parallel_for(lambda part: _count_rows(part.start, part.stop, scores, answers, found, own), len(answers.rows), GROUP)
-
-
-def _as_floats(rows: Any) -> FloatArray:
-    """Take rows of scores as contiguous float32 or float64, each exactly as it was."""
-    array = as_array(rows, "the model")
-    return np.ascontiguousarray(
-        array.astype(np.float32) if array.dtype in (np.float16, np.float32) else as_float64(array, "the model")
+    parallel_for(
+        lambda part: _count_rows(part.start, part.stop, scores, answers, counts, own_scores), len(answers.rows), GROUP
     )
 
 
 @njit(cache=True, nogil=True)
-def _count_rows(begin, end, scores, answers, found, own):  # type: ignore[no-untyped-def]
+def _count_rows(begin, end, scores, answers, counts, own_scores):  # type: ignore[no-untyped-def]
     for answer in range(begin, end):
         row, target = scores[answers.rows[answer]], answers.columns[answer]
         holes = 0
         for value in row:
             holes += np.isnan(value)
         if holes > 0:
-            found[answer, 5], found[answer, 6] = holes, np.isnan(row[target])
+            counts[answer, 5], counts[answer, 6] = holes, np.isnan(row[target])
             row = np.where(np.isnan(row), row.dtype.type(-np.inf), row)
         threshold = row[target]
         above, level = compare(row, threshold, threshold)
-        found[answer, 0], found[answer, 1], own[answer] = above, level - 1, threshold
+        counts[answer, 0], counts[answer, 1], own_scores[answer] = above, level - 1, threshold
         for place in range(answers.starts[answer], answers.stops[answer]):
             column = answers.known[place]
             if column >= 0 and column != target:
-                found[answer, 2] += row[column] > threshold
-                found[answer, 3] += row[column] == threshold
-                found[answer, 4] += 1
+                counts[answer, 2] += row[column] > threshold
+                counts[answer, 3] += row[column] == threshold
+                counts[answer, 4] += 1
 
 
-def count_on_device(scores: Any, answers: Answers, found: IntArray, own: Float64Array) -> None:
+def count_on_device(scores: Any, answers: Answers, counts: IntArray, own_scores: Float64Array) -> None:
     """Count the scores of a tensor where it is; the counts and the answers' own scores leave the device, no others."""
     import torch
 
@@ -285,7 +281,7 @@ def count_on_device(scores: Any, answers: Answers, found: IntArray, own: Float64
     listed = listed.where((listed.ids >= 0) & (listed.ids != answers.columns[listed.owners]))
     rows, columns = there(listed.owners), there(listed.ids)
     values, thresholds = block[rows, columns], threshold[rows, 0]
-    counts = [
+    parts = [
         (block > threshold).sum(dim=1),
         (block == threshold).sum(dim=1) - 1,
         *(torch.bincount(rows[where], minlength=len(block)) for where in (values > thresholds, values == thresholds)),
@@ -293,5 +289,5 @@ def count_on_device(scores: Any, answers: Answers, found: IntArray, own: Float64
         holes.sum(dim=1),
         holes.gather(1, there(answers.columns)[:, None])[:, 0].long(),
     ]
-    found[:] = torch.stack(counts, dim=1).cpu().numpy()
-    own[:] = threshold[:, 0].double().cpu().numpy()
+    counts[:] = torch.stack(parts, dim=1).cpu().numpy()
+    own_scores[:] = threshold[:, 0].double().cpu().numpy()

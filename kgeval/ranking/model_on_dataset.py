@@ -28,7 +28,7 @@ from kgeval.data.entity_types import read_listed
 from kgeval.data.known import KnownAnswers, known_answers, known_triples, observed_types
 from kgeval.data.queries import Queries, Rows
 from kgeval.data.split_names import files_in
-from kgeval.data.triples import Side, triple_of
+from kgeval.data.triples import triple_of
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.aligned import Aligned
 from kgeval.models.checks import notes_on_equal_rows
@@ -90,8 +90,8 @@ class ModelOnDataset:
         dataset, evaluation = self.dataset, self.evaluation
         evaluation.require_entities("predictions")
         require_times(evaluation, dataset)
-        asked, allowed, restricted = asked_queries(dataset, evaluation, rows)
-        known, notes_on_unknown = self._known(asked)
+        numbered, allowed, restricted = asked_queries(dataset, evaluation, rows)
+        known, notes_on_unknown = self._known(numbered)
         corruption = evaluation.corruption.prepare(dataset)
         if corruption.leaves_out_answers:
             why = "its negatives leave the answers of queries out, so nothing is predicted from them"
@@ -115,11 +115,12 @@ class ModelOnDataset:
             engine = replace(engine_for(self.scorer, as_triples(known), evaluation), progress=report)
             with bound_threads(evaluation.threads):
                 degenerate = notes_on_equal_rows(self.scorer.scorer, tuple(part.queries.side for part in known))
-                sides = [self._predict_side(engine, part, table, corruption, allowed) for part in known]
+                prepared = replace(self, evaluation=evaluation.model_copy(update={"corruption": corruption}))
+                sides = [prepared._predict_side(engine, part, table, allowed) for part in known]
         data = pa.concat_tables([side for side, _, _ in sides]).unify_dictionaries().combine_chunks()
         data = data.sort_by([("query", "ascending"), ("place", "ascending")])
         work = engine.kernel.stats()
-        of_candidates = dict.fromkeys(note.replace(ALONE, "") for _, own, _ in sides for note in own)
+        of_candidates = dict.fromkeys(note.replace(ALONE, "") for _, said, _ in sides for note in said)
         notes = (*table.notes, *degenerate, *of_candidates, *notes_on_device(work))
         sizes = np.concatenate([sizes for _, _, sizes in sides])
         candidates = self.candidates_in_words(corruption, sizes, allowed)
@@ -145,22 +146,18 @@ class ModelOnDataset:
         if not count:
             return kept, []
         shown = ", ".join(examples[:3]) + (", …" if count > 3 else "")
-        what = f"{counted(count, 'query')} with an entity or relation that the model does not know: {shown}"
+        unknown_queries = f"{counted(count, 'query')} with an entity or relation that the model does not know: {shown}"
         if self.evaluation.unseen == "error":
-            raise InputError(f"{what}. Set unseen: drop to leave them out.")
-        notes = [f"left out (unseen: {self.evaluation.unseen}): {what}."]
+            raise InputError(f"{unknown_queries}. Set unseen: drop to leave them out.")
+        notes = [f"left out (unseen: {self.evaluation.unseen}): {unknown_queries}."]
         return [part for part in kept if len(part.numbers)], notes
 
     def _predict_side(
-        self,
-        engine: Engine,
-        part: NumberedQueries,
-        table: PredictionTable,
-        corruption: CorruptionGenerator,
-        allowed: BoolArray,
+        self, engine: Engine, part: NumberedQueries, table: PredictionTable, allowed: BoolArray
     ) -> tuple[pa.Table, tuple[str, ...], IntArray]:
         """Find the best answers of one side; return them, the notes on the candidates and their numbers."""
         scorer, dataset, side = self.scorer, self.dataset, part.queries.side
+        corruption = self.evaluation.corruption
         places = min(table.places, int((scorer.entity_rows >= 0).sum()))
         times: KnownTimes = "static" if part.queries.contexts is None else self.evaluation.times
         known = KnownAnswers.of(known_triples(dataset, table.filter, times), side)
@@ -174,19 +171,42 @@ class ModelOnDataset:
             )
             whole = iter([slice(0, len(group.queries))])
             for block in whole if widths is None else Plan(engine.memory).tasks(ids + widths):
-                own = NumberedQueries(group.queries[block], group.numbers[block])
-                chosen = corruption.choose(own.queries, known.rows(own.queries), dataset)
+                part_of_group = NumberedQueries(group.queries[block], group.numbers[block])
+                chosen = corruption.choose(part_of_group.queries, known.rows(part_of_group.queries), dataset)
                 notes += chosen.notes
-                sizes.append(chosen.num_candidates(len(own.queries)))
-                for same, candidates in chosen.restricted_to(entities & allowed).alike(len(own.queries)):
-                    queries = own.queries[same]
+                sizes.append(chosen.num_candidates(len(part_of_group.queries)))
+                for same, candidates in chosen.restricted_to(entities & allowed).alike(len(part_of_group.queries)):
+                    queries = part_of_group.queries[same]
                     task = RankingTask.of(queries, candidates, known.rows(queries))
                     with self.refusing_nan():
                         best = engine.best(scorer, task, places, drops_known=table.drops_known)
-                    outsiders = Outsiders.of(scorer, queries, candidates)
-                    blocks.append(to_prediction_columns(dataset, task, best, own.numbers[same], table.split, outsiders))
+                    blocks.append(self._columns(task, best, part_of_group.numbers[same], table.split))
         data = with_labels(dataset, pa.concat_tables(blocks).unify_dictionaries())
         return data, tuple(notes), np.concatenate(sizes)
+
+    def _columns(self, task: RankingTask, best: BestAnswers, numbers: IntArray, split: str | None) -> pa.Table:
+        """Lay out the best answers of the queries of a task, whose numbers are int64[query], without labels."""
+        dataset, queries, (owners, places) = self.dataset, task.queries, np.nonzero(best.scores > -np.inf)
+        entities, scores = task.candidates.ids_of(0)[best.positions[owners, places]], best.scores[owners, places]
+        types = observed_types([dataset.train], queries.side, dataset)
+        outsiders = Outsiders.of(self.scorer, queries, task.candidates)
+        answered = known_answers(queries, [dataset.split(split)] if split else [])
+        columns = [
+            numbers[owners],
+            pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(owners), np.int32)), [queries.side]),
+            queries.anchors[owners],
+            queries.relations[owners],
+            places + 1,
+            entities,
+            scores,
+            *_counts(task, best, owners, places, outsiders.beside(owners, entities, scores)[1]),
+            _known_from(dataset, queries, owners, entities),
+            types.positions(queries.relations[owners], entities) >= 0,
+            answered.positions(owners, entities) >= 0,
+        ]
+        arrays = [pa.array(column) if isinstance(column, np.ndarray) else column for column in columns]
+        table = pa.table(arrays, pa.schema([*SCHEMA][: -len(LABELLED)]))
+        return with_times(dataset, table, None if queries.contexts is None else queries.contexts[owners])
 
 
 def asked_queries(
@@ -290,19 +310,19 @@ class Outsiders(NamedTuple):
         Of each answer there is its query (``owners``, int64[answer]), its entity (``answers``, likewise) and its score.
         """
         offsets = self.entities.offsets
-        met = Rows.spans(offsets[owners], offsets[owners + 1], np.arange(len(self.scores)))
-        others = self.entities.ids[met.ids] != answers[met.owners]
-        unknown = others & ~self.is_known[met.ids]
-        above = self.scores[met.ids] - scores[met.owners]
+        listed = Rows.spans(offsets[owners], offsets[owners + 1], np.arange(len(self.scores)))
+        others = self.entities.ids[listed.ids] != answers[listed.owners]
+        unknown = others & ~self.is_known[listed.ids]
+        above = self.scores[listed.ids] - scores[listed.owners]
         counts = [
             [
-                np.bincount(met.owners[which & rivals], minlength=len(scores))
+                np.bincount(listed.owners[which & rivals], minlength=len(scores))
                 for which in (above > 0, above == 0, rivals)
             ]
             for rivals in (unknown, others)
         ]
         filtered, raw = (RankCounts(beat, tied, all_of_them + 1) for beat, tied, all_of_them in counts)
-        return filtered, raw, int((unknown & (self.entities.ids[met.ids] >= 0)).sum())
+        return filtered, raw, int((unknown & (self.entities.ids[listed.ids] >= 0)).sum())
 
 
 _NONE = np.empty(0, np.int64)
@@ -317,36 +337,6 @@ class Counts(NamedTuple):
 
     greater: IntArray
     tied: IntArray
-
-
-def to_prediction_columns(
-    dataset: Dataset,
-    task: RankingTask,
-    best: BestAnswers,
-    numbers: IntArray,
-    split: str | None,
-    outsiders: Outsiders,
-) -> pa.Table:
-    """Lay out the best answers of the queries of a task, whose numbers are int64[query], without labels."""
-    queries, (owners, places) = task.queries, np.nonzero(best.scores > -np.inf)
-    entities, scores = task.candidates.ids_of(0)[best.positions[owners, places]], best.scores[owners, places]
-    answered = known_answers(queries, [dataset.split(split)] if split else [])
-    columns = [
-        numbers[owners],
-        pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(owners), np.int32)), [queries.side]),
-        queries.anchors[owners],
-        queries.relations[owners],
-        places + 1,
-        entities,
-        scores,
-        *_counts(task, best, owners, places, outsiders.beside(owners, entities, scores)[1]),
-        _known_from(dataset, queries, owners, entities),
-        _is_of_type(dataset, queries.side, queries.relations[owners], entities),
-        answered.positions(owners, entities) >= 0,
-    ]
-    arrays = [pa.array(column) if isinstance(column, np.ndarray) else column for column in columns]
-    table = pa.table(arrays, pa.schema([*SCHEMA][: -len(LABELLED)]))
-    return with_times(dataset, table, None if queries.contexts is None else queries.contexts[owners])
 
 
 def with_labels(dataset: Dataset, table: pa.Table) -> pa.Table:
@@ -369,7 +359,8 @@ def _counts(
     of_all = [greater[each] + above, tied[each] - 1 + beside]
     if best.drops_known:
         return [*of_all, unknown_alone, *[pa.nulls(len(owners), pa.int64())] * 3]
-    is_known = _are_in(task.known, best.positions)
+    rows = np.repeat(np.arange(len(best.positions)), best.positions.shape[1])
+    is_known = (task.known.positions(rows, best.positions.ravel()) >= 0).reshape(best.positions.shape)
     known_greater, known_tied = _in_list(best, is_known, best.tied[:, KNOWN])
     itself = is_known[each]
     filtered = [of_all[0] - known_greater[each], of_all[1] - known_tied[each] + itself, unknown_alone + itself]
@@ -385,12 +376,6 @@ def _in_list(best: BestAnswers, counted: BoolArray, tied_with_last: IntArray) ->
     return Counts(greater, np.where(scores == scores[:, -1:], tied_with_last[:, None], tied))
 
 
-def _are_in(rows: Rows, positions: IntArray) -> BoolArray:
-    """Whether each position (int64[query, place]) is in its query's row."""
-    owners = np.repeat(np.arange(len(positions)), positions.shape[1])
-    return (rows.positions(owners, positions.ravel()) >= 0).reshape(positions.shape)
-
-
 def _known_from(dataset: Dataset, queries: Queries, owners: IntArray, entities: IntArray) -> pa.DictionaryArray:
     """Name the first split that has each triple."""
     names = [*dataset.splits, NEW]
@@ -398,7 +383,3 @@ def _known_from(dataset: Dataset, queries: Queries, owners: IntArray, entities: 
     for code, triples in reversed([*enumerate(dataset.splits.values())]):
         codes[known_answers(queries, [triples]).positions(owners, entities) >= 0] = code
     return pa.DictionaryArray.from_arrays(pa.array(codes), names)
-
-
-def _is_of_type(dataset: Dataset, side: Side, relations: IntArray, entities: IntArray) -> BoolArray:
-    return observed_types([dataset.train], side, dataset).positions(relations, entities) >= 0

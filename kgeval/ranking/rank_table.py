@@ -254,10 +254,10 @@ class RankTable(Columns):
             raise TableError("cannot concatenate samples of triples: together they are not a random sample.")
         if not tables:
             raise TableError("there are no tables to concatenate.")
-        for name, what in ALIKE_IN_SHARDS.items():
-            found = dict.fromkeys(str(getattr(table, name)) for table in tables)
-            if len(found) > 1:
-                raise TableError(f"cannot concatenate ranks of different {what}: {' and '.join(found)}.")
+        for name, noun in ALIKE_IN_SHARDS.items():
+            values = dict.fromkeys(str(getattr(table, name)) for table in tables)
+            if len(values) > 1:
+                raise TableError(f"cannot concatenate ranks of different {noun}: {' and '.join(values)}.")
         sides = [side for table in tables for side in table.provenance.sides]
         missing = sum(table.missing for table in tables)
         if missing and len({*sides}) < len(sides):

@@ -43,7 +43,9 @@ class RankingTask:
         if candidates.as_listed:
             others = known.where(~_among(known, queries.owners, queries.answers))
             rows = candidates.per_query(len(queries))
-            return cls(queries, candidates, _all_places(rows, others), np.full(queries.num_answers, -1))
+            places = np.arange(len(rows.ids)) - rows.offsets[rows.owners]  # of ids that a row may repeat
+            known = Rows(rows.offsets, places).where(_among(rows, others.owners, others.ids))
+            return cls(queries, candidates, known, np.full(queries.num_answers, -1))
         places = candidates.positions(known.owners, known.ids)
         answers = candidates.positions(queries.owners, queries.answers)
         return cls(queries, candidates, Rows(known.offsets, places).where(places >= 0), answers)
@@ -95,12 +97,6 @@ def _among(rows: Rows, owners: IntArray, ids: IntArray) -> BoolArray:
     """Whether each id in the rows belongs to its owner; bool[id in rows]."""
     size = 1 + max(rows.ids.max(initial=0), ids.max(initial=0))
     return np.isin(rows.owners * size + rows.ids, owners * size + ids)
-
-
-def _all_places(rows: Rows, wanted: Rows) -> Rows:
-    """Find all places of each row's ids in an ascending row, which may repeat them."""
-    places = np.arange(len(rows.ids)) - rows.offsets[rows.owners]
-    return Rows(rows.offsets, places).where(_among(rows, wanted.owners, wanted.ids))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -210,8 +206,8 @@ class Plan:
         costs = 64 * dim + 2048 + 64 * places + (8 * dim + 1024) * np.diff(task.queries.offsets)
         if task.candidates.is_shared:
             return cut(costs, self.memory // 2)
-        own, largest = task.num_candidates, int(task.candidates.rows.ids.max(initial=0))
-        alone, together = costs + (64 + 16 * dim) * own, costs + 64 * own
+        num_candidates, largest = task.num_candidates, int(task.candidates.rows.ids.max(initial=0))
+        alone, together = costs + (64 + 16 * dim) * num_candidates, costs + 64 * num_candidates
         left = self.memory // 2 - (16 * dim + 16) * (largest + 1)
         if left > together.max(initial=0) and together.sum() / left <= alone.sum() / (self.memory // 2):
             return cut(together, left)

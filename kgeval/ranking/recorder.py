@@ -20,6 +20,7 @@ from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Summary
+from kgeval.models.alignment import align
 from kgeval.ranking.count import Answers, UndefinedCell, rank_finished, score_matrix
 from kgeval.ranking.engine import Ranked, UndefinedScore, concatenated
 from kgeval.ranking.evaluation import Evaluation, NaNPolicy, UnseenPolicy
@@ -145,12 +146,12 @@ class Recorder:
             raise InputError(f"side: {side!r} is not recorded. {did_you_mean(str(side), self._sides)}")
         rows = self._source.find(triples)
         distinct, first, times = np.unique(rows, return_index=True, return_counts=True)
-        seen = self._seen[side][distinct]
-        if (often := seen + times > self._allowed[distinct]).any():
+        is_recorded = self._seen[side][distinct]
+        if (often := is_recorded + times > self._allowed[distinct]).any():
             self._refuse(side, distinct[np.argmax(often)], "was already recorded. Call reset() before a new epoch.")
         ranked = self._source.rank(side, rows, scores)
         self._seen[side][distinct] += times
-        first = first[seen == 0]
+        first = first[is_recorded == 0]
         self._batches.append(Batch(side, rows[first], ranked.take(first)))
 
     def _refuse(self, side: Side, row: int, why: str) -> None:
@@ -236,9 +237,9 @@ class Recorder:
 
     def _joined(self, side: Side, batches: Sequence[Batch]) -> Batch:
         """Join the batches of a side in the order of the split; ranks that were recorded twice must be equal."""
-        own = [batch for batch in batches if batch.side == side]
-        rows = np.concatenate([batch.rows for batch in own])
-        ranked = concatenated([batch.ranked for batch in own])
+        of_side = [batch for batch in batches if batch.side == side]
+        rows = np.concatenate([batch.rows for batch in of_side])
+        ranked = concatenated([batch.ranked for batch in of_side])
         distinct, first, places = np.unique(rows, return_index=True, return_inverse=True)
         counts = np.stack([*ranked.filtered.columns, *ranked.raw.columns])
         if (other := (counts != counts[:, first][:, places]).any(axis=0)).any():
@@ -274,22 +275,23 @@ class ForeignScores:
         cls, dataset: Dataset, evaluation: Evaluation, entities: Labels | None, relations: Labels | None
     ) -> ForeignScores:
         """Match the labels of the model's ids with the dataset; by default they are the dataset's."""
-        own = [
-            labels if given is None else Vocabulary.of(given, labels.kind)
-            for given, labels in ((entities, dataset.entities), (relations, dataset.relations))
+        vocabularies = [
+            labels if labels_of_model is None else Vocabulary.of(labels_of_model, labels.kind)
+            for labels_of_model, labels in ((entities, dataset.entities), (relations, dataset.relations))
         ]
-        model = ForeignModel(*map(len, own))
-        ranking = ranking_of(model, dataset, evaluation, entities=own[0], relations=own[1])
+        model = ForeignModel(*map(len, vocabularies))
+        scorer = align(model, dataset, entities=vocabularies[0], relations=vocabularies[1])
+        ranking = ranking_of(scorer, dataset, evaluation)
         rows = {triple: row for row, triple in enumerate(dataset.split(evaluation.split)) if ranking.known[row]}
         forward: dict[Side, IntArray] = {}
         for side in TARGETS:
             reverse = ranking.scorer.answer_rows(side)
             forward[side] = np.full(model.num_relations if side == "relation" else model.num_entities, -1)
             forward[side][reverse[reverse >= 0]] = np.flatnonzero(reverse >= 0)
-        found = cls(ranking, rows, forward, {})
+        foreign = cls(ranking, rows, forward, {})
         for side in ranking.sides:  # known answers are sorted now, and not in the first batch
-            found.columns[side] = found._columns(side)
-        return found
+            foreign.columns[side] = foreign._columns(side)
+        return foreign
 
     def find(self, triples: Any) -> IntArray:
         """Find the row in the split of each triple of the model's ids; int64[triple].
@@ -320,8 +322,8 @@ class ForeignScores:
     def _to_dataset(self, side: Side, ids: IntArray) -> IntArray:
         forward = self.forward[side]
         if len(wrong := np.flatnonzero((ids < 0) | (ids >= len(forward)))):
-            what = f"{self.ranking.dataset.answers_of(side).kind} {ids[wrong[0]]}"
-            raise InputError(f"triples[{wrong[0]}] names {what}, and the model's ids are 0 to {len(forward) - 1}.")
+            unknown = f"{self.ranking.dataset.answers_of(side).kind} {ids[wrong[0]]}"
+            raise InputError(f"triples[{wrong[0]}] names {unknown}, and the model's ids are 0 to {len(forward) - 1}.")
         return forward[ids]
 
     def rank(self, side: Side, rows: IntArray, scores: Any) -> Ranked:

@@ -93,8 +93,8 @@ def sigmoid32(scores: Float64Array) -> Float64Array:
     # The exponential is rounded from float64, since numpy's own in float32 may turn two neighbours around.
     with np.errstate(over="ignore"):
         odds = np.exp(-scores.astype(np.float32).astype(np.float64)).astype(np.float32)
-    one = np.float32(1)
-    return np.asarray(one / (one + odds), np.float64)
+    unit = np.float32(1)
+    return np.asarray(unit / (unit + odds), np.float64)
 
 
 def clamp(limit: float) -> Callable[[Float64Array], Float64Array]:

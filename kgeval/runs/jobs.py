@@ -20,6 +20,7 @@ from kgeval.metrics.names import parse_all
 from kgeval.metrics.rank_summary import refuse_absent_sides
 from kgeval.metrics.selection import MetricOptions
 from kgeval.models.aligned import Aligned
+from kgeval.models.alignment import align
 from kgeval.models.baselines import FittedBaseline
 from kgeval.models.checkpoints import Checkpoint, load_checkpoint
 from kgeval.models.checkpoints.checkpoint import with_folder
@@ -122,8 +123,9 @@ class Job:
         refuse_absent_sides(parse_all(self.config.metrics), self.sides_of(model), by=self.config.by or ())
 
     def ranking(self, model: Any, progress: Progress) -> ModelRanking:
-        resolved = self.config.resolved_evaluation(self.dataset)
-        return ranking_of(model, self.dataset, resolved.evaluation, rules=resolved.rules, progress=progress)
+        resolved, scorer = self.config.resolved_evaluation(self.dataset), align(model, self.dataset)
+        evaluation = resolved.evaluation.for_model(scorer)
+        return ranking_of(scorer, self.dataset, evaluation, rules=resolved.protocol.rules, progress=progress)
 
     def num_ranks(self, model: Any) -> int | None:
         """How many ranks are computed of the model, if that is known."""

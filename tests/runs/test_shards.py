@@ -16,6 +16,7 @@ from kgeval import RankTable, load_dataset
 from kgeval.base.errors import ConfigError, InputError, Interrupted, RunError
 from kgeval.base.files import ReadFiles
 from kgeval.data.queries import Queries
+from kgeval.models.alignment import align
 from kgeval.models.families.bilinear import DistMult
 from kgeval.ranking.corruption import AllEntities, TypeConstrained, Uniform
 from kgeval.ranking.evaluation import Evaluation
@@ -56,7 +57,7 @@ def ranking():
 
     def prepare(**settings):
         dataset = random_dataset()
-        return ranking_of(distmult(dataset), dataset, Evaluation(**settings))
+        return ranking_of(align(distmult(dataset), dataset), dataset, Evaluation(**settings))
 
     return prepare
 
@@ -98,7 +99,7 @@ def test_shards_are_as_many_as_make_a_minute(ranking, corruption, candidates):
     whole = ranking(corruption=corruption)
     assert usual_count(whole) == 1
     queries = sum(len(Queries.of(whole.dataset.test, side)) for side in whole.sides)
-    slow = ranking_of(ManyDimensions("dot"), whole.dataset, whole.evaluation)
+    slow = ranking_of(align(ManyDimensions("dot"), whole.dataset), whole.dataset, whole.evaluation)
     assert usual_count(slow) == queries * candidates * 10**11 // OPERATIONS_A_MINUTE > 1
 
 

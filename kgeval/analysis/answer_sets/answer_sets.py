@@ -66,7 +66,7 @@ class AnswerSetTable(Columns):
         return f"{subject_of(self.model, self.dataset)}, {self.split} split, {sets}"
 
 
-def list_sets(split: ScoredSplit, lowest: Float64Array, sizes: IntArray) -> pa.Table:
+def entries_of_sets(split: ScoredSplit, lowest: Float64Array, sizes: IntArray) -> pa.Table:
     """List the candidates that score at least ``lowest`` (float64[row]), of which there are int64[row]."""
     # The search finds the others alone: an answer that is a known one is added by itself.
     added = split.answer_is_known & (split.scores >= lowest)

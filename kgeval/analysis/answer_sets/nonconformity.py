@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import MetricError, refuse_unknown
+from kgeval.base.progress import unreported
 from kgeval.base.threads import slices
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import KnownAnswers, known_triples
@@ -31,6 +32,7 @@ from kgeval.models.aligned import Aligned
 from kgeval.ranking.corruption.candidates import Candidates
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.kernels.collectors import BestAnswers
+from kgeval.ranking.model_ranking import ModelRanking
 from kgeval.ranking.rank_table import SCHEMA, RankTable
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.rules import tied_under
@@ -72,7 +74,10 @@ class ScoredSplit:
     sides: tuple[SideTask, ...]
 
     @classmethod
-    def of(cls, scorer: Aligned, dataset: Dataset, engine: Engine, ranks: RankTable) -> ScoredSplit:
+    def of(cls, ranking: ModelRanking) -> ScoredSplit:
+        """Rank a split, and prepare further searches by the same engine, whose progress is not reported."""
+        scorer, dataset, ranks = ranking.scorer, ranking.dataset, ranking.rank()
+        engine = replace(ranking.engine, progress=unreported)
         sides = ranks.column("side").astype(str)
         names: list[Side] = [side for side in ("head", "tail") if (sides == side).any()]
         rows = {side: np.flatnonzero(sides == side) for side in names}
@@ -87,22 +92,17 @@ class ScoredSplit:
     @property
     def answer_is_known(self) -> BoolArray:
         """Whether each answer is a known one; bool[row]."""
-        return np.asarray(self._by_row(lambda side: side.is_known), np.bool_)
+        return np.asarray(self.by_row(lambda side: side.is_known), np.bool_)
 
     @property
     def best_others(self) -> Float64Array:
         """The highest score among the others; float64[row], −∞ where there is none."""
 
         def best(side: SideTask) -> Float64Array:
-            found = self.engine.best(self.scorer, side.task, 1, drops_known=True)
-            return np.asarray(found.scores[side.task.queries.owners, 0])
+            highest = self.engine.best(self.scorer, side.task, 1, drops_known=True)
+            return np.asarray(highest.scores[side.task.queries.owners, 0])
 
-        return self._by_row(best)
-
-    @property
-    def log_sums_of_others(self) -> Float64Array:
-        """The logarithm of the sum of the exponentials of the others' scores; float64[row]."""
-        return self._by_row(lambda side: self.engine.log_sums(self.scorer, side.task)[side.task.queries.owners])
+        return self.by_row(best)
 
     def count_from(self, lowest: Float64Array) -> IntArray:
         """Count the candidates that score at least ``lowest`` (float64[row]); int64[row]."""
@@ -112,7 +112,7 @@ class ScoredSplit:
             itself = side.is_known & (self.scores[side.rows] >= lowest[side.rows])
             return np.asarray(counts.greater + counts.tied + itself, np.float64)
 
-        return self._by_row(count).astype(np.int64)
+        return self.by_row(count).astype(np.int64)
 
     def best(self, places: IntArray) -> Iterator[tuple[SideTask, BestAnswers]]:
         """Find the best others: of a query as many as its rows want at most (int64[row]), or some more.
@@ -130,7 +130,7 @@ class ScoredSplit:
                     part = side.where(np.isin(np.arange(len(wanted)), alike[block]))
                     yield part, self.engine.best(self.scorer, part.task, most, drops_known=True)
 
-    def _by_row(self, compute: Callable[[SideTask], Float64Array | BoolArray]) -> Float64Array:
+    def by_row(self, compute: Callable[[SideTask], Float64Array | BoolArray]) -> Float64Array:
         """Put what is computed of each side's answers into the order of the rows; float64[row]."""
         values = np.empty(len(self.ranks))
         for side in self.sides:
@@ -197,8 +197,8 @@ class PessimisticRanks:
         values, scores = self.values, self.split.scores
         for side, best in self.split.best(places):
             rows = side.rows[searched[side.rows]]
-            found = _lowest_listed(side, best, scores, limits)[searched[side.rows]]
-            lowest[rows] = np.where(values[rows] <= limits[rows], np.minimum(found, scores[rows]), found)
+            listed = _lowest_listed(side, best, scores, limits)[searched[side.rows]]
+            lowest[rows] = np.where(values[rows] <= limits[rows], np.minimum(listed, scores[rows]), listed)
         return lowest
 
 
@@ -233,7 +233,7 @@ def measure_by_softmax(split: ScoredSplit) -> BelowReference:
     take for the answers of knowledge graphs. −log p = log Σ exp − s grows as it does, so the sets are the same, and it
     does not underflow.
     """
-    others = split.log_sums_of_others
+    others = split.by_row(lambda side: split.engine.log_sums(split.scorer, side.task)[side.task.queries.owners])
     with_answer = np.logaddexp(others, split.scores)
     return BelowReference(split.scores, np.where(split.answer_is_known, with_answer, others))
 
@@ -326,12 +326,12 @@ def limits_of(
     """
     values_per_draw = 1 if "side" in per else len(np.unique(valid.column("side").astype(str)))
     keys, (of_valid, of_test) = _numbered(valid, test, tuple(per))
-    own = conformal_limits(values, of_valid, len(keys), coverage=coverage, values_per_draw=values_per_draw)
-    few = np.isinf(own) & (len(keys) > 1)
+    group_limits = conformal_limits(values, of_valid, len(keys), coverage=coverage, values_per_draw=values_per_draw)
+    few = np.isinf(group_limits) & (len(keys) > 1)
     pooled = values[few[of_valid]]
     one_group = np.zeros(len(pooled), np.int64)
     pool = conformal_limits(pooled, one_group, 1, coverage=coverage, values_per_draw=values_per_draw)
-    limits = np.where(few, pool[0], own)
+    limits = np.where(few, pool[0], group_limits)
     sizes = [np.bincount(of_rows, minlength=len(keys)) for of_rows in (of_valid, of_test)]
     groups = [
         Limit(keys[group], float(limits[group]), int(sizes[0][group]), int(sizes[1][group]))
@@ -364,11 +364,11 @@ def notes_on_filter(test: RankTable) -> Iterator[str]:
 
 
 def notes_on_limits(limits: CalibratedLimits, per: tuple[str, ...], coverage: float) -> Iterator[str]:
-    what = " and ".join(per)
+    columns = " and ".join(per)
     for group in limits.of_groups:
         if group.pooled:
             yield (
-                f"{group.pooled} of {group.pooled + len(limits.of_groups) - 1} groups by {what} have too few "
+                f"{group.pooled} of {group.pooled + len(limits.of_groups) - 1} groups by {columns} have too few "
                 f"validation triples for a coverage of {coverage:g}. They were calibrated together: {group.valid} "
                 f"validation ranks, {group.test} test ranks."
             )

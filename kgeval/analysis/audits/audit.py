@@ -42,9 +42,9 @@ def _section(section: str, tallies: Sequence[Tally]) -> Table:
     if not splits:
         rows = [[one.kind, one.count, "" if one.total is None else one.total, _share(one)] for one in tallies]
         return Table([section, "found", "of", "share"], rows)
-    found = {(tally.kind, tally.split): (tally.count, _share(tally)) for tally in tallies}
+    cells = {(tally.kind, tally.split): (tally.count, _share(tally)) for tally in tallies}
     of_kinds: list[list[Cell]] = [
-        [kind, *(cell for split in splits for cell in found.get((kind, split), ("", "")))]
+        [kind, *(cell for split in splits for cell in cells.get((kind, split), ("", "")))]
         for kind in dict.fromkeys(tally.kind for tally in tallies)
     ]
     return Table([section, *(cell for column in splits.items() for cell in column)], of_kinds)
@@ -184,7 +184,7 @@ class Audit(Shown):
     def csv_tables(self) -> tuple[Table, ...]:
         """Return a row for each finding, with the columns of :meth:`to_frame`."""
         columns = [*self.to_frame()]
-        return (Table(columns, [[getattr(found, name) for name in columns] for found in self.findings]),)
+        return (Table(columns, [[getattr(finding, name) for name in columns] for finding in self.findings]),)
 
     def _brief(self) -> str:
         return f"{self.dataset.name}: {counted(len(self.findings), 'finding')} at threshold {self.threshold:g}"
@@ -255,8 +255,8 @@ def audit(dataset: Dataset | Source, *, threshold: float = INVERSE_SHARE) -> Aud
     )
 
 
-def _order(found: Tally | Finding) -> int:
-    return list(KINDS).index(found.kind)
+def _order(item: Tally | Finding) -> int:
+    return list(KINDS).index(item.kind)
 
 
 def _check_kind(kind: str) -> None:

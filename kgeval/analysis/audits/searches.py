@@ -64,7 +64,7 @@ class RelatedRelations:
             "symmetric or reverse-duplicate": self.reverses,
             "partners of inverse rules": self.rules,
         }
-        missing = ", or ".join(kind for kind, found in searched.items() if found is None)
+        missing = ", or ".join(kind for kind, overlaps in searched.items() if overlaps is None)
         why = "too many facts have the same two entities."
         return f"relations that are {missing} were not searched for: {why}" if missing else ""
 
@@ -76,7 +76,7 @@ def related_found(dataset: Dataset, related: RelatedRelations) -> Found:
         symmetric = related.reverses.first == related.reverses.second
         overlaps["reverse-duplicate relations"] = related.reverses.where(~symmetric)
         overlaps["symmetric relations"] = related.reverses.where(symmetric)
-    listed = {kind: _listed(kind, dataset, found) for kind, found in overlaps.items() if found is not None}
+    listed = {kind: _listed(kind, dataset, overlap) for kind, overlap in overlaps.items() if overlap is not None}
     totals = {"symmetric relations": len(dataset.relations)}
     tallies = [Tally(kind, len(findings), totals.get(kind)) for kind, findings in listed.items()]
     return Found(tallies, [finding for findings in listed.values() for finding in findings])
@@ -167,8 +167,8 @@ def leaked_found(dataset: Dataset, split: str, flags: Mapping[str, BoolArray]) -
     totals, findings = np.bincount(triples.relations, minlength=relations), []
     for kind, flagged in flags.items():
         rows = np.flatnonzero(flagged)
-        found, first, counts = np.unique(triples.relations[rows], return_index=True, return_counts=True)
-        for relation, row, count in zip(found.tolist(), rows[first].tolist(), counts.tolist(), strict=True):
+        flagged_relations, first, counts = np.unique(triples.relations[rows], return_index=True, return_counts=True)
+        for relation, row, count in zip(flagged_relations.tolist(), rows[first].tolist(), counts.tolist(), strict=True):
             example, total = dataset.triple(*triples.ids[row].tolist()), int(totals[relation])
             findings.append(Finding(kind, dataset.relations[relation], None, split, count, total, example))
     tallies = [Tally(kind, int(flagged.sum()), len(triples), split) for kind, flagged in flags.items()]

@@ -221,15 +221,15 @@ class Slice(Brief):
         if self.of_triples or not relations.any():
             return self._checked(self.assign(rows, dataset), len(rows.tails))
         of_entities = EvaluatedRows(rows.triples[~relations], rows.tails[~relations], rows.split)
-        found = self._checked(self.assign(of_entities, dataset), len(of_entities.tails))
-        codes = np.full(len(relations), len(found.names))
-        codes[~relations] = found.codes
-        return Categories(codes, (*found.names, OF_RELATIONS))
+        categories = self._checked(self.assign(of_entities, dataset), len(of_entities.tails))
+        codes = np.full(len(relations), len(categories.names))
+        codes[~relations] = categories.codes
+        return Categories(codes, (*categories.names, OF_RELATIONS))
 
-    def _checked(self, found: Any, size: int) -> Categories:
-        if not isinstance(found, Categories):
-            raise TableError(f"slice {self.name!r}: expected Categories, found {type(found).__name__}.")
-        codes, names = np.asarray(found.codes), found.names
+    def _checked(self, categories: Any, size: int) -> Categories:
+        if not isinstance(categories, Categories):
+            raise TableError(f"slice {self.name!r}: expected Categories, found {type(categories).__name__}.")
+        codes, names = np.asarray(categories.codes), categories.names
         fits = codes.shape == (size,) and codes.dtype.kind in "iu" and len(set(names)) == len(names)
         if not fits or (size and not 0 <= codes.min() <= codes.max() < len(names)):
             expected = f"{size} whole numbers below {len(names)}, the place of each row's category in the names"
@@ -247,8 +247,8 @@ class Slice(Brief):
         missing = ["times"] if self.needs_times and dataset.times is None else []
         missing += [f"{split} triples" for split in self.needs if split not in dataset.splits]
         if missing:
-            what = f"slice {self.name!r} needs {missing[0]}, and dataset {dataset.name} has none"
-            raise DatasetError(f"{what}. Leave it out.")
+            problem = f"slice {self.name!r} needs {missing[0]}, and dataset {dataset.name} has none"
+            raise DatasetError(f"{problem}. Leave it out.")
         if self.check is not None:
             self.check(dataset)
 
@@ -263,17 +263,17 @@ def slice_of(name: str, groups: Mapping[str, Any] | None = None) -> Slice | None
     if (match := EXPRESSION.fullmatch(name)) is not None:
         make = Slice.of_relations if match[1] == "relation~" else Slice.of_types
         return make(name, match[2])
-    own = groupings(groups) if groups else {}
-    return Slice.of_groups(name, own[name]) if name in own else slices().get(name)
+    named_groups = groupings(groups) if groups else {}
+    return Slice.of_groups(name, named_groups[name]) if name in named_groups else slices().get(name)
 
 
 def find_slice(name: str | Slice) -> Slice:
     if isinstance(name, Slice):
         return name
-    found = slice_of(name) if isinstance(name, str) else None
-    if found is None:
-        raise TableError(f"unknown slice {name!r}. {did_you_mean(str(name), slices(), listed='slices')}")
-    return found
+    member = slice_of(name) if isinstance(name, str) else None
+    if member is None:
+        raise TableError(f"unknown member {name!r}. {did_you_mean(str(name), slices(), listed='slices')}")
+    return member
 
 
 def count_pairs(pairs: tuple[IntArray, IntArray], among: tuple[IntArray, IntArray]) -> IntArray:
@@ -350,8 +350,8 @@ def compiled(pattern: str, *, names_groups: bool = False) -> re.Pattern[str]:
     except re.error as error:
         raise TableError(f"groups: {pattern!r:.80} is no regular expression ({error}).") from error
     if names_groups and not expression.groups:
-        what = f"groups: the pattern {pattern!r:.80} has no part in round brackets, which names the group"
-        raise TableError(f"{what}. An example is '^/([^/]+)'.")
+        problem = f"groups: the pattern {pattern!r:.80} has no part in round brackets, which names the group"
+        raise TableError(f"{problem}. An example is '^/([^/]+)'.")
     return expression
 
 
@@ -388,15 +388,15 @@ def group_relations(groups: RelationGroups, dataset: Dataset) -> Numbered:
     if isinstance(groups, str):
         pattern = compiled(groups, names_groups=True)
         matches = [pattern.search(label) for label in relations]
-        found = [(match and match[1]) or IN_NO_GROUP for match in matches]
-        return _numbered(found, sorted({*found} - {IN_NO_GROUP}))
+        names = [(match and match[1]) or IN_NO_GROUP for match in matches]
+        return _numbered(names, sorted({*names} - {IN_NO_GROUP}))
     owner: dict[int, str] = {}
     for group, members in groups.items():
         for name in [members] if isinstance(members, str) else members or ():
             for relation in _matching(name, group, relations):
                 if (other := owner.setdefault(relation, group)) != group:
-                    what = f"groups: the relation {relations[relation]!r} is in {other!r} and in {group!r}"
-                    raise TableError(f"{what}. Leave it in one of them.")
+                    problem = f"groups: the relation {relations[relation]!r} is in {other!r} and in {group!r}"
+                    raise TableError(f"{problem}. Leave it in one of them.")
     left = next((group for group, members in groups.items() if members is None), IN_NO_GROUP)
     return _numbered([owner.get(relation, left) for relation in range(len(relations))], list(groups))
 
@@ -405,8 +405,8 @@ def group_entities(source: str, dataset: Dataset) -> Numbered:
     """Find the types of each entity; those of an entity that has several are one group, joined by ``+``."""
     types = read_types_of_entities(source, dataset)
     rows = (types.rows.row(entity) for entity in range(len(dataset.entities)))
-    found = [" + ".join(types.names[index] for index in row) or IN_NO_GROUP for row in rows]
-    return _numbered(found, sorted({*found} - {IN_NO_GROUP}))
+    names = [" + ".join(types.names[index] for index in row) or IN_NO_GROUP for row in rows]
+    return _numbered(names, sorted({*names} - {IN_NO_GROUP}))
 
 
 def _matching(name: str, group: str, relations: Vocabulary) -> list[int]:
@@ -417,13 +417,13 @@ def _matching(name: str, group: str, relations: Vocabulary) -> list[int]:
         except InputError as error:
             raise TableError(f"groups: {group!r}: {error}") from error
     pattern = compiled(name[1:])
-    found = [relation for relation, label in enumerate(relations) if pattern.search(label)]
-    if not found:
+    matches = [relation for relation, label in enumerate(relations) if pattern.search(label)]
+    if not matches:
         raise TableError(f"groups: {group!r}: no relation matches {name[1:]!r}. One is called {relations[0]!r}.")
-    return found
+    return matches
 
 
-def _numbered(found: list[str], names: list[str]) -> Numbered:
-    names = list(dict.fromkeys([*names, *([IN_NO_GROUP] if IN_NO_GROUP in found else [])]))
+def _numbered(members: list[str], names: list[str]) -> Numbered:
+    names = list(dict.fromkeys([*names, *([IN_NO_GROUP] if IN_NO_GROUP in members else [])]))
     places = {name: place for place, name in enumerate(names)}
-    return np.array([places[name] for name in found], np.int64), tuple(names)
+    return np.array([places[name] for name in members], np.int64), tuple(names)

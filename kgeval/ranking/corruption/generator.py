@@ -166,10 +166,10 @@ def size_range(sizes: IntArray) -> str:
 @cache
 def generators() -> dict[str, type[CorruptionGenerator]]:
     """All corruption generators by kind: kgeval's own, and those that installed packages bring."""
-    every = sorted(subclasses("kgeval.ranking.corruption", CorruptionGenerator), key=lambda found: found.__name__)
-    own = [found for found in every if get_origin(found.model_fields["kind"].annotation) is Literal]
+    every = sorted(subclasses("kgeval.ranking.corruption", CorruptionGenerator), key=lambda it: it.__name__)
+    named = [it for it in every if get_origin(it.model_fields["kind"].annotation) is Literal]
     further = load_entry_points("kgeval.corruptions", CorruptionGenerator, classes=True)
-    return by_name("corruptions", [*own, *further], names_by("kind"))
+    return by_name("corruptions", [*named, *further], names_by("kind"))
 
 
 Corruption = Annotated[CorruptionGenerator, ByKind(CorruptionGenerator, generators)]

@@ -108,7 +108,7 @@ class EntityList(CorruptionGenerator):
         of_labels = (
             f"{counted(len(unknown), 'label')} in {self.path} not in the dataset: left out ({first_few(unknown)})."
         )
-        return tuple(note for found, note in ((others, of_answers), (unknown, of_labels)) if found)
+        return tuple(note for reported, note in ((others, of_answers), (unknown, of_labels)) if reported)
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         return f"{len(self.content(dataset)[0]):,} entities of file {Path(self.path).name}"
@@ -203,8 +203,8 @@ class TypeConstrained(CorruptionGenerator):
             f"{counted(untyped, f'{queries.side} answer')} not of the type of its relation; ranked nevertheless."
         )
         of_queries = f"{counted(without, f'{queries.side} query')} with a relation without types{ALONE}."
-        found = tuple(note for count, note in ((untyped, of_answers), (without, of_queries)) if count)
-        return (*found, *self.content(dataset)[1])
+        reported = tuple(note for count, note in ((untyped, of_answers), (without, of_queries)) if count)
+        return (*reported, *self.content(dataset)[1])
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         source = ", ".join(self.splits) if self.path is None else f"file {Path(self.path).name}"

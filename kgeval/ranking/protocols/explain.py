@@ -179,7 +179,7 @@ class _RankingByProtocol:
 
     def table(self, protocol: Protocol) -> RankTable:
         resolved = protocol.resolve(self.settings, self.dataset)
-        key = (resolved.evaluation, resolved.rules)
+        key = (resolved.evaluation, protocol.rules)
         if key not in self.tables:
             self.tables[key] = resolved.rank(self.scorer, self.dataset, progress=self.progress)
         return self.tables[key]

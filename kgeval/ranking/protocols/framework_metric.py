@@ -131,12 +131,12 @@ def named(pattern: str, **axes: Mapping[str, str]) -> tuple[FrameworkMetric, ...
     >>> [one.name for one in named("{metric}{side}", side={"": "both", " lhs": "head"}, metric=hits("hits@{}", 1, 3))]
     ['hits@1', 'hits@3', 'hits@1 lhs', 'hits@3 lhs']
     """
-    found = []
+    metrics = []
     for words in product(*axes.values()):
         texts = dict(zip(axes, words, strict=True))
         fields: dict[str, Any] = {axis: axes[axis][word] for axis, word in texts.items()}
-        found.append(FrameworkMetric(pattern.format(**texts), **fields))
-    return tuple(found)
+        metrics.append(FrameworkMetric(pattern.format(**texts), **fields))
+    return tuple(metrics)
 
 
 def hits(pattern: str, *ks: int) -> dict[str, str]:

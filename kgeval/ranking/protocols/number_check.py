@@ -100,7 +100,7 @@ class NumberCheck(Shown):
 
     @property
     def heads(self) -> tuple[str, ...]:
-        printed = ", ".join(f"{one.metric} {one.text}" for one in self.numbers)
+        printed = ", ".join(f"{it.metric} {it.text}" for it in self.numbers)
         if not self.matches:
             return (f"{printed}: no protocol gives this number from these ranks. The nearest is {self.readings[0]}.",)
         first, *others = self.matches
@@ -109,18 +109,18 @@ class NumberCheck(Shown):
         return (f"{printed}: {first}{more}.",)
 
     def _brief(self) -> str:
-        printed = ", ".join(f"{one.metric} {one.text}" for one in self.numbers)
+        printed = ", ".join(f"{it.metric} {it.text}" for it in self.numbers)
         return f"{printed}: {counted(len(self.matches), 'reading matches', 'readings match')}"
 
     @property
     def notes(self) -> tuple[str, ...]:
         if self.matches:
             return ()
-        what = "a check of ranks does not try other candidates, other filters or rounded scores"
-        return (f"{what}: kgeval explain CHECKPOINT --number … ranks the checkpoint by every protocol.",)
+        limits = "a check of ranks does not try other candidates, other filters or rounded scores"
+        return (f"{limits}: kgeval explain CHECKPOINT --number … ranks the checkpoint by every protocol.",)
 
     def tables(self) -> tuple[Table, ...]:
-        columns = ["ranks", "side", "ties", *(str(one.metric) for one in self.numbers), "protocols"]
+        columns = ["ranks", "side", "ties", *(str(it.metric) for it in self.numbers), "protocols"]
         rows = [
             [
                 row.setting,
@@ -134,7 +134,7 @@ class NumberCheck(Shown):
         return (Table(columns, rows, keys=3, prose=True),)
 
     def to_dict(self) -> dict[str, Any]:
-        names = [str(one.metric) for one in self.numbers]
+        names = [str(it.metric) for it in self.numbers]
         readings = [
             {
                 **{name: getattr(reading, name) for name in ("setting", "side", "ties", "protocols")},
@@ -142,7 +142,7 @@ class NumberCheck(Shown):
             }
             for reading in self.matches or self.readings[:NEAREST]
         ]
-        numbers = {str(one.metric): one.text for one in self.numbers}
+        numbers = {str(it.metric): it.text for it in self.numbers}
         return {"numbers": numbers, "matches": bool(self.matches), "readings": readings}
 
 
@@ -183,19 +183,19 @@ def check_numbers(ranks: RankTable | Mapping[str, RankTable], numbers: Mapping[s
     if not printed:
         raise MetricError("no number to check: give one, such as mrr=.3312.")
     tables = dict.fromkeys(protocols(), ranks) if isinstance(ranks, RankTable) else ranks
-    found: dict[tuple[Any, ...], Reading] = {}
+    readings_by_key: dict[tuple[Any, ...], Reading] = {}
     for protocol in map(find_protocol, tables):
-        for one in _readings(protocol, tables[protocol.name], printed):
-            key = (one.setting, one.side, *map(number, one.values), one.distance > 0)
-            same = found.get(key, one)
-            names, ties = {*same.protocols, *one.protocols}, {*same.ties, *one.ties}
-            found[key] = replace(same, protocols=tuple(sorted(names)), ties=tuple(sorted(ties)))
-    readings = [*found.values()]
-    readings.sort(
+        for reading in _readings(protocol, tables[protocol.name], printed):
+            key = (reading.setting, reading.side, *map(number, reading.values), reading.distance > 0)
+            same = readings_by_key.get(key, reading)
+            names, ties = {*same.protocols, *reading.protocols}, {*same.ties, *reading.ties}
+            readings_by_key[key] = replace(same, protocols=tuple(sorted(names)), ties=tuple(sorted(ties)))
+    readings = sorted(
+        readings_by_key.values(),
         key=lambda it: (
             *(it.distance, not it.protocols, it.setting != "filtered", PARTS.index(it.side)),
             -len(it.protocols),
-        )
+        ),
     )
     return NumberCheck(printed, tuple(readings))
 
@@ -205,29 +205,28 @@ def _readings(protocol: Protocol, table: RankTable, printed: Sequence[PrintedNum
 
     A number may come from the framework's sums, or from exact ones, as a reader of its ranks computes them.
     """
-    own = _reported(protocol, table)
-    there: dict[Setting, bool] = {
-        "filtered": table.filter != () and any(protocol.filter.values()),
-        "raw": not table.knows_no_raw,
-    }
+    reported = _reported(protocol, table)
+    settings: list[Setting] = [] if table.knows_no_raw else ["raw"]
+    if table.filter != () and any(protocol.filter.values()):
+        settings = ["filtered", *settings]
     sides = [part for part in PARTS if part in table.provenance.sides]
     parts: list[Part] = ["both", *sides] if {*protocol.sides} <= {*sides} else [*sides]
-    policies = dict.fromkeys([protocol.ties, *(ties for _, ties, _, _ in own)])
-    for setting, side, ties in product((name for name in there if there[name]), parts, policies):
-        metrics = [_metric(protocol, one.metric, one.metric.side or side, setting) for one in printed]
+    policies = dict.fromkeys([protocol.ties, *(ties for _, ties, _, _ in reported)])
+    for setting, side, ties in product(settings, parts, policies):
+        metrics = [_metric(protocol, entry.metric, entry.metric.side or side, setting) for entry in printed]
         sums = [replace(protocol, ties=ties, mean=mean) for mean in dict.fromkeys([protocol.mean, float64])]
         with suppress(Undefined, TableError):  # some need raw counts, which a file of ranks may lack
-            found = [tuple(rules.value(table, metric) for metric in metrics) for rules in sums]
-            distances = [max(map(PrintedNumber.distance, printed, values)) for values in found]
+            candidates = [tuple(rules.value(table, metric) for metric in metrics) for rules in sums]
+            distances = [max(map(PrintedNumber.distance, printed, values)) for values in candidates]
             nearest = int(np.argmin(distances))
             is_own = all(
-                (one.metric.name, ties, metric.side, setting) in own
-                for one, metric in zip(printed, metrics, strict=True)
+                (entry.metric.name, ties, metric.side, setting) in reported
+                for entry, metric in zip(printed, metrics, strict=True)
             )
             yield Reading(
                 setting,
                 protocol.sides[0] if side == "both" and len(protocol.sides) == 1 else side,
-                found[nearest],
+                candidates[nearest],
                 distances[nearest],
                 (protocol.name,) if is_own else (),
                 (str(ties),),
@@ -278,5 +277,5 @@ def _is_filter_of(splits: Sequence[str], table: RankTable) -> bool:
 
 def _metric(protocol: Protocol, name: MetricName, side: Part, setting: Setting) -> FrameworkMetric:
     """Take a metric as the framework prints it, perhaps from rank 0; filtered or not, it does so in both settings."""
-    own = (one for one in protocol.framework_metrics if (one.metric, one.side) == (name.base, side))
-    return FrameworkMetric(str(name), name.base, side, setting, any(one.from_zero for one in own))
+    printed = (metric for metric in protocol.framework_metrics if (metric.metric, metric.side) == (name.base, side))
+    return FrameworkMetric(str(name), name.base, side, setting, any(metric.from_zero for metric in printed))

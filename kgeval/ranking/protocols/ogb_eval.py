@@ -73,8 +73,8 @@ def ogb_eval(scores: Mapping[str, Any]) -> RankTable:
     words = f"one list of {lengths[0]:,} negatives for all"
     table = _table(positive, above + level, 0 * level, lengths, protocol="ogb-shared", candidates=words)
     if ties := int((level > 0).sum()):
-        what = f"{ties:,} of {len(level):,} scores tie with negatives, which count as above them"
-        table = replace(table, notes=(f"{what}: OGB's hits at K are the scores above the K-th best negative.",))
+        tied = f"{ties:,} of {len(level):,} scores tie with negatives, which count as above them"
+        table = replace(table, notes=(f"{tied}: OGB's hits at K are the scores above the K-th best negative.",))
     return table
 
 
@@ -90,8 +90,8 @@ def _lists(negative: Any, number: int) -> tuple[Float64Array, IntArray, IntArray
             lengths = np.array([len(row) for row in rows], np.int64)
             return np.concatenate(rows), np.cumsum(lengths) - lengths, lengths, False
         if ends != {0}:
-            what = f"{len(rows)} lists" if ends == {1} else "lists of other dimensions"
-            raise InputError(f"{NEGATIVE}: expected a list of scores for each of {number} triples, found {what}.")
+            actual = f"{len(rows)} lists" if ends == {1} else "lists of other dimensions"
+            raise InputError(f"{NEGATIVE}: expected a list of scores for each of {number} triples, found {actual}.")
     array = as_float64(negative, NEGATIVE)
     if array.ndim == 1:
         return array, np.zeros(number, np.int64), np.full(number, len(array)), True

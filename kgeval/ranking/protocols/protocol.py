@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -19,12 +19,12 @@ from kgeval.base.tables.shown import Brief
 from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.split_names import filtered_by
 from kgeval.data.triples import SIDES, Side
-from kgeval.data.vocabulary import Labels
 from kgeval.metrics.kinds import RANKS
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import MetricOptions, TableView
+from kgeval.models.aligned import Aligned
 from kgeval.ranking.corruption.generator import Corruption
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
@@ -235,27 +235,14 @@ class ResolvedEvaluation:
     metrics: tuple[str, ...]
     """the metrics that are reported"""
 
-    @property
-    def rules(self) -> Rules:
-        return self.protocol.rules
-
     def rank(
-        self,
-        model: Any,
-        dataset: Dataset,
-        *,
-        entities: Labels | None = None,
-        relations: Labels | None = None,
-        progress: Progress | bool | None = None,
-        title: str | None = None,
+        self, scorer: Aligned, dataset: Dataset, *, progress: Progress | bool | None = None, title: str | None = None
     ) -> RankTable:
-        """Rank a model with the arguments of :func:`kgeval.evaluate`."""
-        evaluation = self.evaluation.for_model(model)
+        """Rank a model on the sides that it answers."""
+        evaluation = self.evaluation.for_model(scorer)
         answers = len(dataset.split(evaluation.split)) * len(evaluation.sides) if evaluation.estimate is None else None
         with reporting(answers, progress=progress) as report:
-            ranking = ranking_of(
-                model, dataset, evaluation, rules=self.rules, entities=entities, relations=relations, progress=report
-            )
+            ranking = ranking_of(scorer, dataset, evaluation, rules=self.protocol.rules, progress=report)
             return rank_all_or_sample(ranking, title=title, options=MetricOptions(self.ties))
 
 
@@ -273,8 +260,8 @@ def _counts(table: RankTable, setting: Setting) -> tuple[IntArray, IntArray]:
 @cache
 def protocols() -> dict[str, Protocol]:
     """All protocols by name, with those of other packages."""
-    own = instances("kgeval.ranking.protocols.frameworks", Protocol)
-    return by_name("protocols", [*own, *load_entry_points("kgeval.protocols", Protocol)])
+    of_kgeval = instances("kgeval.ranking.protocols.frameworks", Protocol)
+    return by_name("protocols", [*of_kgeval, *load_entry_points("kgeval.protocols", Protocol)])
 
 
 def find_protocol(name: str | Protocol) -> Protocol:

@@ -166,8 +166,8 @@ def other_files(folder: Path, models: Iterable[str]) -> list[str]:
     """Return what a folder contains besides the files of a run and the folders of models; hidden files are ignored."""
     if not exists_safely(folder) or not folder.is_dir():
         return []
-    own = {*FILES, MODEL, *tables_in(folder), *(name.partition("/")[0] for name in models)}
-    return sorted(path.name for path in folder.iterdir() if path.name not in own and not path.name.startswith("."))
+    known = {*FILES, MODEL, *tables_in(folder), *(name.partition("/")[0] for name in models)}
+    return sorted(path.name for path in folder.iterdir() if path.name not in known and not path.name.startswith("."))
 
 
 def tables_in(folder: Path) -> list[str]:

@@ -144,10 +144,10 @@ def _places(folder: Path, depth: int) -> Iterator[tuple[str, Path]]:
     with suppress(PermissionError):
         inside = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
     for path in inside:
-        found = [(path.name, path)] if is_begun(path) or holds_table(path) else []
-        if not found and depth > 1:
-            found = [(f"{path.name}/{name}", inner) for name, inner in _places(path, depth - 1)]
-        yield from (place for place in found if place[0] not in planned and place[0] not in table.failed)
+        places = [(path.name, path)] if is_begun(path) or holds_table(path) else []
+        if not places and depth > 1:
+            places = [(f"{path.name}/{name}", inner) for name, inner in _places(path, depth - 1)]
+        yield from (place for place in places if place[0] not in planned and place[0] not in table.failed)
 
 
 SEED = "random_seed"
@@ -170,11 +170,11 @@ class Training:
     @classmethod
     def of(cls, config: Mapping[str, Any], manifest: Mapping[str, Any]) -> Training:
         """Read it from the configuration of a run or, for a model that was trained elsewhere, from its manifest."""
-        own, live = (_block(content, "model") for content in (config, manifest))
-        seed = _block(manifest, "seeds").get("training", own.get(SEED))
+        trained, live = (_block(content, "model") for content in (config, manifest))
+        seed = _block(manifest, "seeds").get("training", trained.get(SEED))
         left_out = (SEED, "seed", "path", "files", "model", "live")
-        facts = {name: value for name, value in (own or live).items() if name not in left_out}
-        name, model = manifest.get("name", ""), own.get("model") or live.get("model") or live.get("live") or ""
+        facts = {name: value for name, value in (trained or live).items() if name not in left_out}
+        name, model = manifest.get("name", ""), trained.get("model") or live.get("model") or live.get("live") or ""
         return cls(str(name), str(model), seed if isinstance(seed, int) else None, facts)
 
     def key(self, config: Mapping[str, Any]) -> str | None:
@@ -182,8 +182,8 @@ class Training:
         if self.seed is None:
             return None
         kept = {name: config.get(name) for name in ("dataset", "protocol", "evaluation", "ties")}
-        own = {"model": self.model, "hyperparameters": dict(self.hyperparameters)}
-        return json.dumps({**kept, **({"name": self.name} if self.name else own)}, sort_keys=True, default=str)
+        training = {"model": self.model, "hyperparameters": dict(self.hyperparameters)}
+        return json.dumps({**kept, **({"name": self.name} if self.name else training)}, sort_keys=True, default=str)
 
 
 def _block(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -219,12 +219,12 @@ def join_seeds(runs: Sequence[RunOf]) -> list[list[int]]:
     for place, run in enumerate(runs):
         key = ("named", run.chosen) if run.chosen else place if run.key is None else ("seeds", run.key)
         groups.setdefault((run.dataset, key), []).append(place)
-    found: list[list[int]] = []
+    models: list[list[int]] = []
     for places in groups.values():
-        own = [runs[place] for place in places]
-        repeated = not own[0].chosen and len({run.training.seed for run in own}) < len(own)
-        found += [[place] for place in places] if repeated else [places]
-    return sorted(found)
+        of_model = [runs[place] for place in places]
+        repeated = not of_model[0].chosen and len({run.training.seed for run in of_model}) < len(of_model)
+        models += [[place] for place in places] if repeated else [places]
+    return sorted(models)
 
 
 def model_name(runs: Sequence[RunOf]) -> str:

@@ -102,24 +102,14 @@ class Classification(LabelOptions, ReadOnce):
         return None if dataset.negatives and "negatives" not in self.model_fields_set else self.negatives
 
     def __call__(
-        self,
-        model: Any,
-        dataset: Dataset | str | Path,
-        *,
-        entities: Labels | None = None,
-        relations: Labels | None = None,
-        title: str | None = None,
+        self, model: Any, dataset: Dataset | str | Path, *, title: str | None = None, **labels: Labels | None
     ) -> LabelTable:
         """Score the true and false triples of validation and test; see :func:`classify`.
 
-        ``title`` is what the result calls the model; by default what the model calls itself.
+        ``title`` is what the result calls the model; by default what the model calls itself. The labels are those of
+        the model's ids, ``entities`` and ``relations``.
         """
-        return score_labelled(self, model, as_dataset(dataset), title, entities=entities, relations=relations)[1]
-
-
-def _describe_negatives(source: Negatives | None, dataset: Dataset) -> str:
-    unsaid = "of the dataset's labels" if dataset.negatives else UNKNOWN
-    return unsaid if source is None else source.describe(dataset)
+        return score_labelled(self, model, as_dataset(dataset), title, **labels)[1]
 
 
 def score_labelled(
@@ -141,6 +131,7 @@ def score_labelled(
     notes += notes_on_equal_rows(scorer.scorer, [task.side]) + notes_on_repeatability(scorer, triples, [task.side])
     scores: dict[str, Float64Array] = {"score": score_triples(scorer, triples, dataset, side=task.side)}
     scores |= {it.baseline: it.triple_rule(dataset, parts["valid"].rows)(triples) for it in baselines}
+    unsaid = "of the dataset's labels" if dataset.negatives else UNKNOWN
     table = LabelTable.build(
         dataset,
         parts,
@@ -148,7 +139,7 @@ def score_labelled(
         notes=tuple(notes),
         thresholds={it.baseline: it.threshold for it in baselines if it.threshold is not None},
         model=title or scorer.title,
-        negatives=_describe_negatives(task.source(dataset), dataset),
+        negatives=source.describe(dataset) if (source := task.source(dataset)) else unsaid,
     )
     return scorer, table
 
@@ -197,6 +188,6 @@ def classify(
     >>> summarize(table, ["accuracy"])["accuracy"] > 0.4
     True
     """
-    given: dict[str, Any] = {} if negatives is None else {"negatives": negatives}
-    classification = Classification(**given, side=side, unseen=unseen)
+    further: dict[str, Any] = {} if negatives is None else {"negatives": negatives}
+    classification = Classification(**further, side=side, unseen=unseen)
     return classification(model, dataset, entities=entities, relations=relations)

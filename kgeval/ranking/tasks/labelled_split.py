@@ -49,12 +49,13 @@ def labelled_split(
     the negatives are the triples that the dataset calls false.
     """
     triples = dataset.split(split)
-    own = dataset.confidences.get(split, LabelledTriples(triples, np.ones(len(triples))))
+    labelled = dataset.confidences.get(split, LabelledTriples(triples, np.ones(len(triples))))
     false = dataset.negatives.get(split, Triples.of([])) if source is None else source.triples(dataset, split)
     rows = LabelledTriples(
-        Triples(np.concatenate([own.triples.ids, false.ids])), np.concatenate([own.labels, np.zeros(len(false))])
+        Triples(np.concatenate([labelled.triples.ids, false.ids])),
+        np.concatenate([labelled.labels, np.zeros(len(false))]),
     )
-    is_positive = np.arange(len(rows)) < len(own)
+    is_positive = np.arange(len(rows)) < len(labelled)
     facts = Triples(np.concatenate([part.ids for part in dataset.splits.values()]))
     return LabelledSplit(rows, is_positive, is_positive | TripleIndex.of(facts).contains(rows.triples))
 

@@ -65,9 +65,9 @@ class BlockCounting:
         for part in slices(len(counts), step):
             owners, *ends = (each[part] for each in self.answers)
             sides = answer_side(similarity, block.queries, block.entities, tuple(ends), owners), candidates
-            found = compare(similarity, block.queries.rounded[owners], block.entities.rounded, *sides)
-            counts[part, 0] += found.above
-            rows, entities = found.answers + part.start, found.candidates
+            screened = compare(similarity, block.queries.rounded[owners], block.entities.rounded, *sides)
+            counts[part, 0] += screened.above
+            rows, entities = screened.answers + part.start, screened.candidates
             self._decide(rows, entities, block.bounds(self.answers.owners[rows], entities), counts)
         return counts
 
@@ -105,8 +105,8 @@ class BlockCounting:
         self.block.effort[1] += len(rows)
         owners, lowest, highest = (each.cpu().numpy() for each in self.answers)
         order = np.argsort(owners[rows], kind="stable")
-        rows, own = rows[order], np.bincount(owners[rows], minlength=len(queries.vectors))
-        scores = self.block.canonical(queries, chunk, Rows.sized(own, entities[order]))
+        rows, lengths = rows[order], np.bincount(owners[rows], minlength=len(queries.vectors))
+        scores = self.block.canonical(queries, chunk, Rows.sized(lengths, entities[order]))
         above = scores > highest[rows]
         inside = (scores >= lowest[rows]) & ~above
         return np.stack([np.bincount(rows[where], minlength=len(owners)) for where in (above, inside)], axis=1)
@@ -170,10 +170,10 @@ class BlockSelection:
         """Score candidates canonically, and merge them; int64[pair] each, by query and place."""
         queries, chunk = self.block.host
         self.block.effort[1] += len(owners)
-        own = Rows.sized(np.bincount(owners, minlength=len(queries.vectors)), places)
-        scores, arrays = self.block.canonical(queries, chunk, own), best_arrays(self.best)
+        lists = Rows.sized(np.bincount(owners, minlength=len(queries.vectors)), places)
+        scores, arrays = self.block.canonical(queries, chunk, lists), best_arrays(self.best)
         parallel_for(
-            lambda part: merge_rows(part.start, part.stop, own.offsets, scores, own.ids + self.first, arrays),
+            lambda part: merge_rows(part.start, part.stop, lists.offsets, scores, lists.ids + self.first, arrays),
             len(queries.vectors),
             MERGED,
         )
@@ -189,11 +189,11 @@ def count_tensor(scores: Any, widths: IntArray, intervals: Intervals, *, memory:
     counted, columns = [np.empty((0, 2), np.int64)], torch.arange(scores.shape[1], device=scores.device)
     undefined = torch.zeros(len(scores), dtype=torch.int64, device=scores.device)
     for part in slices(len(owners), max(1, memory // (BYTES_PER_SCORE * max(1, len(columns))))):
-        own, low, high = owners[part], lowest[part, None], highest[part, None]
-        row, competes = scores[own].double(), columns < ends[own, None]
+        queries, low, high = owners[part], lowest[part, None], highest[part, None]
+        row, competes = scores[queries].double(), columns < ends[queries, None]
         above, inside = (row > high) & competes, (row >= low) & (row <= high) & competes
         counted.append(torch.stack([above.sum(dim=1), inside.sum(dim=1)], dim=1).cpu().numpy())
-        undefined[own] = (row.isnan() & competes).sum(dim=1)
+        undefined[queries] = (row.isnan() & competes).sum(dim=1)
     return Counted(np.concatenate(counted), undefined.cpu().numpy())
 
 
@@ -204,9 +204,9 @@ def count_listed(scores: Any, listed: Rows, intervals: Intervals, *, memory: int
     for part in cut(listed.lengths[intervals.owners], max(1, memory // BYTES_PER_SCORE)):
         rows, entries = expand(owners[part], offsets)
         rows += part.start
-        found = scores[owners[rows], ids[entries]].double()
-        above = found > highest[rows]
-        for column, where in enumerate((above, (found >= lowest[rows]) & ~above)):
+        listed_scores = scores[owners[rows], ids[entries]].double()
+        above = listed_scores > highest[rows]
+        for column, where in enumerate((above, (listed_scores >= lowest[rows]) & ~above)):
             counts[:, column] += torch.bincount(rows[where], minlength=len(owners))
     return Counted(counts.cpu().numpy(), np.zeros(len(scores), np.bool_))
 
@@ -233,5 +233,5 @@ def _select_rows(scores: Any, best: BestAnswers) -> None:
     last = scores.topk(min(best.scores.shape[1], scores.shape[1]), dim=1).values[:, -1:]
     rows, columns = ((scores >= last) & (scores > -torch.inf)).nonzero(as_tuple=True)
     offsets = np.searchsorted(rows.cpu().numpy(), np.arange(len(scores) + 1))
-    found = scores[rows, columns].cpu().numpy()
-    merge_rows(0, len(scores), offsets, found, columns.cpu().numpy(), best_arrays(best))
+    entering = scores[rows, columns].cpu().numpy()
+    merge_rows(0, len(scores), offsets, entering, columns.cpu().numpy(), best_arrays(best))

@@ -162,14 +162,14 @@ def score_pairs(
         part = slice(start, start + step)
         query, entity = owners[part], candidates[part]
         if fused:
-            found = _fused_similarities(similarity, queries.exact, entities.exact, query, entity)
+            similarities = _fused_similarities(similarity, queries.exact, entities.exact, query, entity)
         else:
-            found = _similarities(similarity, queries.exact[query], entities.exact[entity])
-        size = queries.norms[query] * entities.norms[entity] if similarity == "dot" else found.abs()
+            similarities = _similarities(similarity, queries.exact[query], entities.exact[entity])
+        size = queries.norms[query] * entities.norms[entity] if similarity == "dot" else similarities.abs()
         added, offset = entities.added[entity], queries.added[query]
         slack = canonical_growth(dim) * 2 * 1.01 * size + FLOOR * (dim + 1)
-        slack += 2.0**-48 * (found.abs() + added.abs() + offset.abs())
-        middle = found + added + offset
+        slack += 2.0**-48 * (similarities.abs() + added.abs() + offset.abs())
+        middle = similarities + added + offset
         lows[part], highs[part] = middle - slack, middle + slack
     return Bounds(lows, highs)
 

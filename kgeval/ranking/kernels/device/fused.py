@@ -70,8 +70,8 @@ def _pairs(words: Any) -> tuple[Any, Any]:
     """Find the places of the bits that are set; int64[pair] each."""
     rows, places = words.nonzero(as_tuple=True)
     bits = (words[rows, places, None] >> torch.arange(WORD, device=words.device, dtype=torch.int32)) & 1
-    found, bit = bits.nonzero(as_tuple=True)
-    return rows[found], places[found] * WORD + bit
+    word, bit = bits.nonzero(as_tuple=True)
+    return rows[word], places[word] * WORD + bit
 
 
 @triton.jit  # type: ignore[untyped-decorator]

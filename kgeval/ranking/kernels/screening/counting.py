@@ -80,14 +80,14 @@ def score_bounds(pairs, query, candidates, lows, highs):  # type: ignore[no-unty
     _similarities(arrays.similarity, pairs.rounded[query], arrays.entities, candidates, lows)
     biases, offset, lost, floor = arrays.biases, arrays.offsets[query], pairs.growth, pairs.floor
     for place in range(len(candidates)):
-        found, bias = lows[place], biases[candidates[place]]
+        similarity, bias = lows[place], biases[candidates[place]]
         size = sizes[candidates[place]]
         if arrays.similarity == SQUARED_L2:
-            size = 2 * (1 + lost) * np.sqrt(abs(found)) + error
-        slack = error * size + lost * abs(found) + floor
-        slack += 2.0**-48 * (abs(found) + abs(bias) + abs(offset))
-        lows[place] = found + bias + offset - slack
-        highs[place] = found + bias + offset + slack
+            size = 2 * (1 + lost) * np.sqrt(abs(similarity)) + error
+        slack = error * size + lost * abs(similarity) + floor
+        slack += 2.0**-48 * (abs(similarity) + abs(bias) + abs(offset))
+        lows[place] = similarity + bias + offset - slack
+        highs[place] = similarity + bias + offset + slack
 
 
 @njit(cache=True)
@@ -107,9 +107,9 @@ def _similarities(similarity, vector, entities, candidates, out):  # type: ignor
 
 @njit(cache=True)
 def exact(pairs, query, candidates):  # type: ignore[no-untyped-def]
-    found = np.empty(len(candidates))
-    score(pairs.arrays, query, candidates, found)
-    return found
+    scores = np.empty(len(candidates))
+    score(pairs.arrays, query, candidates, scores)
+    return scores
 
 
 @njit(cache=True, fastmath=FREE)
@@ -168,10 +168,10 @@ def count_screened(start, statistics, columns, pairs, intervals, counts, effort)
     for row in range(len(statistics)):
         query = start + row
         for answer in range(intervals.offsets[query], intervals.offsets[query + 1]):
-            above, found = split(statistics[row], columns.upper[answer], columns.lower[answer], flags, uncertain)
-            candidates = columns.order[uncertain[:found]]
+            above, left = split(statistics[row], columns.upper[answer], columns.lower[answer], flags, uncertain)
+            candidates = columns.order[uncertain[:left]]
             score_bounds(pairs, query, candidates, lows, highs)
-            effort[query, REFINED] += found
+            effort[query, REFINED] += left
             effort[query, CANONICAL] += _count_bounded(
                 pairs, query, candidates, (lows, highs), intervals, answer, counts
             )
@@ -179,9 +179,9 @@ def count_screened(start, statistics, columns, pairs, intervals, counts, effort)
 
 
 @njit(cache=True, nogil=True)
-def count_rows(start, stop, own, pairs, intervals, counts, effort):  # type: ignore[no-untyped-def]
+def count_rows(start, stop, lists, pairs, intervals, counts, effort):  # type: ignore[no-untyped-def]
     """Count the candidates of the queries from ``start`` to before ``stop``, each its own row of entities."""
-    offsets, entities = own
+    offsets, entities = lists
     for query in range(start, stop):
         candidates = entities[offsets[query] : offsets[query + 1]]
         lows, highs = np.empty(len(candidates)), np.empty(len(candidates))
@@ -204,31 +204,31 @@ def _count_bounded(pairs, query, candidates, bounds, intervals, answer, counts):
     counts[answer, 0] += above
     if near == 0:
         return 0
-    undecided, found, inside = np.empty(near + 1, np.int64), 0, 0
+    undecided, num_undecided, inside = np.empty(near + 1, np.int64), 0, 0
     for place in range(len(candidates)):
         low, high = lows[place], highs[place]
         is_inside = (low >= lowest) & (high <= highest)
         inside += is_inside
-        undecided[found] = candidates[place]
-        found += (low <= highest) & (high >= lowest) & (not is_inside)
-    further = compare(exact(pairs, query, undecided[:found]), lowest, highest)
+        undecided[num_undecided] = candidates[place]
+        num_undecided += (low <= highest) & (high >= lowest) & (not is_inside)
+    further = compare(exact(pairs, query, undecided[:num_undecided]), lowest, highest)
     counts[answer, 0] += further[0]
     counts[answer, 1] += inside + further[1]
-    return found
+    return num_undecided
 
 
 @njit(cache=True)
 def split(statistics, upper, lower, flags, uncertain):  # type: ignore[no-untyped-def]
     """Count the columns that are certainly above, and collect those that are uncertain; return both numbers."""
-    above, found = 0, 0
+    above, left = 0, 0
     for group in range(len(upper)):
         columns = statistics[group * BOUND_GROUP : (group + 1) * BOUND_GROUP]
         certain, conceivable = _compare(columns, upper[group], lower[group])
         above += certain
         if conceivable > certain:
             _flag(columns, upper[group], lower[group], flags)
-            found = _collect(flags, group * BOUND_GROUP, uncertain, found)
-    return above, found
+            left = _collect(flags, group * BOUND_GROUP, uncertain, left)
+    return above, left
 
 
 @njit(cache=True)
@@ -249,15 +249,15 @@ def _flag(statistics, above, possible, flags):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _collect(flags, first, uncertain, found):  # type: ignore[no-untyped-def]
+def _collect(flags, first, uncertain, count):  # type: ignore[no-untyped-def]
     """Append the marked columns: eight at a time are passed over, and no branch asks for one alone."""
     words = flags.view(np.uint64)
     for word in range(len(words)):
         if words[word]:
             for column in range(8 * word, 8 * word + 8):
-                uncertain[found] = first + column
-                found += flags[column]
-    return found
+                uncertain[count] = first + column
+                count += flags[column]
+    return count
 
 
 class ChunkColumns(NamedTuple):
@@ -332,12 +332,12 @@ def _mark_known(start, statistics, columns, best):  # type: ignore[no-untyped-de
 def _find_thresholds(start, statistics, columns, pairs, best, thresholds):  # type: ignore[no-untyped-def]
     """For each query, find a score that as many candidates as there are places reach; −∞ where there are too few."""
     width, places = len(columns.order), best.scores.shape[1]
-    found, flags = np.empty(width + 1, np.int64), np.empty(BOUND_GROUP, np.uint8)
+    uncertain, flags = np.empty(width + 1, np.int64), np.empty(BOUND_GROUP, np.uint8)
     lows, highs, lower = np.empty(width), np.empty(width), columns.highest.copy()
     for row in range(len(statistics)):
         lower[:] = max(columns.least, bound_of_best(statistics[row], places))
-        _, count = split(statistics[row], columns.highest, lower, flags, found)
-        score_bounds(pairs, start + row, columns.order[found[:count]], lows, highs)
+        _, count = split(statistics[row], columns.highest, lower, flags, uncertain)
+        score_bounds(pairs, start + row, columns.order[uncertain[:count]], lows, highs)
         bounds = np.concatenate((lows[:count], best.scores[start + row]))
         thresholds[row] = np.partition(bounds, count)[count]
 
@@ -346,12 +346,12 @@ def _find_thresholds(start, statistics, columns, pairs, best, thresholds):  # ty
 def _select(start, statistics, columns, lower, pairs, thresholds, best, effort):  # type: ignore[no-untyped-def]
     """Score the candidates canonically that may reach the thresholds, and merge them into the best."""
     width = len(columns.order)
-    found, flags = np.empty(width + 1, np.int64), np.empty(BOUND_GROUP, np.uint8)
+    uncertain, flags = np.empty(width + 1, np.int64), np.empty(BOUND_GROUP, np.uint8)
     lows, highs = np.empty(width), np.empty(width)
     for row in range(len(statistics)):
         query = start + row
-        _, count = split(statistics[row], columns.highest, lower[row], flags, found)
-        candidates = columns.order[found[:count]]
+        _, count = split(statistics[row], columns.highest, lower[row], flags, uncertain)
+        candidates = columns.order[uncertain[:count]]
         score_bounds(pairs, query, candidates, lows, highs)
         reaching = np.sort(candidates[highs[:count] >= thresholds[row]])
         merge(query, exact(pairs, query, reaching), reaching + columns.first, best)

@@ -125,13 +125,13 @@ class ScreenedKernel(CompiledKernel):
         self.name = self._precisions[0]
         return quickest, step * len(countings)
 
-    def count_own(self, queries: QueryVectors, entities: EntityVectors, own: Rows, intervals: Intervals) -> Counted:
+    def count_own(self, queries: QueryVectors, entities: EntityVectors, lists: Rows, intervals: Intervals) -> Counted:
         if not (self._precisions and _bounded(queries, entities, *intervals[1:])):
-            return super().count_own(queries, entities, own, intervals)
-        counted, effort = Counted.zero(intervals), np.zeros((len(own), 2), np.int64)
-        arguments = (own.offsets, own.ids), pairs_of(queries, entities), intervals, counted.counts, effort
-        parallel_for(lambda part: count_rows(part.start, part.stop, *arguments), len(own), self._block)
-        self._adapt_precision(int(own.lengths[intervals.owners].sum()), effort)
+            return super().count_own(queries, entities, lists, intervals)
+        counted, effort = Counted.zero(intervals), np.zeros((len(lists), 2), np.int64)
+        arguments = (lists.offsets, lists.ids), pairs_of(queries, entities), intervals, counted.counts, effort
+        parallel_for(lambda part: count_rows(part.start, part.stop, *arguments), len(lists), self._block)
+        self._adapt_precision(int(lists.lengths[intervals.owners].sum()), effort)
         return counted
 
     def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:

@@ -29,8 +29,7 @@ instead.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -63,7 +62,7 @@ class Limits(NamedTuple):
     lower: np.ndarray[Any, Any]
 
 
-class Screen(ABC):
+class Screen(Protocol):
     """Approximate statistics of queries and the candidates of a chunk."""
 
     order: IntArray
@@ -71,15 +70,12 @@ class Screen(ABC):
     refined_in_float64: bool = True
     """whether what it leaves uncertain needs more than the precision of the entities"""
 
-    @abstractmethod
     def buffer(self, rows: int) -> np.ndarray[Any, Any]:
         """Make room for the statistics of some queries."""
 
-    @abstractmethod
     def statistics(self, block: slice, buffer: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Approximate the statistics of a block of queries; [query, column], in the buffer."""
 
-    @abstractmethod
     def limits(self, lowest: Float64Array, highest: Float64Array, owners: IntArray) -> Limits:
         """Enclose intervals of scores (float64[answer] each), whose queries are ``owners``."""
 

@@ -154,15 +154,15 @@ class TailsAsHeads(FrameworkQuirk):
         lowest, highest = (end[:, None] for end in tie_rule(ranked.scores))
         raw, filtered = (np.empty((2, len(lowest)), np.int64) for _ in range(2))
         for query in range(len(task.queries)):
-            part, own = task[query : query + 1], slice(*task.queries.offsets[query : query + 2])
+            part, span = task[query : query + 1], slice(*task.queries.offsets[query : query + 2])
             queries, answers = replace(part.queries, side="head"), np.flatnonzero(part.answers >= 0)
             scores = as_float64(scorer.scores(queries, part.candidates.ids_of(0)), "the scorer")
-            counted = np.stack([scores > highest[own], (scores >= lowest[own]) & (scores <= highest[own])])
+            counted = np.stack([scores > highest[span], (scores >= lowest[span]) & (scores <= highest[span])])
             # The answer is left out by its position: its own score comes from the other direction of the model.
             counted[:, answers, part.answers[answers]] = False
-            raw[:, own] = counted.sum(axis=2)
+            raw[:, span] = counted.sum(axis=2)
             counted[:, :, part.known.ids] = False
-            filtered[:, own] = counted.sum(axis=2)
+            filtered[:, span] = counted.sum(axis=2)
         counts, raw_counts = (
             RankCounts(above, level, candidates)
             for (above, level), candidates in ((filtered, task.filtered_candidates), (raw, task.raw_candidates))

@@ -94,7 +94,7 @@ OGB = Protocol(
 
 OGB_SHARED = Protocol(
     name="ogb-shared",
-    summary="hits at K of one list of negatives for all (ogbl-ppa, ogbl-collab, ogbl-ddi): kgeval.ogb_eval ranks by it",
+    summary="hits at K of one list of negatives for all triples, as kgeval.ogb_eval ranks them (ogbl-ddi and others)",
     ties="pessimistic",
     filter=NOTHING,
     corruption=only_scores,
