@@ -457,9 +457,12 @@ def default_of(value: Schema) -> str:
 # ----------------------------------------------------------------------------------------------------------- Python
 
 
+SUBMODULES = ("analysis", "corruption", "metrics", "pykeen", "tasks")
+
+
 def python_pages() -> None:
     """Write a page for each topic of the public names, and one that lists all names."""
-    submodules = {m: importlib.import_module(f"kgeval.{m}") for m in kgeval._SUBMODULES}
+    submodules = {m: importlib.import_module(f"kgeval.{m}") for m in SUBMODULES}
     public = {*kgeval.__all__, *(f"{m}.{name}" for m, module in submodules.items() for name in module.__all__)}
     public -= {f"{m}.{name}" for m in submodules for name in kgeval.__all__}  # those are described as kgeval.NAME
     public.add("pykeen.evaluate")

@@ -22,4 +22,7 @@ def on_first_use(package: str, *submodules: str) -> tuple[Callable[[str], Any], 
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(import_module(homes[name]), name)
 
-    return attribute, lambda: [*vars(sys.modules[package]), *homes, *submodules], sorted(homes.keys() - submodules)
+    def names() -> list[str]:
+        return [*{*homes, *submodules, *filter(re.compile("__").match, vars(sys.modules[package]))}]
+
+    return attribute, names, sorted(homes.keys() - submodules)

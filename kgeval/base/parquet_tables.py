@@ -72,6 +72,9 @@ class Columns(Displayed):
     def __len__(self) -> int:
         return int(self.data.num_rows)
 
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.isupper()]  # what is the same in all tables of a kind
+
     @property
     def columns(self) -> list[str]:
         return list(self.data.column_names)

@@ -71,7 +71,7 @@ class CorruptionGenerator(ReadOnce):
     '5 by FirstEntities'
     """
 
-    kind: str = "own"
+    kind: Any = "own"  # a Literal in each class
     """what chooses the candidates"""
 
     allows_known: ClassVar[bool] = False
