@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,11 +22,21 @@ from kgeval.data.loading import Source, as_dataset
 from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.names import MetricName, short_title, title_of
 from kgeval.metrics.ranks.ties import Ties, common_ties, tie_policy
-from kgeval.reports.document import Section, common_provenance, document, isolated, models_in_words
+from kgeval.reports.document import Section, common_provenance, document, isolated, models_in_words, unvalidated
 from kgeval.reports.origins import cumulative, origins, triple_table
 from kgeval.reports.pictures import metric_panel
 from kgeval.reports.standings import standings
-from kgeval.reports.study import HEADLINES, EvaluatedModel, Runs, Study, read_dataset, read_models, row_of, study_of
+from kgeval.reports.study import (
+    HEADLINES,
+    EvaluatedModel,
+    Runs,
+    Study,
+    in_order,
+    read_dataset,
+    read_models,
+    row_of,
+    study_of,
+)
 from kgeval.reports.theme import PAGE, themed
 from kgeval.reports.trust import making, trust
 
@@ -56,13 +66,15 @@ def render_grid(
     options: dict[str, Any] = {"intervals": intervals, "ties": policy, "allow": allow}
     grid = compare_grid(results, HEADLINES, baselines=baselines, **options)
     sections = []
-    for place, (name, models) in enumerate(datasets.items()):
-        study = study_of(models, read_dataset(models), **options)
-        for one in (trust(study), making(study)):
-            title = f"{name}: {one.title}"
-            sections.append(
-                Section(f"{one.anchor}-{place}", f"{one.name}: {name}", title, one.content, file=one.anchor)
-            )
+    metric = grid.metrics[0]
+    for place, (block, (name, models)) in enumerate(zip(grid.blocks, datasets.items(), strict=True)):
+        means = {model: score.mean for (model, of), score in block.scores.items() if of == metric}
+        alone = replace(grid, blocks=(block,))
+        study = Study(in_order(models, metric, means), read_dataset(models), policy, intervals, alone)
+        for part in (trust(study), making(study)):
+            words = {"title": f"{name}: {part.title}", "name": f"{part.name}: {name}"}
+            about: dict[str, Any] = {**words, "file": part.anchor, "anchor": f"{part.anchor}-{place}"}
+            sections.append(replace(part, **about))
     return grid_document(grid, sections), _grid_title(grid)
 
 
@@ -72,11 +84,12 @@ def _grid_title(grid: ModelGrid) -> str:
 
 def grid_document(grid: ModelGrid, further: Sequence[Section] = ()) -> str:
     """Write a page of the table, its orders and charts, and further sections."""
-    results = _results(grid)
+    with unvalidated():
+        results = _results(grid)
     return document(
         "page.html.j2",
         scripts=("theme.js", "charts.js", "leaderboard.js", "grid.js"),
-        data={"charts": {name: chart.to_dict() for name, chart in results.charts.items()}},
+        data={"charts": {name: chart.to_dict(validate=False) for name, chart in results.charts.items()}},
         title=_grid_title(grid),
         about=grid.heads[0],
         sections=[results, *further],
@@ -135,12 +148,12 @@ SECTIONS = (standings, trust, origins, cumulative, triple_table, making)
 
 def render(study: Study) -> str:
     sections = []
-    with long_loop("building the page", len(SECTIONS), unit="sections") as report:
+    with long_loop("building the page", len(SECTIONS), unit="sections") as report, unvalidated():
         for make in SECTIONS:
             sections.append(make(study))
             report(1)
     policy = tie_policy(study.ties).name
-    charts = {name: chart.to_dict() for section in sections for name, chart in section.charts.items()}
+    charts = {name: chart.to_dict(validate=False) for section in sections for name, chart in section.charts.items()}
     data = {name: content for section in sections for name, content in section.data.items()}
     return document(
         "page.html.j2",

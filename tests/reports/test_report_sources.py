@@ -211,7 +211,7 @@ def test_the_distribution_is_hits_at_k_at_every_k(ties):
     data = family()
     tables = {f"m{seed}": ranks_of(data, 0.1, seed=seed) for seed in range(2)}
     points = cumulative_points(study_of(read_models(tables), None, ties=ties))
-    for model, k, share in points.itertuples(index=False):
+    for model, k, share in points[["model", "k", "share"]].itertuples(index=False):
         assert share == pytest.approx(kgeval.summarize(tables[model], f"hits@{k}", ties=ties)[f"hits@{k}"])
     assert cutoffs(1).tolist() == [1]
     assert set(range(1, 101)) <= set(cutoffs(14_541).tolist())
