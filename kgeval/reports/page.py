@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kgeval.analysis.comparison.compare_grid import compare_grid
 from kgeval.analysis.comparison.grid_block import Block
 from kgeval.analysis.comparison.model_grid import ModelGrid
-from kgeval.base.errors import InputError
+from kgeval.base.errors import InputError, counted
 from kgeval.base.progress import long_loop
 from kgeval.base.provenance import UNKNOWN
 from kgeval.base.storage import write_text
@@ -24,24 +24,29 @@ from kgeval.metrics.names import MetricName, short_title, title_of
 from kgeval.metrics.ranks.ties import Ties, common_ties, tie_policy
 from kgeval.reports.document import Section, common_provenance, document, isolated, models_in_words, unvalidated
 from kgeval.reports.origins import cumulative, origins, triple_table
-from kgeval.reports.pictures import metric_panel
+from kgeval.reports.pictures import CURVES, curves_chart, metric_panel
 from kgeval.reports.standings import standings
 from kgeval.reports.study import (
     HEADLINES,
     EvaluatedModel,
     Runs,
     Study,
+    curve_points,
     in_order,
+    read_classifications,
     read_dataset,
     read_models,
     row_of,
     study_of,
+    with_names,
 )
 from kgeval.reports.theme import PAGE, themed
 from kgeval.reports.trust import making, trust
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from kgeval.metrics.labels.label_summary import LabelSummary
 
 
 def by_dataset(models: Sequence[EvaluatedModel]) -> dict[str, list[EvaluatedModel]]:
@@ -173,6 +178,39 @@ def _title(study: Study) -> str:
     return f"{models_in_words(study.names, study.baselines)} on {dataset}"
 
 
+def _of_classifications(summaries: Mapping[str, LabelSummary]) -> Report:
+    """Make a page of classifications: their metrics beside those of the baselines, and their curves."""
+    from kgeval.metrics.labels.label_summary import label_table
+
+    alike: dict[str, dict[str, LabelSummary]] = {}
+    for name, summary in summaries.items():  # those of the same triples share their baselines
+        alike.setdefault(common_provenance([summary.provenance]), {})[name] = summary
+    tables = []
+    for about, part in alike.items():
+        table = label_table(part)
+        tables.append({"about": about, "columns": table.titles, "rows": table.texts(4), "keys": table.keys})
+    with unvalidated():
+        charts = {
+            curve: curves_chart(points, PAGE, curve=curve, width="container", legend=False)
+            for curve in CURVES
+            if not (points := curve_points(summaries, curve)).empty
+        }
+    notes = [f"{isolated(name)}: {note}" for name, summary in summaries.items() for note in summary.notes]
+    content = {"tables": tables, "notes": notes, "models": PAGE.looks(summaries) if len(summaries) > 1 else {}}
+    datasets = dict.fromkeys(summary.provenance.dataset for summary in summaries.values())
+    title = f"{counted(len(summaries), 'classification')} on {', '.join(datasets)}"
+    results = Section("labels", "Results", "Classification of triples", content, charts)
+    html = document(
+        "page.html.j2",
+        scripts=("theme.js", "charts.js"),
+        data={"charts": {name: chart.to_dict(validate=False) for name, chart in charts.items()}},
+        title=title,
+        about="",
+        sections=[results],
+    )
+    return Report(html, title)
+
+
 @dataclass(repr=False)
 class Report(Brief):
     """A page of one file, which needs no network."""
@@ -211,7 +249,8 @@ def report(
 ) -> Report:
     """Make a page of runs: leaderboard, checks, slices, ranks, every test triple, and how the runs were made.
 
-    Runs of several datasets make a page of one table, with a switch for dataset and metric.
+    Runs of several datasets make a page of one table, with a switch for dataset and metric. Runs of classifications
+    make a page of their metrics and curves.
 
     No model is loaded: the page needs the files of the runs and, for checks and slices, their dataset.
 
@@ -245,6 +284,11 @@ def report(
     >>> page.html.count("<!doctype html>")
     1
     """
+    runs = with_names(runs)
+    if summaries := read_classifications(runs):
+        if dataset is not None or ties is not None or allow:
+            raise InputError("dataset, ties and allow are for ranks, and classifications have none. Leave them out.")
+        return _of_classifications(summaries)
     models = read_models(runs)
     datasets = by_dataset(models)
     if len(datasets) > 1 and dataset is None and "dataset" not in allow:

@@ -159,6 +159,44 @@ def _rule(points: pd.DataFrame, nearest: Any, palette: Palette) -> Any:
     return rule.add_params(nearest)
 
 
+CURVES = {
+    "roc": ("false_positive_rate", "true_positive_rate", "linear"),
+    "precision_recall": ("recall", "precision", "step-after"),
+}
+"""of each curve of a classification, the columns across and up, and how its points are joined"""
+
+
+def curves_chart(
+    points: pd.DataFrame,
+    palette: Palette = LIGHT,
+    *,
+    curve: str,
+    title: Any = "",
+    width: Any = 400,
+    legend: bool = True,
+) -> alt.Chart:
+    """Draw a curve of each classification; the frame has the columns model, place (along the curve), x and y."""
+    altair = library("altair")
+    across, up, joined = CURVES[curve]
+    models = list(dict.fromkeys(points["model"]))
+    named = palette.legend(models, width, symbolType="stroke", symbolSize=220) if legend else None
+    x, y = (
+        {"title": name.replace("_", " "), "scale": altair.Scale(domain=[0, 1])}
+        | {"axis": altair.Axis(tickCount=5, domain=False, ticks=False)}
+        for name in (across, up)
+    )
+    lines = altair.Chart(records(points)).mark_line(interpolate=joined, strokeWidth=2)
+    tooltip = [altair.Tooltip("model:N"), *(altair.Tooltip(f"{axis}:Q", format=".4f") for axis in "xy")]
+    looks = {
+        "color": altair.Color("model:N", scale=palette.scale("color", models), legend=named),
+        "strokeDash": altair.StrokeDash("model:N", scale=palette.scale("dash", models), legend=named),
+    }
+    drawn = lines.encode(x=altair.X("x:Q", **x), y=altair.Y("y:Q", **y), order="place:Q", tooltip=tooltip, **looks)
+    about = f"{up} against {across} of each model, over all thresholds.".replace("_", " ")
+    height = 400 if isinstance(width, str) else min(400, 0.84 * width)
+    return themed(drawn.properties(width=width, height=height, title=title, description=about), palette)
+
+
 def relations_chart(
     relations: pd.DataFrame, palette: Palette = LIGHT, *, axes: tuple[str, str], title: Any = "", width: Any = 480
 ) -> alt.Chart:

@@ -30,9 +30,26 @@ from kgeval.reports.origins import (
     slices_title,
 )
 from kgeval.reports.page import study_of_runs
-from kgeval.reports.pictures import critical_difference, distribution, leaderboard, relations_chart, slices_chart
+from kgeval.reports.pictures import (
+    critical_difference,
+    curves_chart,
+    distribution,
+    leaderboard,
+    relations_chart,
+    slices_chart,
+)
 from kgeval.reports.standings import standings_title
-from kgeval.reports.study import HEADLINES, SHOWN, Runs, Study, mean_of_runs, notes_on_ties, read_models
+from kgeval.reports.study import (
+    HEADLINES,
+    SHOWN,
+    Runs,
+    Study,
+    curve_points,
+    mean_of_runs,
+    notes_on_ties,
+    read_classifications,
+    read_models,
+)
 from kgeval.reports.theme import IN_PAGE, LIGHT, PRINT, each_text
 
 if TYPE_CHECKING:
@@ -408,10 +425,30 @@ def plot_critical_difference(
     return figure(partial(critical_difference, ranks, axis=axis, baselines=baselines), width, notes=notes)
 
 
+def plot_roc(runs: Runs, *, width: float | None = None) -> alt.Chart:
+    """Draw the ROC curves of runs of classifications."""
+    return _curves(runs, "roc", width)
+
+
+def plot_precision_recall(runs: Runs, *, width: float | None = None) -> alt.Chart:
+    """Draw the curves of precision and recall of runs of classifications."""
+    return _curves(runs, "precision_recall", width)
+
+
+def _curves(runs: Runs, curve: str, width: float | None) -> alt.Chart:
+    points = curve_points(summaries := read_classifications(runs), curve)
+    if points.empty:
+        why = "the test triples are all true or all false" if summaries else "these runs are no classifications"
+        raise InputError(f"nothing to draw: {why}.")
+    return figure(partial(curves_chart, points, curve=curve), width)
+
+
 PLOTS: dict[str, Callable[..., Any]] = {
     "leaderboard": plot_leaderboard,
     "slices": plot_slices,
     "relations": plot_relations,
     "distribution": plot_distribution,
     "critical-difference": plot_critical_difference,
+    "roc": plot_roc,
+    "precision-recall": plot_precision_recall,
 }

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
@@ -39,9 +39,12 @@ from kgeval.ranking.run_directory.folders import distinct_names, runs_at, words_
 from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.ranking.run_directory.trainings import RunOf, Training, join_seeds, model_name
 from kgeval.reports.document import isolated
+from kgeval.reports.pictures import CURVES
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from kgeval.metrics.labels.label_summary import LabelSummary
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,14 +135,47 @@ def read_models(runs: Runs) -> list[EvaluatedModel]:
 
     Runs of several seeds of one training, if they have no names, are one model.
     """
-    if isinstance(runs, str | Path | RankTable | EvaluatedModel):
-        runs = [runs]
-    several = runs.items() if isinstance(runs, Mapping) else runs
-    named = [run if isinstance(run, tuple) else ("", run) for run in several]
-    models = join_models([(name, model) for name, run in named for model in _read(run, name)])
+    models = join_models([(name, model) for name, run in with_names(runs) for model in _read(run, name)])
     if not models:
         raise InputError("no runs: give at least one run directory, or a file of ranks.")
     return _named_apart(models)
+
+
+def read_classifications(runs: Runs) -> dict[str, LabelSummary]:
+    """Summarize runs of classifications by the names of their models; nothing if none of the runs is one."""
+    summaries: dict[str, LabelSummary] = {}
+    places = [
+        (f"{name} {place}".strip(), StoredRun(path))
+        for name, run in with_names(runs)
+        if isinstance(run, str | Path)
+        for place, path in runs_at(Path(run), named=bool(name)).items()
+    ]
+    labelled = [(name, run) for name, run in places if run.keeps == "classification"]
+    if labelled and len(labelled) < len(places):
+        raise InputError(
+            f"{str(labelled[0][1].path)!r} is a classification, and other runs have ranks. Give runs of one kind."
+        )
+    for name, run in labelled:
+        table = run.labels()
+        title = name or table.model.partition(" (")[0]
+        if title in summaries:
+            raise InputError(f"two runs are called {title!r:.60}. Name them: a=RUN b=RUN.")
+        summary = summarize(table, calibration=run.config.get("task", {}).get("calibration", "platt"))
+        summaries[title] = cast("LabelSummary", summary)
+    return summaries
+
+
+def curve_points(summaries: Mapping[str, LabelSummary], curve: str) -> pd.DataFrame:
+    """Lay the points of a curve of classifications out: columns model, place, x, y; none where it is undefined."""
+    import pandas as pd
+
+    across, up, _ = CURVES[curve]
+    frames = [
+        pd.DataFrame({"model": name, "place": range(len(columns[across])), "x": columns[across], "y": columns[up]})
+        for name, summary in summaries.items()
+        if (columns := summary.curves.get(curve))
+    ]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 
 def read_dataset(models: Iterable[EvaluatedModel]) -> Dataset | None:
@@ -156,6 +192,14 @@ def notes_on_ties(models: Iterable[EvaluatedModel], used: Ties) -> list[str]:
     """Name the runs whose tie policy no installed package has."""
     named = [(run, str(run.config.get("ties") or run.ties)) for model in models for run in model.runs]
     return [f"{isolated(run.name)}: {note_on_missing(ties, used)}" for run, ties in named if ties != run.ties]
+
+
+def with_names(runs: Runs) -> list[tuple[str, Run]]:
+    """List runs with the names that they were given, which may be empty."""
+    if isinstance(runs, str | Path | RankTable | EvaluatedModel):
+        runs = [runs]
+    several = runs.items() if isinstance(runs, Mapping) else runs
+    return [run if isinstance(run, tuple) else ("", run) for run in several]
 
 
 def _read(run: Run, name: str) -> Iterator[EvaluatedModel]:
