@@ -1,4 +1,4 @@
-"""The headline metric by slice and by relation, and the distribution of ranks."""
+"""Where differences come from: slices, relations, the distribution of ranks, and every triple."""
 
 from __future__ import annotations
 

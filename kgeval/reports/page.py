@@ -1,4 +1,4 @@
-"""Runs in, one page out: ``kgeval.report``."""
+"""Runs in, one page out: ``kgeval.report``; of one dataset, of several, or of classifications."""
 
 from __future__ import annotations
 

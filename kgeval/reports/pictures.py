@@ -1,4 +1,4 @@
-"""The pictures: leaderboard, distribution of ranks and relations, each a function of a data frame."""
+"""The pictures, each a function of a data frame: leaderboard, ranks, relations, slices, curves, average ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs in, one picture out: ``kgeval.plot_leaderboard`` and its kind, on screen or as wide as a column of a paper."""
+"""Runs in, one picture out, on screen or as a file that is as wide as a column of a paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A study: the models of a page on the triples that all of them ranked, and the numbers that its sections share."""
+"""The models of a page: their runs read and joined to seeds, and the numbers that its sections share."""
 
 from __future__ import annotations
 

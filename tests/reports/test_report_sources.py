@@ -198,9 +198,7 @@ def test_classifications_and_ranks_are_told_apart(classified):
     labels, ranks = classified / "labels", classified / "ranks"
     with pytest.raises(InputError, match="is a classification, and other runs have ranks"):
         kgeval.report([labels, ranks])
-    with pytest.raises(
-        InputError, match=r"of a classification: .*summarize, report and plot --kind roc take it"
-    ):
+    with pytest.raises(InputError, match=r"of a classification: .*summarize, report and plot --kind roc take it"):
         kgeval.plot_leaderboard(labels)
     with pytest.raises(InputError, match="these runs are no classifications"):
         PLOTS["roc"](ranks)

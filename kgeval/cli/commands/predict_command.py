@@ -15,14 +15,10 @@ import click
 from kgeval.base.errors import counted
 from kgeval.base.tables.shown import Shown
 from kgeval.base.tables.table import Cell, Figure, Table
-from kgeval.cli.completion import PATH
 from kgeval.cli.configuration import configuration, refuse_other_keys
-from kgeval.cli.setting_options import OF_EVALUATION, blocks, setting_options
+from kgeval.cli.setting_options import OF_EVALUATION, PATH, blocks, setting_options
 from kgeval.cli.shared_options import FORMAT, QUIET, model_and_dataset, refuse_file
-from kgeval.data.columns import TRIPLE
-from kgeval.data.triples import triple_of
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.ranking.rank_table import TIME
 
 if TYPE_CHECKING:
     from kgeval.data.dataset import Dataset
@@ -237,6 +233,10 @@ class Predictions(Shown):
 
     def csv_tables(self) -> tuple[Table, ...]:
         """Return one row for each prediction, after its query: number, head, relation, tail, any time, side."""
+        from kgeval.data.columns import TRIPLE
+        from kgeval.data.triples import triple_of
+        from kgeval.ranking.rank_table import TIME
+
         columns: list[str] = []
         cells: list[list[Cell]] = []
         for rows in self._queries():
@@ -284,6 +284,9 @@ def _as_plain(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _query_text(row: dict[str, Any], dataset: Dataset) -> str:
+    from kgeval.data.triples import triple_of
+    from kgeval.ranking.rank_table import TIME
+
     text = dataset.triple(*triple_of(row["side"], row["anchor"], row["relation"], -1))
     return f"{text} at {row[TIME]}" if TIME in row else text
 

@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from kgeval.base.errors import ConfigError
-from kgeval.cli.completion import PATH, OneOf
-from kgeval.cli.setting_options import REPEATED, split_at_commas
+from kgeval.cli.setting_options import PATH, REPEATED, OneOf, split_at_commas
 from kgeval.cli.shared_options import ALLOW, INTERVALS, JSON, QUIET, named_runs, refuse_file, together
 
 DATASET = click.option(
