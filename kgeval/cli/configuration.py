@@ -12,8 +12,7 @@ from kgeval.cli.setting_options import OPTIONS, pairs
 if TYPE_CHECKING:
     from kgeval.data.dataset import Dataset
     from kgeval.runs.config.run_config import RunConfig
-    from kgeval.runs.config.variables import Place
-    from kgeval.runs.config.yaml_document import Document
+    from kgeval.runs.config.yaml_document import Document, Place
     from kgeval.runs.metric_bounds import Threshold
     from kgeval.runs.outcome import Outcome
 

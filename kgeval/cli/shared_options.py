@@ -15,12 +15,11 @@ from kgeval.base.errors import ConfigError, InputError
 from kgeval.base.files import exists_safely
 from kgeval.base.progress import loops_shown
 from kgeval.base.storage import refuse_special
-from kgeval.cli.completion import PATH, OneOf
 from kgeval.cli.display import DIGITS as NUM_DIGITS
 from kgeval.cli.display import JSON_HELP, format_options
 from kgeval.cli.display import QUIET as IS_QUIET
 from kgeval.cli.row_order import SortKey
-from kgeval.cli.setting_options import REPEATED, split_at_commas
+from kgeval.cli.setting_options import PATH, REPEATED, OneOf, split_at_commas
 
 SPLITS = ("train", "valid", "test")
 

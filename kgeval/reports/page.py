@@ -1,9 +1,9 @@
-"""Runs in, one page out: ``kgeval.report``."""
+"""Runs in, one page out: ``kgeval.report``; of one dataset, of several, or of classifications."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kgeval.analysis.comparison.compare_grid import compare_grid
 from kgeval.analysis.comparison.grid_block import Block
 from kgeval.analysis.comparison.model_grid import ModelGrid
-from kgeval.base.errors import InputError
+from kgeval.base.errors import InputError, counted
 from kgeval.base.progress import long_loop
 from kgeval.base.provenance import UNKNOWN
 from kgeval.base.storage import write_text
@@ -22,16 +22,31 @@ from kgeval.data.loading import Source, as_dataset
 from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.names import MetricName, short_title, title_of
 from kgeval.metrics.ranks.ties import Ties, common_ties, tie_policy
-from kgeval.reports.document import Section, common_provenance, document, isolated, models_in_words
+from kgeval.reports.document import Section, common_provenance, document, isolated, models_in_words, unvalidated
 from kgeval.reports.origins import cumulative, origins, triple_table
-from kgeval.reports.pictures import metric_panel
+from kgeval.reports.pictures import CURVES, curves_chart, metric_panel
 from kgeval.reports.standings import standings
-from kgeval.reports.study import HEADLINES, EvaluatedModel, Runs, Study, read_dataset, read_models, row_of, study_of
+from kgeval.reports.study import (
+    HEADLINES,
+    EvaluatedModel,
+    Runs,
+    Study,
+    curve_points,
+    in_order,
+    read_classifications,
+    read_dataset,
+    read_models,
+    row_of,
+    study_of,
+    with_names,
+)
 from kgeval.reports.theme import PAGE, themed
 from kgeval.reports.trust import making, trust
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from kgeval.metrics.labels.label_summary import LabelSummary
 
 
 def by_dataset(models: Sequence[EvaluatedModel]) -> dict[str, list[EvaluatedModel]]:
@@ -56,13 +71,15 @@ def render_grid(
     options: dict[str, Any] = {"intervals": intervals, "ties": policy, "allow": allow}
     grid = compare_grid(results, HEADLINES, baselines=baselines, **options)
     sections = []
-    for place, (name, models) in enumerate(datasets.items()):
-        study = study_of(models, read_dataset(models), **options)
-        for one in (trust(study), making(study)):
-            title = f"{name}: {one.title}"
-            sections.append(
-                Section(f"{one.anchor}-{place}", f"{one.name}: {name}", title, one.content, file=one.anchor)
-            )
+    metric = grid.metrics[0]
+    for place, (block, (name, models)) in enumerate(zip(grid.blocks, datasets.items(), strict=True)):
+        means = {model: score.mean for (model, of), score in block.scores.items() if of == metric}
+        alone = replace(grid, blocks=(block,))
+        study = Study(in_order(models, metric, means), read_dataset(models), policy, intervals, alone)
+        for part in (trust(study), making(study)):
+            words = {"title": f"{name}: {part.title}", "name": f"{part.name}: {name}"}
+            about: dict[str, Any] = {**words, "file": part.anchor, "anchor": f"{part.anchor}-{place}"}
+            sections.append(replace(part, **about))
     return grid_document(grid, sections), _grid_title(grid)
 
 
@@ -72,11 +89,12 @@ def _grid_title(grid: ModelGrid) -> str:
 
 def grid_document(grid: ModelGrid, further: Sequence[Section] = ()) -> str:
     """Write a page of the table, its orders and charts, and further sections."""
-    results = _results(grid)
+    with unvalidated():
+        results = _results(grid)
     return document(
         "page.html.j2",
         scripts=("theme.js", "charts.js", "leaderboard.js", "grid.js"),
-        data={"charts": {name: chart.to_dict() for name, chart in results.charts.items()}},
+        data={"charts": {name: chart.to_dict(validate=False) for name, chart in results.charts.items()}},
         title=_grid_title(grid),
         about=grid.heads[0],
         sections=[results, *further],
@@ -135,12 +153,12 @@ SECTIONS = (standings, trust, origins, cumulative, triple_table, making)
 
 def render(study: Study) -> str:
     sections = []
-    with long_loop("building the page", len(SECTIONS), unit="sections") as report:
+    with long_loop("building the page", len(SECTIONS), unit="sections") as report, unvalidated():
         for make in SECTIONS:
             sections.append(make(study))
             report(1)
     policy = tie_policy(study.ties).name
-    charts = {name: chart.to_dict() for section in sections for name, chart in section.charts.items()}
+    charts = {name: chart.to_dict(validate=False) for section in sections for name, chart in section.charts.items()}
     data = {name: content for section in sections for name, content in section.data.items()}
     return document(
         "page.html.j2",
@@ -158,6 +176,39 @@ def _title(study: Study) -> str:
     if len(study.names) == 1:
         return f"{isolated(study.names[0])} on {dataset}"
     return f"{models_in_words(study.names, study.baselines)} on {dataset}"
+
+
+def _of_classifications(summaries: Mapping[str, LabelSummary]) -> Report:
+    """Make a page of classifications: their metrics beside those of the baselines, and their curves."""
+    from kgeval.metrics.labels.label_summary import label_table
+
+    alike: dict[str, dict[str, LabelSummary]] = {}
+    for name, summary in summaries.items():  # those of the same triples share their baselines
+        alike.setdefault(common_provenance([summary.provenance]), {})[name] = summary
+    tables = []
+    for about, part in alike.items():
+        table = label_table(part)
+        tables.append({"about": about, "columns": table.titles, "rows": table.texts(4), "keys": table.keys})
+    with unvalidated():
+        charts = {
+            curve: curves_chart(points, PAGE, curve=curve, width="container", legend=False)
+            for curve in CURVES
+            if not (points := curve_points(summaries, curve)).empty
+        }
+    notes = [f"{isolated(name)}: {note}" for name, summary in summaries.items() for note in summary.notes]
+    content = {"tables": tables, "notes": notes, "models": PAGE.looks(summaries) if len(summaries) > 1 else {}}
+    datasets = dict.fromkeys(summary.provenance.dataset for summary in summaries.values())
+    title = f"{counted(len(summaries), 'classification')} on {', '.join(datasets)}"
+    results = Section("labels", "Results", "Classification of triples", content, charts)
+    html = document(
+        "page.html.j2",
+        scripts=("theme.js", "charts.js"),
+        data={"charts": {name: chart.to_dict(validate=False) for name, chart in charts.items()}},
+        title=title,
+        about="",
+        sections=[results],
+    )
+    return Report(html, title)
 
 
 @dataclass(repr=False)
@@ -198,7 +249,8 @@ def report(
 ) -> Report:
     """Make a page of runs: leaderboard, checks, slices, ranks, every test triple, and how the runs were made.
 
-    Runs of several datasets make a page of one table, with a switch for dataset and metric.
+    Runs of several datasets make a page of one table, with a switch for dataset and metric. Runs of classifications
+    make a page of their metrics and curves.
 
     No model is loaded: the page needs the files of the runs and, for checks and slices, their dataset.
 
@@ -232,6 +284,11 @@ def report(
     >>> page.html.count("<!doctype html>")
     1
     """
+    runs = with_names(runs)
+    if summaries := read_classifications(runs):
+        if dataset is not None or ties is not None or allow:
+            raise InputError("dataset, ties and allow are for ranks, and classifications have none. Leave them out.")
+        return _of_classifications(summaries)
     models = read_models(runs)
     datasets = by_dataset(models)
     if len(datasets) > 1 and dataset is None and "dataset" not in allow:

@@ -1,4 +1,4 @@
-"""The pictures: leaderboard, distribution of ranks and relations, each a function of a data frame."""
+"""The pictures, each a function of a data frame: leaderboard, ranks, relations, slices, curves, average ranks."""
 
 from __future__ import annotations
 
@@ -111,10 +111,12 @@ def distribution(
     title: Any = "",
     width: Any = 640,
     legend: bool = True,
+    of_seeds: bool = False,
 ) -> alt.Chart:
     """Draw cumulative shares as steps; hovering reads Hits@k of all models off.
 
-    The frame has the columns model, k and share (of ranks ≤ k); every k for every model.
+    The frame has the columns model, k and share (of ranks ≤ k), and low and high, the ends of a band around the share
+    (NaN without one); every k for every model.
     """
     altair = library("altair")
     models = list(dict.fromkeys(points["model"]))
@@ -126,8 +128,12 @@ def distribution(
     powers = altair.Axis(values=[at for at in (1, 3, *10 ** np.arange(1, 10)) if at <= largest], format="~s")
     k = altair.X("k:Q", title="k (log scale)", scale=logarithmic, axis=powers)
     percent = altair.Axis(format=".0%", tickCount=5, domain=False, ticks=False)
-    share = altair.Y("share:Q", title="Hits@k ↑", scale=altair.Scale(domain=[0, 1]), axis=percent)
+    axis = f"Hits@k ↑{', mean over seeds' if of_seeds else ''}"
+    share = altair.Y("share:Q", title=axis, scale=altair.Scale(domain=[0, 1]), axis=percent)
     shares = altair.Chart(records(points))
+    edges = {"y": altair.Y("low:Q", title=axis), "y2": "high:Q", "color": color}
+    bands = shares.transform_filter("isValid(datum.low)").mark_area(interpolate="step-after", opacity=0.2)
+    around = [bands.encode(k, **edges)] if points["low"].notna().any() else []
     lines = shares.mark_line(interpolate="step-after", strokeWidth=2).encode(k, share, color, dash)
     nearest = altair.selection_point(
         name="at", fields=["k"], nearest=True, on="pointermove", empty=False, clear="pointerout"
@@ -136,7 +142,7 @@ def distribution(
     dots = shares.transform_filter(nearest).mark_point(filled=True, size=50).encode(k, share, color)
     about = "Hits@k of each model, for every k."
     size = {"width": width, "height": 300 if isinstance(width, str) else min(300, 0.62 * width)}
-    chart = altair.layer(lines, rule, dots).properties(**size, title=title, description=about)
+    chart = altair.layer(*around, lines, rule, dots).properties(**size, title=title, description=about)
     return themed(chart, palette)
 
 
@@ -153,13 +159,52 @@ def _rule(points: pd.DataFrame, nearest: Any, palette: Palette) -> Any:
     return rule.add_params(nearest)
 
 
+CURVES = {
+    "roc": ("false_positive_rate", "true_positive_rate", "linear"),
+    "precision_recall": ("recall", "precision", "step-after"),
+}
+"""of each curve of a classification, the columns across and up, and how its points are joined"""
+
+
+def curves_chart(
+    points: pd.DataFrame,
+    palette: Palette = LIGHT,
+    *,
+    curve: str,
+    title: Any = "",
+    width: Any = 400,
+    legend: bool = True,
+) -> alt.Chart:
+    """Draw a curve of each classification; the frame has the columns model, place (along the curve), x and y."""
+    altair = library("altair")
+    across, up, joined = CURVES[curve]
+    models = list(dict.fromkeys(points["model"]))
+    named = palette.legend(models, width, symbolType="stroke", symbolSize=220) if legend else None
+    x, y = (
+        {"title": name.replace("_", " "), "scale": altair.Scale(domain=[0, 1])}
+        | {"axis": altair.Axis(tickCount=5, domain=False, ticks=False)}
+        for name in (across, up)
+    )
+    lines = altair.Chart(records(points)).mark_line(interpolate=joined, strokeWidth=2)
+    tooltip = [altair.Tooltip("model:N"), *(altair.Tooltip(f"{axis}:Q", format=".4f") for axis in "xy")]
+    looks = {
+        "color": altair.Color("model:N", scale=palette.scale("color", models), legend=named),
+        "strokeDash": altair.StrokeDash("model:N", scale=palette.scale("dash", models), legend=named),
+    }
+    drawn = lines.encode(x=altair.X("x:Q", **x), y=altair.Y("y:Q", **y), order="place:Q", tooltip=tooltip, **looks)
+    about = f"{up} against {across} of each model, over all thresholds.".replace("_", " ")
+    height = 400 if isinstance(width, str) else min(400, 0.84 * width)
+    return themed(drawn.properties(width=width, height=height, title=title, description=about), palette)
+
+
 def relations_chart(
     relations: pd.DataFrame, palette: Palette = LIGHT, *, axes: tuple[str, str], title: Any = "", width: Any = 480
 ) -> alt.Chart:
     """Draw a dot for each relation; a click on one selects it as the parameter ``picked``.
 
-    The frame has the columns relation, x, y, triples and cardinality (empty where unknown); ``axes`` has the titles of
-    x and y; the width is in pixels, or ``"container"``.
+    The frame has the columns relation, x, y, triples and cardinality (empty where unknown), and the ends of whiskers,
+    x_low, x_high, y_low and y_high (NaN without whiskers); ``axes`` has the titles of x and y; the width is in pixels,
+    or ``"container"``.
     """
     altair = library("altair")
     against_model = axes[0] != TRIPLES
@@ -171,19 +216,26 @@ def relations_chart(
     legend = palette.legend(kinds, width) if any(kinds) else None
     places = [altair.Tooltip(f"{at}:Q", title=axis, format=".4~f") for at, axis in zip("xy", axes, strict=True)]
     triples = altair.Tooltip("triples:Q", format=",", title="test triples")
-    circles = (
-        altair.Chart(records(relations.dropna(subset=["x", "y"])), name="relations")
-        .mark_circle(stroke=palette.paper or "var(--paper)", strokeWidth=0.7, cursor="pointer")
-        .encode(
-            x=altair.X("x:Q", title=axes[0], scale=scale, axis=across),
-            y=altair.Y("y:Q", title=axes[1], axis=number),
-            size=altair.Size("triples:Q", scale=altair.Scale(range=[palette.row, 23 * palette.row]), legend=None),
-            color=altair.Color("cardinality:N", scale=palette.scale("color", kinds), legend=legend),
-            opacity=altair.condition(picked, altair.value(0.75), altair.value(0.15)),
-            tooltip=[altair.Tooltip("relation:N"), *places, triples, altair.Tooltip("cardinality:N")],
-        )
+    x, y = {"title": axes[0], "scale": scale, "axis": across}, {"title": axes[1], "axis": number}
+    base = altair.Chart(records(relations.dropna(subset=["x", "y"])))
+    rules = base.mark_rule(color=palette.muted, opacity=0.5)
+    whiskers = {
+        "x_low": rules.encode(x=altair.X("x_low:Q", **x), x2="x_high:Q", y=altair.Y("y:Q", **y)),
+        "y_low": rules.encode(x=altair.X("x:Q", **x), y=altair.Y("y_low:Q", **y), y2="y_high:Q"),
+    }
+    dots = base.mark_circle(stroke=palette.paper or "var(--paper)", strokeWidth=0.7, cursor="pointer")
+    circles = dots.properties(name="relations").encode(
+        x=altair.X("x:Q", **x),
+        y=altair.Y("y:Q", **y),
+        size=altair.Size("triples:Q", scale=altair.Scale(range=[palette.row, 23 * palette.row]), legend=None),
+        color=altair.Color("cardinality:N", scale=palette.scale("color", kinds), legend=legend),
+        opacity=altair.condition(picked, altair.value(0.75), altair.value(0.15)),
+        tooltip=[altair.Tooltip("relation:N"), *places, triples, altair.Tooltip("cardinality:N")],
     )
-    layers = [circles.add_params(picked)]
+    drawn = [
+        rule.transform_filter(f"isValid(datum.{end})") for end, rule in whiskers.items() if relations[end].notna().any()
+    ]
+    layers = [*drawn, circles.add_params(picked)]
     if against_model:
         values = relations[["x", "y"]].to_numpy()
         corners = [min(0.0, np.nanmin(values)), max(1.0, np.nanmax(values))]

@@ -1,4 +1,4 @@
-"""Runs in, one picture out: ``kgeval.plot_leaderboard`` and its kind, on screen or as wide as a column of a paper."""
+"""Runs in, one picture out, on screen or as a file that is as wide as a column of a paper."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kgeval.data.loading import Source
 from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.names import parse, title_of
 from kgeval.metrics.ranks.ties import Ties, common_ties
-from kgeval.reports.document import document, library
+from kgeval.reports.document import document, library, unvalidated, vega_version
 from kgeval.reports.origins import (
     axes,
     cumulative_points,
@@ -30,9 +30,26 @@ from kgeval.reports.origins import (
     slices_title,
 )
 from kgeval.reports.page import study_of_runs
-from kgeval.reports.pictures import critical_difference, distribution, leaderboard, relations_chart, slices_chart
+from kgeval.reports.pictures import (
+    critical_difference,
+    curves_chart,
+    distribution,
+    leaderboard,
+    relations_chart,
+    slices_chart,
+)
 from kgeval.reports.standings import standings_title
-from kgeval.reports.study import HEADLINES, SHOWN, Runs, mean_of_runs, notes_on_ties, read_models
+from kgeval.reports.study import (
+    HEADLINES,
+    SHOWN,
+    Runs,
+    Study,
+    curve_points,
+    mean_of_runs,
+    notes_on_ties,
+    read_classifications,
+    read_models,
+)
 from kgeval.reports.theme import IN_PAGE, LIGHT, PRINT, each_text
 
 if TYPE_CHECKING:
@@ -103,7 +120,8 @@ def figure(
     Names and numbers next to the panels need a fixed width, so panels become wider until the picture has its width.
     """
     if inches is None:
-        chart = _offline_chart(draw(LIGHT, title=wrap(title, LETTERS) if len(title) > LETTERS else title))
+        with unvalidated():
+            chart = _offline_chart(draw(LIGHT, title=wrap(title, LETTERS) if len(title) > LETTERS else title))
         return chart.properties(usermeta={"notes": [*notes, *about(chart).get("notes", [])]}) if notes else chart
     if not 1 <= inches <= 40:
         raise ConfigError(f"width: expected 1 to 40 inches, found {inches:g}.")
@@ -111,7 +129,8 @@ def figure(
         sizes = {"columns": number} if columns else {}
         width = INCH * inches / number / 2
         for _ in range(4):
-            chart = _offline_chart(draw(PRINT, width=width, **sizes))
+            with unvalidated():
+                chart = _offline_chart(draw(PRINT, width=width, **sizes))
             wide, high = size_in(svg_of(chart))
             if abs(INCH * inches - 1 - wide) <= 1:
                 break
@@ -140,9 +159,8 @@ def size_in(svg: str) -> tuple[float, float]:
 
 
 def svg_of(chart: alt.Chart) -> str:
-    version = library("altair").SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
     # The descriptions for screen readers are computed: there the escapes of labels became control characters again.
-    return visible(library("vl_convert").vegalite_to_svg(chart.to_dict(validate=False), vl_version=version))
+    return visible(library("vl_convert").vegalite_to_svg(chart.to_dict(validate=False), vl_version=vega_version()))
 
 
 def printed(svg: str, inches: float, unit: float = 1, name: str = "in") -> str:
@@ -239,8 +257,8 @@ def plot_leaderboard(
     """
     names = [metrics] if isinstance(metrics, str) else metrics
     study = study_of_runs(runs, dataset, intervals=intervals, ties=ties, allow=allow, metrics=names)
-    title = standings_title(study) if study.metrics[0] == HEADLINES[0] else ""
-    columns = min(len(study.metrics), max(1, int((width or 0) * INCH / 110)))
+    title = standings_title(study) if str(study.metric) == HEADLINES[0] else ""
+    columns = min(len(study.grid.metrics), max(1, int((width or 0) * INCH / 110)))
     return figure(partial(leaderboard, study.scores), width, columns=columns, title=title, notes=study.notes)
 
 
@@ -260,8 +278,8 @@ def plot_distribution(
     'share'
     """
     study = study_of_runs(runs, dataset, ties=ties, allow=allow)
-    draw = partial(distribution, cumulative_points(study), baselines=study.baselines)
-    return figure(draw, width, title=ranks_title(study), notes=study.notes)
+    draw = partial(distribution, cumulative_points(study), baselines=study.baselines, of_seeds=study.has_seeds)
+    return figure(draw, width, title=ranks_title(study), notes=_notes(study, "band: the standard deviation over seeds"))
 
 
 def plot_relations(
@@ -286,7 +304,8 @@ def plot_relations(
     second = min(len(study.names) - 1, 1)
     relations = relation_scores(study)
     draw = partial(relations_chart, scatter(relations, 0, second), axes=axes(study, 0, second))
-    return figure(draw, width, title=relations_title(study, relations), notes=study.notes)
+    notes = _notes(study, "lines: the standard deviation over seeds")
+    return figure(draw, width, title=relations_title(study, relations), notes=notes)
 
 
 def plot_slices(
@@ -329,7 +348,7 @@ def plot_slices(
     """
     names = [slices] if isinstance(slices, str) else list(slices)
     study = study_of_runs(runs, dataset, intervals=intervals, ties=ties, allow=allow, metrics=[metric])
-    known = [*known_slices(), *next(iter(study.aligned.values())).columns]
+    known = [*known_slices(), *study.models[0].table.columns]
     if unknown := [name for name in names if name not in known and slice_of(name) is None]:
         raise InputError(f"unknown slice or column {unknown[0]!r}. {did_you_mean(unknown[0], known, listed='slices')}")
     groups = slice_scores(study, names)
@@ -339,10 +358,17 @@ def plot_slices(
             "(--dataset NAME, dataset=NAME)."
         )
     draw = partial(slices_chart, groups, baselines=study.baselines)
+    notes = _notes(study, f"whiskers: 95 % interval (resampling {study.resampled})")
     if width is None:
-        return figure(draw, None, title=slices_title(study, groups), notes=study.notes)
+        return figure(draw, None, title=slices_title(study, groups), notes=notes)
     size = {"total": INCH * width, "highest": INCH * HIGHEST}
-    return figure(partial(draw, **size), width, columns=max(1, round(width / 2.3)), notes=study.notes)
+    return figure(partial(draw, **size), width, columns=max(1, round(width / 2.3)), notes=notes)
+
+
+def _notes(study: Study, around: str) -> list[str]:
+    """The notes of a picture, with what it shows of several seeds."""
+    means = [f"{model.name}{model.mean_in_words}" for model in study.models if model.seeds]
+    return [*study.notes, *([f"{'; '.join(means)}; {around}."] if means else [])]
 
 
 def plot_critical_difference(
@@ -399,10 +425,30 @@ def plot_critical_difference(
     return figure(partial(critical_difference, ranks, axis=axis, baselines=baselines), width, notes=notes)
 
 
+def plot_roc(runs: Runs, *, width: float | None = None) -> alt.Chart:
+    """Draw the ROC curves of runs of classifications."""
+    return _curves(runs, "roc", width)
+
+
+def plot_precision_recall(runs: Runs, *, width: float | None = None) -> alt.Chart:
+    """Draw the curves of precision and recall of runs of classifications."""
+    return _curves(runs, "precision_recall", width)
+
+
+def _curves(runs: Runs, curve: str, width: float | None) -> alt.Chart:
+    points = curve_points(summaries := read_classifications(runs), curve)
+    if points.empty:
+        why = "the test triples are all true or all false" if summaries else "these runs are no classifications"
+        raise InputError(f"nothing to draw: {why}.")
+    return figure(partial(curves_chart, points, curve=curve), width)
+
+
 PLOTS: dict[str, Callable[..., Any]] = {
     "leaderboard": plot_leaderboard,
     "slices": plot_slices,
     "relations": plot_relations,
     "distribution": plot_distribution,
     "critical-difference": plot_critical_difference,
+    "roc": plot_roc,
+    "precision-recall": plot_precision_recall,
 }

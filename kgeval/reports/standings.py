@@ -41,7 +41,7 @@ def verdicts(study: Study) -> list[Verdict]:
 
 def order(study: Study) -> str:
     """Write the order of the models in one line; empty of few models, whose pairs have a sentence each."""
-    return study.block.order(study.grid.metrics[0]) if len(study.names) >= MANY else ""
+    return study.block.order(study.metric) if len(study.names) >= MANY else ""
 
 
 def basis(study: Study) -> str:
@@ -49,12 +49,11 @@ def basis(study: Study) -> str:
     if not tested:
         return ""
     options = study.grid.options
-    units = f"{PLURAL[options.unit]}{' and seeds' if study.has_seeds else ''}"
     test = "Student's t test of the means" if study.has_seeds else f"{options.draws:,} sign flips per {options.unit}"
     return (
         f"Tests of the difference in {short_title(tested[0].metric)} on the same {tested[0].units:,} "
         f"{PLURAL[options.unit]}: {test}, two-sided; p is {adjustment(tested)}. Intervals: "
-        f"{100 * options.level:g} % for each difference alone (resampling {units})."
+        f"{100 * options.level:g} % for each difference alone (resampling {study.resampled})."
     )
 
 
@@ -82,7 +81,7 @@ def exceptions(study: Study, pair: PairedDifference) -> str:
 
     All models are tested, as in ``compare --by cardinality,side``, whose p-values these are.
     """
-    tables = study.sliced
+    tables = {model: table for model, (table, *_) in study.sliced.items()}
     if study.has_seeds or any("cardinality" not in table.columns for table in tables.values()):
         return ""
     try:
@@ -156,7 +155,6 @@ def _note(study: Study) -> str:
         "Bold: the best of the column, baselines included" if several else "",
         "Dashed lines: chance" if study.scores["chance"].notna().any() else "",
         "↑: higher is better",
-        "For models with seeds, the sections below show the run with the middle MRR" if seeds else "",
     ]
     return f"{'. '.join(filter(None, parts))}."
 

@@ -153,23 +153,18 @@ def each_text(spec: Any, write: Callable[[str], str]) -> Any:
 def themed(chart: Any, palette: Palette) -> alt.Chart:
     text: dict[str, Any] = {"labelColor": palette.muted, "titleColor": palette.muted}
     text |= {"labelFontSize": palette.size, "titleFontSize": palette.size}
-    styled: alt.Chart = (
-        chart.configure(font=palette.font, background=palette.paper or "transparent", padding=palette.padding)
-        .configure_view(stroke=None)
-        .configure_axis(
-            **text,
-            titleFontWeight="normal",
-            labelLimit=0 if palette.paper else LABEL_WIDTH,
-            gridColor=palette.line,
-            domainColor=palette.line,
-            tickColor=palette.line,
-            labelPadding=palette.size / 2,
-        )
-        .configure_title(
-            color=palette.ink, subtitleColor=palette.muted, fontSize=palette.size + 2, anchor="start", offset=10
-        )
-        .configure_legend(**text, symbolStrokeWidth=2, orient="top", title=None)
-        .configure_header(labelColor=palette.ink, title=None, labelFontSize=palette.size)
+    rules = dict.fromkeys(("gridColor", "domainColor", "tickColor"), palette.line)
+    limit = 0 if palette.paper else LABEL_WIDTH
+    title = {"color": palette.ink, "subtitleColor": palette.muted, "fontSize": palette.size + 2}
+    styled: alt.Chart = chart.configure(
+        font=palette.font,
+        background=palette.paper or "transparent",
+        padding=palette.padding,
+        view={"stroke": None},
+        axis={**text, **rules, "titleFontWeight": "normal", "labelLimit": limit, "labelPadding": palette.size / 2},
+        title={**title, "anchor": "start", "offset": 10},
+        legend={**text, "symbolStrokeWidth": 2, "orient": "top", "title": None},
+        header={"labelColor": palette.ink, "title": None, "labelFontSize": palette.size},
     )
     return styled
 

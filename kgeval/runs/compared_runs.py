@@ -10,6 +10,7 @@ from typing import Any
 
 from kgeval.analysis.comparison.comparable import dataset_names
 from kgeval.base.errors import ConfigError, InputError
+from kgeval.data.dataset import Dataset
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.rank_summary import rank_summary
 from kgeval.metrics.ranks.ties import common_ties, note_on_ties
@@ -92,9 +93,9 @@ def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -
         [[name] if name else words_of(run.path) for name, run in places],
         [(dataset, bool(name)) for dataset, (name, _) in zip(datasets, places, strict=True)] if apart else None,
     )
-    compared = []
+    compared, loaded = [], dict[str, tuple[Dataset, str]]()
     for name, (chosen, run), table, dataset in zip(names, places, tables, datasets, strict=True):
-        grouped, changes = group_stored(table, by, run, options.get("dataset"), groups)
+        grouped, changes = group_stored(table, by, run, options.get("dataset"), groups, loaded)
         training = Training.of(run.config, run.manifest)
         origin = RunOf(dataset if apart else "", chosen, name, training, training.key(run.config))
         unknown = notes_on_unknown(run, table, [*options, "metrics", "by"])

@@ -28,7 +28,7 @@ from kgeval.ranking.run_directory.stored_run import KeptTable
 from kgeval.ranking.tasks.classification import Classification
 from kgeval.ranking.tasks.confidences import Confidences, ConfidenceTables
 from kgeval.runs.config.metric_request import MetricRequest
-from kgeval.runs.config.variables import Variables
+from kgeval.runs.config.yaml_document import Variables
 
 
 @dataclass(frozen=True, eq=False)

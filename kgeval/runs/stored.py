@@ -284,11 +284,17 @@ def own_groups(run: StoredRun) -> dict[str, Any]:
 
 
 def group_stored(
-    table: RankTable, by: Sequence[str], run: StoredRun, source: str | None, groups: Mapping[str, Any]
+    table: RankTable,
+    by: Sequence[str],
+    run: StoredRun,
+    source: str | None,
+    groups: Mapping[str, Any],
+    loaded: dict[str, tuple[Dataset, str]] | None = None,
 ) -> tuple[RankTable, tuple[str, ...]]:
     """Add those slices of some names that are no columns of a stored table; also return what to know of the dataset.
 
-    The source is the folder or PyKEEN name of the dataset; by default the one that the run's configuration names.
+    The source is the folder or PyKEEN name of the dataset; by default the one that the run's configuration names. A
+    dataset is loaded once for all runs with the same ``loaded``, which has it with its SHA-256.
     """
     for name in by:
         if slice_of(name, groups) is None and name not in (known := [*table.columns, *slices(), *groups]):
@@ -298,8 +304,12 @@ def group_stored(
     added = slices_to_add(table, by, groups)
     if (files := [file for one in added for file in one.files]) and run.is_complete:
         _refuse_changed_inputs(run, files)
-    dataset = run.dataset() if source is None else load_dataset(source)
-    if run.fingerprint in (None, dataset.sha256()):
+    loaded, place = {} if loaded is None else loaded, source or str(run.config.get("dataset"))
+    if place not in loaded:
+        dataset = run.dataset() if source is None else load_dataset(source)
+        loaded[place] = dataset, dataset.sha256()
+    dataset, fingerprint = loaded[place]
+    if run.fingerprint in (None, fingerprint):
         return annotate(table, dataset, added), ()
     what = f"dataset {dataset.name} has changed since it was ranked in {str(run.path)!r}"
     what = f"{what}: labels, triples or their order differ"

@@ -15,7 +15,7 @@ from pydantic import ConfigDict, field_validator
 from kgeval.base.errors import ConfigError, RunError, reason
 from kgeval.base.files import exists_safely
 from kgeval.base.settings import Settings, as_validation_error
-from kgeval.runs.config.pykeen_components import refuse_unknown
+from kgeval.runs.config.models import refuse_unknown
 
 PLACES = {"path", "name", "experiment_path", "experiment_name"}
 """options of csv, json and tensorboard that name the file or folder of one run"""

@@ -14,9 +14,7 @@ from kgeval.models.families.bilinear import DistMult
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ModelRanking, ranking_of
 from kgeval.runs.resume import Fingerprint
-from kgeval.runs.shards.division import divide
-from kgeval.runs.shards.executors import RayExecutor
-from kgeval.runs.shards.shard_store import ShardStore
+from kgeval.runs.shards import RayExecutor, ShardStore, divide
 from scripts.benchmark.graph import synthetic
 
 ENTITIES, DIM, SHARDS = 100_000, 200, 16

@@ -10,8 +10,7 @@ from kgeval.base.errors import ConfigError, InputError
 from kgeval.ranking.run_directory.contents import SHARDS, STAGE, is_run
 from kgeval.ranking.run_directory.staging import reserve, reserve_shard
 from kgeval.runs.config.load import load_config
-from kgeval.runs.runner import run
-from kgeval.runs.shards.shard_job import merge, run_shard
+from kgeval.runs.runner import merge, run, run_shard
 from tests.cli.conftest import invoke
 from tests.runs.conftest import table
 

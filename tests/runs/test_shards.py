@@ -28,8 +28,7 @@ from kgeval.runs.config.load import load_config
 from kgeval.runs.jobs import Job
 from kgeval.runs.resume import Fingerprint, leaves
 from kgeval.runs.runner import run
-from kgeval.runs.shards.division import KEY, OPERATIONS_A_MINUTE, divide, divide_exactly, usual_count
-from kgeval.runs.shards.shard_store import ShardStore
+from kgeval.runs.shards import KEY, OPERATIONS_A_MINUTE, ShardStore, divide, divide_exactly, usual_count
 from kgeval.runs.stored import read_outcome
 from tests.conftest import random_dataset
 from tests.ranking.test_kernels import Vectors

@@ -13,8 +13,7 @@ from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.reports.origins import triple_table
 from kgeval.reports.page import study_of_runs
 from kgeval.runs.config.load import load_config
-from kgeval.runs.runner import run
-from kgeval.runs.shards.shard_job import merge, run_shard
+from kgeval.runs.runner import merge, run, run_shard
 from tests.data.folders import write
 from tests.runs.conftest import ENTITIES, RELATIONS
 

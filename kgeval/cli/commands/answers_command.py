@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.completion import PATH, OneOf
 from kgeval.cli.configuration import configuration, model_and_dataset_of
-from kgeval.cli.setting_options import REPEATED, blocks, setting_options, split_at_commas
+from kgeval.cli.setting_options import PATH, REPEATED, OneOf, blocks, setting_options, split_at_commas
 from kgeval.cli.shared_options import DIGITS, FORMAT, QUIET, refuse_file, run_or_model_and_dataset
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.runs.config.metric_request import MetricRequest

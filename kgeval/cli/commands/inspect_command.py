@@ -10,8 +10,7 @@ import click
 
 from kgeval.base.tables.shown import Page
 from kgeval.base.tables.table import Table
-from kgeval.cli.completion import PATH
-from kgeval.cli.setting_options import pairs, setting_options
+from kgeval.cli.setting_options import PATH, pairs, setting_options
 from kgeval.cli.shared_options import FORMAT, QUIET, reading_options
 from kgeval.ranking.evaluation import Evaluation
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
-from kgeval.cli.completion import OneOf
-from kgeval.cli.listings import LISTINGS
+from kgeval.cli.setting_options import LISTINGS, OneOf
 from kgeval.cli.shared_options import FORMAT, QUIET
 
 if TYPE_CHECKING:

@@ -175,7 +175,7 @@ def _run_shards(
     """Rank one shard of each model, and print what is done."""
     from kgeval.cli.display import watching
     from kgeval.cli.streams import say
-    from kgeval.runs.shards.shard_job import run_shard
+    from kgeval.runs.runner import run_shard
 
     number, count = shard
     for path, config in configs.items():
@@ -228,7 +228,7 @@ def merge_command(folder: Path, force: bool, form: str) -> None:
     from kgeval.cli.outcomes import show_outcomes, show_remarks
     from kgeval.cli.streams import say_json
     from kgeval.runs.outcome import common_table
-    from kgeval.runs.shards.shard_job import merge
+    from kgeval.runs.runner import merge
 
     outcomes = merge(folder, force=force, watch=watching, warn=show_note)
     if form == "json":

@@ -101,7 +101,7 @@ class Baseline(Settings):
 
     kind: Literal["baseline"] = Field(default="baseline", repr=False)
     """a baseline: a rule without parameters"""
-    baseline: str = "own"
+    baseline: Any = "own"  # a Literal in each class
     """its name"""
 
     def __new__(cls, name: str | None = None, /, **settings: Any) -> Baseline:

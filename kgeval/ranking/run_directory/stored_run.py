@@ -223,8 +223,11 @@ class StoredRun:
         if not exists_safely(path):
             raise InputError(f"no such file {str(path)[:200]!r}. {suggest_paths(path)}".strip())
         if path.suffix.lower() in (".yaml", ".yml") and not path.is_dir():
-            problem = f"{str(path)!r} is a configuration. Run it: kgeval run {shlex.quote(str(path))}"
-            raise InputError(f"{problem}, then give its output folder.")
+            what = f"{str(path)!r} is a configuration. Run it: kgeval run {shlex.quote(str(path))}"
+            raise InputError(f"{what}, then give its output folder.")
+        if self.keeps == "classification":
+            what = f"{str(path)!r} is a run of a classification: it has scores of labelled triples, not ranks"
+            raise InputError(f"{what}. summarize, report and plot --kind roc take it.")
         if path.is_dir() and not (path / RANKS).is_file():
             raise InputError(f"{str(path)!r} holds no run: there is no {RANKS} in it.{progress_of(path)}")
         if dataset is not None:

@@ -26,7 +26,7 @@ from kgeval.reports.document import EXTRA, has_libraries
 from kgeval.runs.config.metric_request import MetricRequest
 from kgeval.runs.config.models import CheckpointConfig, ModelConfig, TrainingConfig, model_block
 from kgeval.runs.config.yaml_document import Document
-from kgeval.runs.shards.executors import ExecutorConfig
+from kgeval.runs.shards import ExecutorConfig
 from kgeval.runs.trackers import TrackerConfig
 
 
@@ -187,12 +187,11 @@ class RunConfig(TaskRequest, Evaluated):
         ties = self.ties or (None if baseline is None else baseline.ties)
         return protocol.resolve(self.evaluation, dataset, ties=ties, metrics=self.metrics)
 
-    def resolved(self, dataset: Dataset) -> RunConfig:
-        """Fill in the settings that the protocol decides; the filter has only splits that the dataset has."""
-        if self.task is not None:
+    def resolved(self, resolved: ResolvedEvaluation | None) -> RunConfig:
+        """Fill in the settings that the protocol decided for a ranking, or those of a task."""
+        if resolved is None:
             ties = self.ties or tie_policy(find_protocol(self.protocol).ties).name
-            return self.model_copy(update={"metrics": self.metrics or KINDS[self.task.kind].metrics, "ties": ties})
-        resolved = self.resolved_evaluation(dataset)
+            return self.model_copy(update={"metrics": self.metrics or KINDS[self.kind].metrics, "ties": ties})
         ties = tie_policy(resolved.ties).name
         return self.model_copy(update={"evaluation": resolved.evaluation, "metrics": resolved.metrics, "ties": ties})
 
