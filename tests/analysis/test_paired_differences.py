@@ -97,6 +97,13 @@ def test_a_ratio_of_means_is_tested_where_both_models_are_alike():
     assert pairs["amri"].difference == pytest.approx(own - other, abs=1e-12)
 
 
+def test_a_note_says_that_an_interval_is_of_one_pair_where_p_is_of_all():
+    (note,) = [note for note in compare(TABLES, "mrr").notes if note.startswith("difference: ")]
+    assert note.endswith("It is for one pair alone, p for all pairs: it may leave out 0 where p is above 0.05.")
+    two = {model: TABLES[model] for model in ("sines", "sums")}
+    assert not [note for note in compare(two, "mrr").notes if "alone, p" in note]
+
+
 def test_metrics_of_lists_are_tested_by_queries():
     pairs = compare(TABLES, ["map", "mrr"]).pairs
     assert {pair.name: pair.unit for pair in pairs} == {"map": "query", "mrr": "triple"}

@@ -33,7 +33,7 @@ class Around(NamedTuple):
 class Score(OverSeeds):
     """A metric of a model on the triples of a block; it has no values where it is undefined.
 
-    The interval of a single run is of other triples alone.
+    The interval of a single run is over triples alone.
     """
 
     @property

@@ -230,9 +230,11 @@ def _notes_on_family(
     if not over_seeds:
         yield from _notes_on_few_draws(tested, options)
     what, more = ("mean over seeds", "seeds and ") if over_seeds else ("metric", "")
+    several = any(pair.family > 1 for pair in tested)
+    alone = f" It is for one pair alone, p for all pairs: it may leave out 0 where p is above {options.alpha:.2g}."
     yield (
         f"difference: the {what} of model minus the {what} of other, ± its {100 * options.level:g} % interval "
-        f"(resampling {more}{units})."
+        f"(resampling {more}{units}).{alone * several}"
     )
     bound = ' "≤": no draw gave a difference as large.' if any(pair.is_bound for pair in tested) else ""
     flips = f"sign-flip test, {options.draws:,} draws (seed {options.seed}) of a sign for each {' or '.join(kinds)}"

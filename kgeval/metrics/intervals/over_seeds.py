@@ -62,9 +62,9 @@ class OverSeeds:
     values: tuple[float, ...]
     """of each run"""
     interval: Interval | None = None
-    """of their mean, where other seeds and other units would be drawn; ``None`` where there is none"""
+    """of the mean over all seeds and all such units; ``None`` where there is none"""
     of_seeds: Interval | None = None
-    """of their mean on the same units, where other seeds would be drawn; ``None`` where there is none"""
+    """of the mean over all seeds, on the same units; ``None`` where there is none"""
     reason: str = ""
     """why an interval is missing"""
 

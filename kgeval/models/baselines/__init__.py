@@ -45,7 +45,10 @@ class FittedBaseline(LabelledModel):
 
     @property
     def title(self) -> str:
-        return f"baseline {self.settings['baseline']}"
+        """Its name, with the settings that are not the usual ones."""
+        name, fields = self.settings["baseline"], find_baseline(self.settings["baseline"]).model_fields
+        changed = [f"{key} {value}" for key, value in self.settings.items() if value != fields[key].default]
+        return f"baseline {name}" + f" ({', '.join(changed)})" * bool(changed)
 
     def describe(self) -> dict[str, Any]:
         """Return the entry of the baseline in the manifest of a run."""
@@ -75,7 +78,7 @@ class Baseline(Settings):
     --------
     >>> from kgeval import evaluate, load_dataset, summarize
     >>> Baseline("inverse", threshold=0.9)
-    InverseBaseline(baseline='inverse', threshold=0.9)
+    InverseBaseline(baseline='inverse', threshold=0.9, history='train')
     >>> table = evaluate(Baseline("inverse"), load_dataset("nations"))
     >>> table.provenance.model, int(table.column("tied").max())
     ('baseline inverse', 13)

@@ -422,7 +422,10 @@ DICEE = _repeating(
     name="dicee",
     summary="place in a sort (ties: mean place); heads are tails of inverse relations; both sides pooled",
     framework_metrics=named("{metric}", metric={**hits("H@{}", 1, 3, 10), "MRR": "mrr"}),
-    tie_note="dice-embeddings leaves the order of ties to a sort; kgeval takes the mean of their ranks",
+    tie_note=(
+        "dice-embeddings leaves the order of ties to a sort (unless configuration.json has another eval_tie_policy); "
+        "kgeval takes the mean of their ranks"
+    ),
 )
 
 
