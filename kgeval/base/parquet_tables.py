@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
@@ -146,18 +147,14 @@ class Columns(Displayed):
     @classmethod
     def is_in(cls, path: str | Path) -> bool:
         """Whether :meth:`to_parquet` wrote a file, even if its content is damaged now."""
-        try:
+        with suppress(pa.ArrowException, OSError, ValueError, FileError):
             checked(Path(path))
             return cls.KEY.encode() in (pq.read_schema(path).metadata or {})
-        except (pa.ArrowException, OSError, ValueError, FileError):
-            return False
+        return False
 
     def _parts(self) -> Parts:
         notes = (f"Note: {note}" for note in getattr(self, "notes", ()))
-        return Parts([visible(self._head())], self._tables(), [self._size(), *notes])
-
-    def _head(self) -> str:
-        return str(getattr(self, "provenance", self.KIND))
+        return Parts([visible(str(getattr(self, "provenance", self.KIND)))], self._tables(), [self._size(), *notes])
 
     def _size(self) -> str:
         shown = f"{ROWS} of " if len(self) > ROWS else ""

@@ -193,9 +193,8 @@ def takes(settings: type[Settings], keywords: type) -> Callable[[Function], Func
             for name, field in fields.items()
         ]
         call.__signature__ = signature.replace(parameters=[*own, *further])  # type: ignore[attr-defined]
-        call.__doc__ = (function.__doc__ or "").replace(
-            PLACEHOLDER, "".join(_described(name, descriptions(settings).get(name, "")) for name in fields)
-        )
+        listing = "".join(_described(name, descriptions(settings).get(name, "")) for name in fields)
+        call.__doc__ = (function.__doc__ or "").replace(PLACEHOLDER, listing)
         return cast("Function", call)
 
     return decorate
@@ -349,10 +348,8 @@ def problems_of(error: ValidationError, content: Any, root: Any) -> list[Problem
 def _without_misspelt(problems: list[Problem], content: Any, root: Any) -> list[Problem]:
     """Leave out that a key is missing where an unknown one beside it is likely to be that key."""
     unknown = [problem.location for problem in problems if problem.message.startswith(UNKNOWN_KEY)]
-    meant = {
-        (*block, name) for *block, key in unknown for name in nearest(str(key), _keys(tuple(block), content, root))
-    }
-    return [problem for problem in problems if not (problem.absent and problem.location in meant)]
+    near = {(*block, name) for *block, key in unknown for name in nearest(str(key), _keys(tuple(block), content, root))}
+    return [problem for problem in problems if not (problem.absent and problem.location in near)]
 
 
 def _problem(item: Any, content: Any, root: Any) -> Problem:
@@ -407,10 +404,9 @@ def short_repr(value: Any) -> str:
     """
     if isinstance(value, str):
         return repr(short(value))
-    try:
+    with suppress(ValueError):  # Python formats no integer of more than some thousand digits
         return short(repr(value))
-    except ValueError:  # Python formats no integer of more than some thousand digits
-        return "a very large number"
+    return "a very large number"
 
 
 def _nearest(value: Any, choices: list[str]) -> str:

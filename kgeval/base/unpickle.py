@@ -180,8 +180,7 @@ LIBRARIES = (
 STUBS = (
     *("builtins.getattr", "builtins.set", "__builtin__.getattr", "__builtin__.set", "argparse.Namespace"),
     *(f"{module}.{name}" for module in ("builtins", "__builtin__") for name in ("int", "long", "hash")),
-    *(f"torch_geometric.nn.kge.{name}" for name in ("transe.TransE", "distmult.DistMult")),
-    *(f"torch_geometric.nn.kge.{name}" for name in ("complex.ComplEx", "rotate.RotatE")),
+    *(f"torch_geometric.nn.kge.{name.lower()}.{name}" for name in ("TransE", "DistMult", "ComplEx", "RotatE")),
 )
 """further names that become stubs"""
 

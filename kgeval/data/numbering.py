@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import DatasetError, counted, first_few
-from kgeval.data.columns import TRIPLE
+from kgeval.data.columns import IN_PYTHON, TRIPLE
 from kgeval.data.labelled_triples import read_column_ids
 from kgeval.data.tables import N_TRIPLES, NamedTable, with_fourth_named
 from kgeval.data.text import BLANKS
@@ -107,10 +107,8 @@ def _suspicion(
         return None
     alike = (not are_ids) * occur[:, np.asarray(twins)].sum(axis=1) / occur.sum(axis=1)
     order = min(((alike[0], heads), "relation,head,tail"), ((alike[1], tails), "head,tail,relation"))[1]
-    return (
-        f"columns: perhaps not head, relation, tail: {what}. If so: --columns {order} (in Python and in configurations "
-        f"columns); if not: --columns {','.join(TRIPLE)}"
-    )
+    cure = f"If so: --columns {order} {IN_PYTHON}; if not: --columns {','.join(TRIPLE)}"
+    return f"columns: perhaps not head, relation, tail: {what}. {cure}"
 
 
 def _apart(tables: Mapping[str, NamedTable]) -> tuple[dict[str, NamedTable], list[str]]:

@@ -189,10 +189,7 @@ NUMBER = re.compile(r"\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)?\s*", re.
 YEAR = re.compile("[0-9]{4}|##")
 """a time in the fourth or fifth column: a year, or YAGO's sign for unknown parts of a date"""
 
-NO_INTERVALS = (
-    "Facts with a time interval (from begin to end) are not supported. Give each fact one time, or leave both columns "
-    "out."
-)
+NO_INTERVALS = "Facts with a time interval (begin to end) are not supported. Give each one time, or leave both out."
 
 
 def read_triples(path: str | Path, columns: Columns = UNSAID, *, fourth: str | None = None) -> NamedTable:
@@ -420,10 +417,8 @@ def _role_of_cells(what: str, column: pa.ChunkedArray) -> str:
     plain = {cell.removesuffix(".0") for cell in cells}
     if DATE.fullmatch(cells[0]):
         return "time"
-    is_true_or_false = (
-        plain <= TRUE_OR_FALSE and not {"0", "-1"} <= plain and (plain & {"0", "-1"} or plain == {*cells})
-    )
-    if is_true_or_false or plain <= {"true", "false"}:
+    is_truth = plain <= TRUE_OR_FALSE and not {"0", "-1"} <= plain and (plain & {"0", "-1"} or plain == {*cells})
+    if is_truth or plain <= {"true", "false"}:
         return "label"
     try:
         numbers = [float(cell) for cell in cells]

@@ -198,9 +198,7 @@ def _refuse_foreign_ids(source: LabelledModel, dataset: Dataset) -> None:
         if model_labels is None and max(size, len(labels)) > 1:
             what = f"the model has no {labels.kind} labels: {seen}, and the ids of dataset {dataset.name} are {whose}"
             how = "the option ids=dataset (--option ids=dataset, in Python load_checkpoint(…, ids='dataset'))"
-            raise UsageError(
-                f"{what}. {_cure_for_labels(source)} If its ids are those of {dataset.name}, say so: {how}."
-            )
+            raise UsageError(f"{what}. {_cure_for_labels(source)} If they are those of {dataset.name}, say so: {how}.")
 
 
 def _cure_for_labels(source: LabelledModel) -> str:

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from types import UnionType
-from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
+from typing_extensions import Self
 
 from kgeval.base.arrays import BoolArray, Float64Array, FloatArray, IntArray
 from kgeval.base.errors import CheckpointError, UsageError, did_you_mean
@@ -27,8 +28,6 @@ from kgeval.data.triples import Side
 from kgeval.models.ordered import limit_norm, matmul_ordered, unit
 from kgeval.models.scorer import MadeOf, PartitionedScorer, QueryPartition, VectorScorer
 from kgeval.models.similarity import NormDistance, Similarity
-
-Self = TypeVar("Self", bound="Family")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -133,7 +132,7 @@ class Family(ABC):
         """
 
     @classmethod
-    def build(cls: type[Self], arrays: Mapping[str, FloatArray], options: Mapping[str, Any]) -> Self:
+    def build(cls, arrays: Mapping[str, FloatArray], options: Mapping[str, Any]) -> Self:
         """Make the model from named arrays and options.
 
         Raises

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -235,10 +236,9 @@ def _damaged(path: Path, why: str) -> DatasetError:
 
 def _is_converted(path: Path) -> bool:
     """Whether a file of labels is of this layout, whatever the other files are; it may be missing or damaged."""
-    try:
+    with suppress(pa.ArrowException, OSError):
         return path.is_file() and KEY in (pq.read_schema(path).metadata or {})
-    except (pa.ArrowException, OSError):
-        return False
+    return False
 
 
 def _compact(ids: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -36,11 +36,9 @@ def with_training_graph(
     if not new_relations and not (relations[dataset.train.relations] >= 0).any():
         what = f"the inference graph shares no relation with the training graph {training.name}"
         raise DatasetError(f"dataset {dataset.name}: {what}. Nothing that a model learns there applies here.")
-    notes = [
-        f"inductive dataset: models learn from the {len(training.train):,} triples and {len(training.entities):,} "
-        f"entities of {training.name}. The candidates are the {len(dataset.entities):,} entities of the inference "
-        "graph, whose triples are train."
-    ]
+    learned = f"{len(training.train):,} triples and {len(training.entities):,} entities of {training.name}"
+    candidates = f"the {len(dataset.entities):,} entities of the inference graph, whose triples are train"
+    notes = [f"inductive dataset: models learn from the {learned}. The candidates are {candidates}."]
     if not same_ids:
         notes += _shared(dataset, training, training.entities.ids(dataset.entities.labels), relations)
     notes += _unknown(dataset, relations)

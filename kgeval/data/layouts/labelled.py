@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -34,9 +35,7 @@ STEMS = {
 }
 """what the splits are called, alone or beside other words"""
 
-ENDINGS = tuple(
-    ending + packed for packed in ("", *COMPRESSED) for ending in (".txt", ".tsv", ".csv", ".nt", ".triples")
-)
+ENDINGS = tuple(ending + pack for pack in ("", *COMPRESSED) for ending in (".txt", ".tsv", ".csv", ".nt", ".triples"))
 LABELLED_ENDINGS = (*ENDINGS, ".parquet")
 
 
@@ -54,10 +53,9 @@ def notes_on_unread_triples(folder: Path, dataset: Dataset) -> Iterator[str]:
 
 def _unknown_triple(file: Path, dataset: Dataset) -> str:
     """Find a triple that no split has among the first 100 rows of a file; none gives an empty text."""
-    try:
+    cells: list[list[str]] = []
+    with suppress(InputError):  # no text, or one of binary data: no triples
         cells = [row.cells[:3] for row in islice(rows(file), 100) if len(row.cells) in (3, 4)]
-    except InputError:  # no text, or one of binary data: no triples
-        return ""
     if not cells:
         return ""
     heads, relations, tails = zip(*cells, strict=True)
@@ -117,10 +115,8 @@ def read(folder: Path, needs: Sequence[str] = ("train", "test"), columns: Column
     place = folder.resolve()
     dataset = read_files(place.name, find_needed(folder, needs), columns=columns)
     inductive = "train" in candidates(place.parent / f"{place.name}_ind")
-    beside = (
-        f"{place.name}_ind is beside this folder, so the dataset looks inductive, and this is its training graph. For "
-        f"inductive evaluation, give the folder {place.name}_ind."
-    )
+    beside = f"{place.name}_ind is beside this folder, so the dataset looks inductive, and this is its training graph"
+    beside = f"{beside}. For inductive evaluation, give the folder {place.name}_ind."
     notes = [*([beside] if inductive else []), *notes_on_unread_triples(folder, dataset)]
     return replace(dataset, notes=(*dataset.notes, *notes))
 

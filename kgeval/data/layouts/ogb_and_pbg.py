@@ -186,9 +186,8 @@ def read_pbg(folder: Path) -> Dataset:
     with naming(folder):
         entities = Vocabulary(pa.chunked_array(names, pa.string()))
     files = {split: _buckets(place) for split, place in _splits(folder).items()}
-    splits = {
-        split: Triples(np.concatenate([_edges(path, starts).ids for path in paths])) for split, paths in files.items()
-    }
+    edges = {split: [_edges(path, starts).ids for path in paths] for split, paths in files.items()}
+    splits = {split: Triples(np.concatenate(parts)) for split, parts in edges.items()}
     for split, triples in splits.items():
         if len(triples) == 0:
             raise DatasetError(f"{files[split][0].parent}: no edges in it.")

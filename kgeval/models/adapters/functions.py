@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from copy import copy
 from itertools import chain
 from typing import Any
@@ -95,9 +95,7 @@ class FunctionCaller:
         messages = dict.fromkeys(f"{type(failure).__name__}: {reason(failure)}" for failure in failures)
         if len(messages) == 1 and not isinstance(failures[0], TypeError | IndexError):
             raise failures[0]
-        what = (
-            f"the scoring function fails as {self._signature}, with ids as arrays and, if torch is imported, as tensors"
-        )
+        what = f"the scoring function fails as {self._signature}, with ids as arrays and, with torch, as tensors"
         labels = "If its ids are not the dataset's, give their labels as entities=[…] and relations=[…]."
         raise ScoreError(f"{what}. Its errors: {'; '.join(messages)}. {labels}") from failures[0]
 
@@ -222,10 +220,9 @@ def _size(size: int | None, labels: Vocabulary | None, what: str) -> int:
 
 
 def _signature(function: ScoreFunction) -> inspect.Signature | None:
-    try:
+    with suppress(TypeError, ValueError):  # compiled functions need not tell
         return inspect.signature(getattr(function, "forward", function))  # a module's own call takes anything
-    except (TypeError, ValueError):  # compiled functions need not tell
-        return None
+    return None
 
 
 def _positional(signature: inspect.Signature | None) -> list[inspect.Parameter]:

@@ -187,9 +187,7 @@ class PredictionLists:
             advice = f"the lists are for {listed[0]}s only. Use --sides {listed[0]} (in Python sides={listed[0]!r})"
             raise InputError(f"{what}: {advice}.")
         if not self.unanswered:
-            cure = (
-                "To count such queries as unanswered, set the option missing=unanswered (--option missing=unanswered)."
-            )
+            cure = "To count these as unanswered, set the option missing=unanswered (--option missing=unanswered)."
             raise InputError(f"{what}. Are these the lists of this split? {cure}")
         return f"{what}: they count as unanswered."
 

@@ -134,9 +134,7 @@ class Baseline(Settings):
             raise InputError(f"the baseline {self.baseline!r} does not rank: {where}")
         for split in self.learns_from:
             if split not in dataset.splits:
-                raise DatasetError(
-                    f"dataset {dataset.name} has no {split} triples; baseline {self.baseline} counts them."
-                )
+                raise DatasetError(f"{dataset.name} has no {split} triples; baseline {self.baseline} counts them.")
 
     def learn(self, dataset: Dataset) -> Scorer:
         """Return the scorer of a dataset's entities, in its ids. Equal scores are ties of the ranking."""
@@ -179,8 +177,7 @@ def label_baselines(task: Task) -> tuple[LabelBaseline, ...]:
     >>> [it.baseline for it in label_baselines("classification")]
     ['relation majority', 'tail frequency']
     """
-    kinds = baselines().values()
-    return tuple(kind() for kind in kinds if issubclass(kind, LabelBaseline) and task in kind.tasks)
+    return tuple(kind() for kind in baselines().values() if issubclass(kind, LabelBaseline) and task in kind.tasks)
 
 
 class RelationMajority(LabelBaseline):

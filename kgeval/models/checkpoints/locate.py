@@ -177,11 +177,10 @@ def _read(path: Path, kind: LabelFiles, what: str) -> Vocabulary:
 
 
 def _numbers(column: pa.ChunkedArray) -> IntArray | None:
-    try:
+    with suppress(pa.ArrowInvalid):
         ids = np.asarray(pc.cast(pc.utf8_trim_whitespace(column), pa.int64()))
-    except pa.ArrowInvalid:
-        return None
-    return ids if np.array_equal(np.sort(ids), np.arange(len(ids))) else None
+        return ids if np.array_equal(np.sort(ids), np.arange(len(ids))) else None
+    return None
 
 
 def with_inverses(labels: Iterable[str], ending: str) -> tuple[list[str], list[int]]:

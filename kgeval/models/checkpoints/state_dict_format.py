@@ -27,9 +27,6 @@ class Take:
     """the names of the tensors, as ``kgeval list formats`` shows them"""
     make: Callable[[Tensors], FloatArray]
 
-    def __call__(self, tensors: Tensors) -> FloatArray:
-        return self.make(tensors)
-
 
 def named(name: str) -> Take:
     """Take a tensor as it is."""
@@ -43,7 +40,7 @@ def halves(*names: str) -> Take:
 
 def unit_rows(take: Take) -> Take:
     """Take rows, scaled to length 1."""
-    return Take(f"{take.text}, rows of length 1", lambda tensors: normalize_rows(take(tensors)))
+    return Take(f"{take.text}, rows of length 1", lambda tensors: normalize_rows(take.make(tensors)))
 
 
 def holds(suffixes: Collection[str], *groups: Collection[str]) -> Callable[[Path], bool]:
@@ -100,7 +97,7 @@ class Model:
         file, settings, chosen = tensors.path.name, self.settings, dict(self.arguments)
         for key, option in settings.items():
             chosen[key] = option.choices[options.require(option.name, None, file, list(option.choices))]
-        built = {key: source(tensors) if isinstance(source, Take) else source for key, source in chosen.items()}
+        built = {key: source.make(tensors) if isinstance(source, Take) else source for key, source in chosen.items()}
         family = self.family(**built)
         if self.records:
             options.resolve(self.records, tensors.number(self.records), file)
@@ -168,7 +165,7 @@ class StateDictFormat:
         marked = [name for name, model in self.models.items() if model.marker and model.marker in tensors]
         choices = marked[:1] or self.unmarked
         for take in () if marked else self.tables.values():
-            take(tensors)  # a missing table is refused before the user is asked which model it is
+            take.make(tensors)  # a missing table is refused before the user is asked which model it is
         name = options.require("model", choices[0] if len(choices) == 1 else None, file.name, choices)
         family = self.models[name].build(name, self.framework, tensors, options, *self.ignored)
         ids: dict[str, Any] = {"reciprocal": self.reciprocal, "numbering": self.numbering, "layouts": self.layouts}

@@ -36,9 +36,7 @@ def check_shape(name: str, array: Any, *shape: int | None, least: float | None =
     kgeval.base.errors.CheckpointError: the tensor 'bias' is float64 [31]; expected floating-point ...
     """
     lengths = list(np.shape(array))
-    fits = len(lengths) == len(shape) and all(
-        expected in (None, length) for expected, length in zip(shape, lengths, strict=True)
-    )
+    fits = len(lengths) == len(shape) and all(a in (None, b) for a, b in zip(shape, lengths, strict=True))
     if not fits or array.dtype.kind != "f" or array.size == 0:
         expected = ", ".join("any" if length is None else str(length) for length in shape)
         raise CheckpointError(f"the tensor {name!r} is {array.dtype} {lengths}; expected floating-point [{expected}].")

@@ -406,7 +406,7 @@ LINE = '{"head": "e0000", "relation": "r00", "predictions": '
         (LINE + '[["e0001", NaN]]}', "line 1: expected labels, in quotes, or pairs"),
         (
             LINE + '[]}\n{"h": "e0000", "r": "r00", "answers": []}',
-            r"expected the keys head .or tail., relation.* found 'h', 'r', 'an",
+            r"expected keys head .or tail., relation.* found 'h', 'r', 'an",
         ),
         ('{"head": 3, "relation": "r00", "predictions": []}', "label of the query's entity in quotes, found 3"),
         ('{"head": "e0000", "relation": "r99", "predictions": []}', "unknown relation 'r99'"),

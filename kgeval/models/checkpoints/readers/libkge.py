@@ -69,9 +69,7 @@ class LibKGEModel:
 
 def read(path: Path, options: Options) -> Checkpoint:
     """Read a model as the configuration in its file describes it, with its labels if it is a package."""
-    file = find_checkpoint_file(
-        path, [_called("checkpoint_best.pt"), _called("model_best.pt"), _fits], "checkpoint of LibKGE"
-    )
+    file = find_checkpoint_file(path, [_is("checkpoint_best.pt"), _is("model_best.pt"), _fits], "checkpoint of LibKGE")
     content = read_pickled(file)
     with readable(file, "checkpoint of LibKGE"):
         settings = content["config"].state["options"]
@@ -163,7 +161,7 @@ MODELS: dict[str, Callable[[LibKGEModel], Family]] = {
 }
 
 
-def _called(name: str) -> Callable[[Path], bool]:
+def _is(name: str) -> Callable[[Path], bool]:
     return lambda file: file.name == name and _fits(file)
 
 

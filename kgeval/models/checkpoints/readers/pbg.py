@@ -186,9 +186,7 @@ def labels_of(model: PBGModel, folder: Path | None) -> PBGLabels:
     are_there = all(exists_safely(file) and file.is_file() for file in every)
     if folder is not None and not are_there:
         raise CheckpointError(f"labels='{folder}': expected a folder with {', '.join(file.name for file in every)}.")
-    types = (
-        [[label for file in of_kind for label in read_names(file, "entity")] for of_kind in files] if are_there else []
-    )
+    types = [[label for file in of_kind for label in read_names(file, "entity")] for of_kind in files if are_there]
     names = relation_names(model, place) if are_there or not model.dynamic else []
     every += [place / "dynamic_rel_names.json"] if model.dynamic else []
     return PBGLabels(

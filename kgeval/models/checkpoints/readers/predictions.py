@@ -173,8 +173,7 @@ KEYS = {*SIDES, "relation", LISTED, SCORES, "side", *TIMES}
 """what is read of an object; a note names any other key, but those that SimKGC writes"""
 
 KEEP_OR_DROP = (
-    " With the option unmatched=keep, text that names no entity keeps its place as a wrong answer; with unmatched=drop "
-    "it is left out."
+    " Text that names no entity keeps its place with the option unmatched=keep; unmatched=drop leaves it out."
 )
 
 
@@ -213,9 +212,7 @@ def _parsed(where: str, text: str) -> Any:
 def _add(where: str, content: Any, lists: CheckedLists) -> None:
     if not has_list(content) or not {*SIDES} & content.keys():
         found = (", ".join(map(repr, content)) or "none") if isinstance(content, dict) else repr(content)
-        raise CheckpointError(
-            f"{where}: expected the keys head (or tail), relation and predictions; found {found:.80}."
-        )
+        raise CheckpointError(f"{where}: expected keys head (or tail), relation and predictions; found {found:.80}.")
     predictions, relation = content.get(LISTED), content["relation"]
     if LISTED in content:
         lists.unread |= content.keys() - KEYS

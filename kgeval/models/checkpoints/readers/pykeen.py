@@ -160,9 +160,8 @@ def _fits(file: Path) -> bool:
     found = names_in(file)
     if not {f"{kind}_embeddings.weight" for kind in ("entity", "relation")} <= found:  # those of dice-embeddings
         found = frozenset(name.removeprefix(LIGHTNING) for name in found)
-    return {"model_state_dict", "entity_to_id_dict"} <= found or any(
-        name.startswith(("pykeen.models.", *STATE)) for name in found
-    )
+    is_model = any(name.startswith(("pykeen.models.", *STATE)) for name in found)
+    return is_model or {"model_state_dict", "entity_to_id_dict"} <= found
 
 
 READER = Reader(

@@ -14,6 +14,7 @@ beside them (``A.bern``, ``A.vec``), which are not read.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from reprlib import repr as short
 from typing import Any
@@ -52,7 +53,7 @@ SIZES = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*([0-9]{1,9})[ \t]([0-9]{1,6})[ \t\r
 LONGEST = 32
 """bytes that have room for it"""
 
-NO_TEXT = re.compile(r"[\0-\x1f]|^$")
+NO_TEXT = re.compile("[\0-\x1f\ufffd]|^$")
 """what no label has, and what numbers read as a label mostly have"""
 
 
@@ -72,8 +73,10 @@ def announced_sizes(file: Path) -> tuple[int, int, int]:
 def read_binary_vectors(file: Path) -> tuple[list[str], FloatArray]:
     """Read labels, which hold no spaces, and float32[row, width], of a little-endian machine."""
     content = read_bytes(file)
-    if _is_text(content):
-        raise CheckpointError(f"{file}: it is text, but {BINARY} means the binary format. Rename it to .txt.")
+    with suppress(UnicodeDecodeError):
+        # Numbers of one digit after the point have four characters, as many as float32 has bytes.
+        if "\0" not in content.decode("utf-8"):
+            raise CheckpointError(f"{file}: it is text, but {BINARY} means the binary format. Rename it to .txt.")
     count, width, position = announced_sizes(file)
     view, size = memoryview(content), 4 * width
     labels, rows = [], []
@@ -89,20 +92,9 @@ def read_binary_vectors(file: Path) -> tuple[list[str], FloatArray]:
     return labels, np.frombuffer(b"".join(rows), "<f4").reshape(count, width)
 
 
-def _is_text(content: bytes) -> bool:
-    """Whether bytes are characters: numbers of one digit after the point have four, as many as float32 has bytes."""
-    try:
-        return "\0" not in content.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-
-
 def _label(file: Path, row: int, content: bytes) -> str:
     """Decode a label; the C code ends each row with a newline, gensim does not."""
-    try:
-        label = content.lstrip(b"\n").decode("utf-8")
-    except UnicodeDecodeError:
-        label = ""
+    label = content.lstrip(b"\n").decode("utf-8", "replace")
     if NO_TEXT.search(label):
         what = f"row {row} begins with {short(content)}, which is not a label"
         raise CheckpointError(f"{file}: {what}. The file may be damaged, or an earlier label may contain a space.")
@@ -189,15 +181,14 @@ def _read_text(file: Path) -> tuple[list[str], FloatArray]:
 
 def _is_word2vec(file: Path) -> bool:
     """Whether gensim wrote it, or its first line has two sizes; in a text, the second one has as many cells."""
-    try:
+    with suppress(OSError):  # the user may not open a file beside it
         if is_of_gensim(file):
             return True
         sizes = sizes_in(file) if file.suffix in {*SUFFIXES, BINARY} else None
         if sizes is None or file.suffix == BINARY:
             return sizes is not None
         return len(first_lines(file, 2)[1].split()) > int(sizes[2]) > 0
-    except OSError:  # the user may not open a file beside it
-        return False
+    return False
 
 
 WORD2VEC = Reader(
@@ -235,11 +226,8 @@ def _numbers(path: Path, cells: pa.ListArray, skip: int, width: int | None = Non
     width = int(lengths[0]) if width is None else width
     if (lengths != width).any():
         row = int(np.argmax(lengths != width))
-        line, what = (
-            line_of(path, row, skip, delimiter=UNIT_SEPARATOR),
-            f"{lengths[row]} numbers, where {width} are expected",
-        )
-        raise CheckpointError(f"{path}, line {line}: {what}. The file may be cut short.")
+        line = line_of(path, row, skip, delimiter=UNIT_SEPARATOR)
+        raise CheckpointError(f"{path}, line {line}: {lengths[row]} numbers, where {width} are expected.")
     try:
         return np.asarray(pc.cast(cells.flatten(), pa.float64())).reshape(len(cells), width)
     except pa.ArrowInvalid as error:
@@ -254,9 +242,7 @@ TRANSX_SUFFIXES = {".bern", ".unif", ".vec", ".txt"}
 
 def read_transx(path: Path, options: Options) -> Checkpoint:
     """Read a TransE; the option L1_flag says whether its distance is L1, as in the programs."""
-    table = find_checkpoint_file(
-        path, [lambda file: _is_transx(file) and file.name.startswith(ENTITY)], f"file {ENTITY}.…"
-    )
+    table = find_checkpoint_file(path, [lambda file: _is_transx(file) and file.name.startswith(ENTITY)], ENTITY)
     files = [_sibling(table, name) for name in (ENTITY, RELATION)]
     if (matrices := _sibling(table, MATRICES)).is_file():
         what = "it holds the matrices of a TransH, TransR or TransD, which kgeval does not read as text"
