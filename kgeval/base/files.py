@@ -132,11 +132,11 @@ def refuse_special(path: Path) -> None:
         return
     if (opened := _OPENED.get()) is not None:
         opened[path.absolute()] = _state(status)
-    what = special(path)
-    if not what and any(place.is_relative_to(system) for system in SYSTEM):
-        what = "a part of the system"
-    if what:
-        raise FileError(f"{path}: it is {what}, not a file. Copy its content to a file, and give that.")
+    kind = special(path)
+    if not kind and any(place.is_relative_to(system) for system in SYSTEM):
+        kind = "a part of the system"
+    if kind:
+        raise FileError(f"{path}: it is {kind}, not a file. Copy its content to a file, and give that.")
     if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_POINTER and _begins_with(path, POINTER):
         raise FileError(f"{path}: it is a pointer of Git LFS, not the file itself. Fetch the file: git lfs pull.")
 

@@ -67,8 +67,8 @@ class Columns(Displayed):
             raise TableError(f"a {self.KIND} has one column of each name; found two {twice!r}.")
         for column in self.SCHEMA:
             if column.name not in self.data.column_names:
-                found = ", ".join(self.data.column_names)
-                raise TableError(f"a {self.KIND} needs the column {column.name!r}; found {found}.")
+                names = ", ".join(self.data.column_names)
+                raise TableError(f"a {self.KIND} needs the column {column.name!r}; found {names}.")
 
     def __len__(self) -> int:
         return int(self.data.num_rows)
@@ -132,8 +132,8 @@ class Columns(Displayed):
         try:
             data = read_parquet(Path(path))
             metadata = json.loads((data.schema.metadata or {}).get(cls.KEY.encode(), b"{}"))
-            own = cls.SCHEMA.names
-            typed = [cls.SCHEMA.field(field.name) if field.name in own else field for field in data.schema]
+            names = cls.SCHEMA.names
+            typed = [cls.SCHEMA.field(field.name) if field.name in names else field for field in data.schema]
             return cls._of(data.cast(pa.schema(typed)), metadata)
         except FileNotFoundError as error:
             raise TableError(f"no such file {str(path)!r}.") from error
@@ -192,7 +192,8 @@ class Columns(Displayed):
     def _kinds(cls) -> dict[str, TypeAdapter[Any]]:
         """The types of the fields that are kept in the file: all but ``data`` and ``work``."""
         kinds = get_type_hints(cls, include_extras=True)
-        return {one.name: TypeAdapter(kinds[one.name]) for one in fields(cls) if one.name not in ("data", "work")}
+        names = [field.name for field in fields(cls) if field.name not in ("data", "work")]
+        return {name: TypeAdapter(kinds[name]) for name in names}
 
     def refuse_nonsense(self) -> None:
         """Refuse impossible values in a table that was read."""

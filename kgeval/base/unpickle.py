@@ -349,8 +349,8 @@ class _Unpickler(BoundedUnpickler):
         reference = Reference.of(pid)
         data = self._numbers(reference.storage_type, reference.key)
         if data.size < reference.count:
-            what = f"storage {reference.key} holds {data.size} numbers where {reference.count} are announced"
-            raise PickleError(f"{what}. The file may be cut short.")
+            fault = f"storage {reference.key} holds {data.size} numbers where {reference.count} are announced"
+            raise PickleError(f"{fault}. The file may be cut short.")
         return Storage(data)
 
 

@@ -243,9 +243,9 @@ def _is_array(hint: Any) -> bool:
 @cache
 def families() -> dict[str, type[Family]]:
     """All model families, by name; those of other packages too."""
-    own = subclasses("kgeval.models.families", Family)  # type: ignore[type-abstract]
-    found = [*own, *load_entry_points("kgeval.families", Family, classes=True)]
-    return by_name("model families", sorted(found, key=lambda family: family.name.lower()))
+    local = subclasses("kgeval.models.families", Family)  # type: ignore[type-abstract]
+    kinds = [*local, *load_entry_points("kgeval.families", Family, classes=True)]
+    return by_name("model families", sorted(kinds, key=lambda family: family.name.lower()))
 
 
 def family(name: str) -> type[Family]:
@@ -254,10 +254,10 @@ def family(name: str) -> type[Family]:
     >>> family("complex").name
     'ComplEx'
     """
-    found = {known.lower(): member for known, member in families().items()}
-    if name.lower() not in found:
+    lower = {known.lower(): member for known, member in families().items()}
+    if name.lower() not in lower:
         raise UsageError(f"unknown model {name!r}. {did_you_mean(name, families(), listed='models')}")
-    return found[name.lower()]
+    return lower[name.lower()]
 
 
 def rows(array: FloatArray, ids: IntArray) -> FloatArray:
@@ -333,8 +333,8 @@ class ScoredFamily(Family):
                     scores[part, columns] = self.compare(vectors[part], shared)
                     return
                 for row in range(part.start, part.stop):
-                    own = self._vectors64(queries.side, candidates[row, columns])
-                    scores[row, columns] = self.compare(vectors[row : row + 1], own)[0]
+                    alone = self._vectors64(queries.side, candidates[row, columns])
+                    scores[row, columns] = self.compare(vectors[row : row + 1], alone)[0]
 
             parallel_for(compare, len(vectors), self.batch_queries)
         return scores

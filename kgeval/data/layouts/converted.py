@@ -90,10 +90,10 @@ def save_dataset(dataset: Dataset, folder: str | Path, *, replace_folder: bool =
         why = "exists, but is not a converted dataset" if replace_folder else "already exists"
         raise InputError(f"{str(folder)!r} {why}. Choose another name.")
     graphs = [path for path in (folder, folder / TRAINING) if LAYOUT.recognises(path)]
-    own = {*graphs, *(_file(path, name) for path in graphs for name in (*LABELS, *SPLITS, *OPTIONAL))}
-    if others := sorted({*folder.rglob("*")} - own):
-        found = str(others[0].relative_to(folder))
-        raise InputError(f"{str(folder)!r} also holds {found!r}, which would be deleted. Choose another name.")
+    files = {*graphs, *(_file(path, name) for path in graphs for name in (*LABELS, *SPLITS, *OPTIONAL))}
+    if others := sorted({*folder.rglob("*")} - files):
+        other = str(others[0].relative_to(folder))
+        raise InputError(f"{str(folder)!r} also holds {other!r}, which would be deleted. Choose another name.")
     with replacing_folder(folder) as partial:
         _write(dataset, partial)
 

@@ -196,8 +196,10 @@ def writable_home() -> Iterator[None]:
         yield
     except OSError as error:
         folder = error.filename or os.environ.get("PYSTOW_HOME") or "~/.data"
-        what = f"PyKEEN cannot make the folder {str(folder)!r} for its datasets ({error.strerror or error})"
-        raise DatasetError(f"{what}. Set the environment variable PYSTOW_HOME to another, or give a folder.") from error
+        fault = f"PyKEEN cannot make the folder {str(folder)!r} for its datasets ({error.strerror or error})"
+        raise DatasetError(
+            f"{fault}. Set the environment variable PYSTOW_HOME to another, or give a folder."
+        ) from error
 
 
 def _vocabulary(factory: Any, kind: str) -> Vocabulary:

@@ -144,15 +144,15 @@ class Baseline(Settings):
 @cache
 def baselines() -> dict[str, type[Baseline]]:
     """All baselines, by name."""
-    own = [found for found in subclasses("kgeval.models.baselines", Baseline) if found.title]
-    every = [*own, *load_entry_points("kgeval.baselines", Baseline, classes=True)]
+    local = [kind for kind in subclasses("kgeval.models.baselines", Baseline) if kind.title]
+    every = [*local, *load_entry_points("kgeval.baselines", Baseline, classes=True)]
     return by_name("baselines", every, names_by("baseline"))
 
 
 def find_baseline(name: Any) -> type[Baseline]:
     if not isinstance(name, str) or name not in baselines():
-        what = f"unknown baseline {name!r:.60}" if name else "the name of the baseline is missing"
-        raise InputError(f"{what}. {did_you_mean(str(name)[:60], baselines(), listed='baselines')}")
+        fault = f"unknown baseline {name!r:.60}" if name else "the name of the baseline is missing"
+        raise InputError(f"{fault}. {did_you_mean(str(name)[:60], baselines(), listed='baselines')}")
     return baselines()[name]
 
 
@@ -237,8 +237,8 @@ class SameOrReversed(LabelBaseline):
         both = LabelledTriples(either, np.tile(train.labels, 2)).largest()
 
         def look_up(triples: Triples) -> Float64Array:
-            found = both.of(triples)
-            return np.where(np.isnan(found), means[triples.relations], found)
+            best = both.of(triples)
+            return np.where(np.isnan(best), means[triples.relations], best)
 
         return look_up
 

@@ -55,7 +55,7 @@ def _arrays_in(file: Path, large: int) -> dict[str, FloatArray]:
         length = int.from_bytes(opened.read(8), "little")
         header = json.loads(opened.read(length))
     header.pop("__metadata__", None)
-    found: dict[str, FloatArray] = {}
+    arrays: dict[str, FloatArray] = {}
     for name, tensor in header.items():
         if tensor["dtype"] not in DTYPES:
             raise CheckpointError(f"{file}: the array {name!r} is {tensor['dtype']}; expected F16, F32, F64 or {HALF}.")
@@ -65,10 +65,10 @@ def _arrays_in(file: Path, large: int) -> dict[str, FloatArray]:
         if array.size:
             array = np.memmap(file, kind, mode="r", offset=8 + length + begin, shape=shape)
         if tensor["dtype"] == HALF:
-            found[name] = bfloat16_to_float32(array)
+            arrays[name] = bfloat16_to_float32(array)
         else:
-            found[name] = array if end - begin >= large else np.array(array)
-    return found
+            arrays[name] = array if end - begin >= large else np.array(array)
+    return arrays
 
 
 UNPACKED = 100
@@ -97,8 +97,8 @@ def _refuse_bombs(archive: zipfile.ZipFile, file: Path) -> None:
             header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
             shape, _, dtype = header(member)
             if dtype.hasobject:
-                what = f"{info.filename} is an array of Python objects, which could run code"
-                raise CheckpointError(f"{file}: {what}. Save numbers instead: array.astype(numpy.float32).")
+                fault = f"{info.filename} is an array of Python objects, which could run code"
+                raise CheckpointError(f"{file}: {fault}. Save numbers instead: array.astype(numpy.float32).")
             if dtype.itemsize * int(np.prod(shape, dtype=object)) + member.tell() != info.file_size:
                 raise ValueError(f"{info.filename} announces {shape} {dtype}, which is not its size")
 

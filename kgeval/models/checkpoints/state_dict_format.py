@@ -50,8 +50,8 @@ def holds(suffixes: Collection[str], *groups: Collection[str]) -> Callable[[Path
     """
 
     def fits(file: Path) -> bool:
-        found = names_in(file) if file.suffix in suffixes else frozenset()
-        return any(found.issuperset(group) for group in groups)
+        names = names_in(file) if file.suffix in suffixes else frozenset()
+        return any(names.issuperset(group) for group in groups)
 
     return fits
 
@@ -81,16 +81,16 @@ class Model:
     """patterns of tensors that scores of this model do not depend on"""
 
     def __post_init__(self) -> None:
-        what = f"a model of {self.family.name}"
-        _refuse_text(what, ignored=self.ignored)
+        place = f"a model of {self.family.name}"
+        _refuse_text(place, ignored=self.ignored)
         try:
             inspect.signature(self.family).bind(**self.arguments)
         except TypeError as error:
             names = ", ".join(inspect.signature(self.family).parameters)
-            raise InputError(f"{what}: {error}. Its arguments are {names}.") from None
+            raise InputError(f"{place}: {error}. Its arguments are {names}.") from None
         if functions := [name for name, source in self.arguments.items() if inspect.isfunction(source)]:
             made = "Take('the tensors that it reads', the function)"
-            raise InputError(f"{what}: the argument {functions[0]!r} is a function. Write {made}.")
+            raise InputError(f"{place}: the argument {functions[0]!r} is a function. Write {made}.")
 
     def build(self, name: str, framework: str, tensors: Tensors, options: Options, *ignored: str) -> Family:
         """Make the formula, record where its options came from, and refuse tensors that it does not use."""
@@ -153,10 +153,10 @@ class StateDictFormat:
     known_by: tuple[frozenset[str], ...] = ()
 
     def __post_init__(self) -> None:
-        what = f"format {self.name!r}"
-        _refuse_text(what, ignored=self.ignored, files=self.files)
+        place = f"format {self.name!r}"
+        _refuse_text(place, ignored=self.ignored, files=self.files)
         if self.numbering not in (known := get_args(Numbering)):
-            raise InputError(f"{what}: unknown numbering {self.numbering!r}. {did_you_mean(self.numbering, known)}")
+            raise InputError(f"{place}: unknown numbering {self.numbering!r}. {did_you_mean(self.numbering, known)}")
 
     def read(self, path: Path, options: Options) -> Checkpoint:
         """Read the tensors of a model, which a table of models names."""
@@ -170,8 +170,8 @@ class StateDictFormat:
         family = self.models[name].build(name, self.framework, tensors, options, *self.ignored)
         ids: dict[str, Any] = {"reciprocal": self.reciprocal, "numbering": self.numbering, "layouts": self.layouts}
         known_as = None if name == family.name else name
-        found = find_labels(folder_of(path), options)
-        return found.checkpoint(family, self.name, [file], options, name=known_as, **ids)
+        labels = find_labels(folder_of(path), options)
+        return labels.checkpoint(family, self.name, [file], options, name=known_as, **ids)
 
     @property
     def unmarked(self) -> list[str]:
@@ -192,9 +192,9 @@ class StateDictFormat:
 
 def _refuse_text(what: str, **collections: Any) -> None:
     """Refuse a single value instead of a tuple: the letters of a text would be read as patterns."""
-    for name, found in collections.items():
-        if not isinstance(found, Collection) or isinstance(found, str):
-            raise InputError(f"{what}: {name}: expected a tuple, found {found!r:.60}. Write ({found!r:.60},).")
+    for name, value in collections.items():
+        if not isinstance(value, Collection) or isinstance(value, str):
+            raise InputError(f"{what}: {name}: expected a tuple, found {value!r:.60}. Write ({value!r:.60},).")
 
 
 def describe(models: Mapping[str, Model], unmarked: Sequence[str] = ()) -> tuple[dict[str, str], ...]:

@@ -94,9 +94,9 @@ def _is_model(file: Path, prefix: str = "") -> bool:
     """
     if file.suffix not in {".ckpt", ".pt", ".pth"}:
         return False
-    found = {name.removeprefix(prefix) for name in names_in(file) if name.startswith(prefix)}
+    names = {name.removeprefix(prefix) for name in names_in(file) if name.startswith(prefix)}
     named = file.suffix == ".ckpt" or file.with_name("entity2id.txt").is_file()
-    return bool({ENTITY, "ent_re_embeddings.weight"} & found) and (named or bool({*CONSTANTS} & found))
+    return bool({ENTITY, "ent_re_embeddings.weight"} & names) and (named or bool({*CONSTANTS} & names))
 
 
 def _is_json(file: Path) -> bool:

@@ -101,8 +101,8 @@ def read_rotate(path: Path, options: Options) -> Checkpoint:
     name = options.require("model", settings.get("model"), files[-1].name, list(ROTATE_MODELS))
     tensors = _checkpoint(file) if file.is_file() else _arrays(files, name, settings, options)
     family = ROTATE_MODELS[name].build(name, "RotatE", tensors, options, "gamma", "embedding_range", "modulus")
-    found = find_labels(folder, options)
-    return found.checkpoint(family, "rotate", files, options, numbering="files", layouts=("rotate", "ogb"))
+    labels = find_labels(folder, options)
+    return labels.checkpoint(family, "rotate", files, options, numbering="files", layouts=("rotate", "ogb"))
 
 
 def _checkpoint(file: Path) -> Tensors:

@@ -96,8 +96,8 @@ def _label(file: Path, row: int, content: bytes) -> str:
     """Decode a label; the C code ends each row with a newline, gensim does not."""
     label = content.lstrip(b"\n").decode("utf-8", "replace")
     if NO_TEXT.search(label):
-        what = f"row {row} begins with {short(content)}, which is not a label"
-        raise CheckpointError(f"{file}: {what}. The file may be damaged, or an earlier label may contain a space.")
+        fault = f"row {row} begins with {short(content)}, which is not a label"
+        raise CheckpointError(f"{file}: {fault}. The file may be damaged, or an earlier label may contain a space.")
     return label
 
 
@@ -126,9 +126,9 @@ def read_gensim_vectors(file: Path) -> tuple[list[str], FloatArray, tuple[Path, 
     labels = next((attributes[name] for name in LABELS if name in attributes), None)
     table, files = _table(file, attributes, prefix)
     if not isinstance(labels, list) or not isinstance(table, np.ndarray):
-        what = f"{getattr(saved, 'origin', type(saved).__name__)} without a table of vectors and its labels"
+        fault = f"{getattr(saved, 'origin', type(saved).__name__)} without a table of vectors and its labels"
         advice = "In gensim, save it with save_word2vec_format."
-        raise CheckpointError(f"{file}: it is a {what} ({' and '.join(LABELS[:1] + TABLES[:1])}). {advice}")
+        raise CheckpointError(f"{file}: it is a {fault} ({' and '.join(LABELS[:1] + TABLES[:1])}). {advice}")
     if not all(isinstance(label, str) and label for label in labels):
         raise CheckpointError(f"{file}: its labels are not all texts.")
     width = attributes.get("vector_size")  # gensim 3 may not say it
@@ -245,20 +245,20 @@ def read_transx(path: Path, options: Options) -> Checkpoint:
     table = find_checkpoint_file(path, [lambda file: _is_transx(file) and file.name.startswith(ENTITY)], ENTITY)
     files = [_sibling(table, name) for name in (ENTITY, RELATION)]
     if (matrices := _sibling(table, MATRICES)).is_file():
-        what = "it holds the matrices of a TransH, TransR or TransD, which kgeval does not read as text"
-        raise CheckpointError(f"{matrices}: {what}. In Python, kgeval.evaluate takes any function of ids.")
+        fault = "it holds the matrices of a TransH, TransR or TransD, which kgeval does not read as text"
+        raise CheckpointError(f"{matrices}: {fault}. In Python, kgeval.evaluate takes any function of ids.")
     options.resolve("model", "TransE", files[0].name)
     norm = 1 if options.require("L1_flag", None, files[0].name, [True, False]) else 2
     family = TransE(read_vectors(files[0]), read_vectors(files[1]), norm)  # type: ignore[arg-type]
     options.record_origins(family, "KB2E", norm="L1_flag")
-    found = find_labels(folder_of(path), options)
-    return found.checkpoint(family, "transx", files, options, numbering="files", layouts=("openke",))
+    labels = find_labels(folder_of(path), options)
+    return labels.checkpoint(family, "transx", files, options, numbering="files", layouts=("openke",))
 
 
 def _sibling(file: Path, name: str) -> Path:
     """Return the file of another name that was written with this one: ``entity2vec.bern`` has ``relation2vec.bern``."""
-    own = next(prefix for prefix in (ENTITY, RELATION) if file.name.startswith(prefix))
-    return file.with_name(name + file.name.removeprefix(own))
+    stem = next(prefix for prefix in (ENTITY, RELATION) if file.name.startswith(prefix))
+    return file.with_name(name + file.name.removeprefix(stem))
 
 
 def _is_transx(file: Path) -> bool:
