@@ -308,7 +308,7 @@ def check_ids(triples: Triples, entities: Vocabulary, relations: Vocabulary, whe
 def _refuse_beyond(ids: IntArray, labels: Sequence[Vocabulary], where: Callable[[int], str]) -> None:
     """Refuse ids without a label; int64[row, kind]."""
     sizes = np.array([len(part) for part in labels])
-    wrong = ids.view(np.uint64) >= sizes.astype(np.uint64)  # as which a negative id is beyond all sizes
+    wrong = ids.view(np.uint64) >= sizes.astype(np.uint64)  # viewed as unsigned, a negative id exceeds any size
     if wrong.any():
         row, column = (int(index) for index in np.argwhere(wrong)[0])
         named = f"{where(row)} names {labels[column].kind} id {ids[row, column]}"

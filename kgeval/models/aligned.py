@@ -177,7 +177,7 @@ class Aligned(MappedScorer):
 
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
         if isinstance(self.scorer, SparseScorer):
-            return views_of(self.scorer.seen_through(self.map_queries, self.entity_rows), queries)
+            return views_of(self.scorer.remapped(self.map_queries, self.entity_rows), queries)
         return self.mapped_views(self.scorer, queries)
 
     def map_queries(self, queries: Queries) -> Queries:

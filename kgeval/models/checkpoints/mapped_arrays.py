@@ -135,7 +135,7 @@ def folder_of_tables(path: Path, *names: str) -> Path:
     """Return the folder of some tables: the path, or the folder around it if it is one of the tables."""
     if path.is_file() and not (path.stem in names and path.suffix in (NUMPY, SAFE)):
         known = " or ".join(f"{name}{NUMPY}" for name in names)
-        raise UsageError(f"{path}: its name does not say what it holds. Rename it to {known}, or give its folder.")
+        raise UsageError(f"{path}: its name does not say what it holds. Rename it to {known}, or give the folder.")
     return folder_of(path)
 
 

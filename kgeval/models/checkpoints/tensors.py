@@ -33,13 +33,13 @@ def check_shape(name: str, array: Any, *shape: int | None, least: float | None =
 
     >>> check_shape("bias", np.zeros(31), 32)
     Traceback (most recent call last):
-    kgeval.base.errors.CheckpointError: the tensor 'bias' is float64 [31]; expected floating-point ...
+    kgeval.base.errors.CheckpointError: the tensor 'bias' is float64 [31]; expected floats of shape ...
     """
     lengths = list(np.shape(array))
     fits = len(lengths) == len(shape) and all(a in (None, b) for a, b in zip(shape, lengths, strict=True))
     if not fits or array.dtype.kind != "f" or array.size == 0:
         expected = ", ".join("any" if length is None else str(length) for length in shape)
-        raise CheckpointError(f"the tensor {name!r} is {array.dtype} {lengths}; expected floating-point [{expected}].")
+        raise CheckpointError(f"the tensor {name!r} is {array.dtype} {lengths}; expected floats of shape [{expected}].")
     floats: FloatArray = array
     if least is not None and (wrong := ~(np.isfinite(floats) & (floats >= least))).any():
         expected = "finite numbers" if least == -np.inf else f"finite numbers from {least:g}"
