@@ -7,7 +7,7 @@ import json
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -26,18 +26,16 @@ SPECIAL = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a d
 
 def special(path: Path) -> str:
     """What a path is that is neither a file nor a folder, such as a device; nothing for any other."""
-    try:
+    with suppress(OSError, ValueError, RuntimeError):
         return SPECIAL.get(stat.S_IFMT(path.stat().st_mode), "")
-    except (OSError, ValueError, RuntimeError):
-        return ""
+    return ""
 
 
 def exists_safely(path: Path) -> bool:
     """Whether there is a file or a folder; no path raises, however odd."""
-    try:
+    with suppress(OSError, ValueError):
         return path.is_file() or path.is_dir()
-    except (OSError, ValueError):
-        return False
+    return False
 
 
 def is_plain_name(name: object) -> bool:
@@ -57,11 +55,9 @@ def is_plain_name(name: object) -> bool:
 
 def suggest_paths(path: Path) -> str:
     """Name existing paths that are similar to a wrong one."""
-    try:
-        entries = [entry for entry in path.parent.iterdir() if not entry.name.startswith(".")]
-    except (OSError, ValueError):
-        return ""
-    near = {entry.name: entry for entry in entries if entry.name != path.name}
+    near = {}
+    with suppress(OSError, ValueError):
+        near = {it.name: it for it in path.parent.iterdir() if not it.name.startswith(".") and it.name != path.name}
     names = nearest(path.name, near)
     return f"Nearby: {', '.join(repr(str(near[name])) for name in names)}." if names else ""
 
@@ -136,11 +132,11 @@ def refuse_special(path: Path) -> None:
         return
     if (opened := _OPENED.get()) is not None:
         opened[path.absolute()] = _state(status)
-    what = special(path)
-    if not what and any(place.is_relative_to(system) for system in SYSTEM):
-        what = "a part of the system"
-    if what:
-        raise FileError(f"{path}: it is {what}, not a file. Copy its content to a file, and give that.")
+    kind = special(path)
+    if not kind and any(place.is_relative_to(system) for system in SYSTEM):
+        kind = "a part of the system"
+    if kind:
+        raise FileError(f"{path}: it is {kind}, not a file. Copy its content to a file, and give that.")
     if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_POINTER and _begins_with(path, POINTER):
         raise FileError(f"{path}: it is a pointer of Git LFS, not the file itself. Fetch the file: git lfs pull.")
 
@@ -238,8 +234,6 @@ def _refuse_constant(constant: str) -> None:
 
 
 def _begins_with(path: Path, beginning: bytes) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(beginning)) == beginning
-    except OSError:
-        return False  # who opens it says why
+    with suppress(OSError), path.open("rb") as file:  # who opens it says why
+        return file.read(len(beginning)) == beginning
+    return False

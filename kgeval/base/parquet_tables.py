@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
@@ -66,8 +67,8 @@ class Columns(Displayed):
             raise TableError(f"a {self.KIND} has one column of each name; found two {twice!r}.")
         for column in self.SCHEMA:
             if column.name not in self.data.column_names:
-                found = ", ".join(self.data.column_names)
-                raise TableError(f"a {self.KIND} needs the column {column.name!r}; found {found}.")
+                names = ", ".join(self.data.column_names)
+                raise TableError(f"a {self.KIND} needs the column {column.name!r}; found {names}.")
 
     def __len__(self) -> int:
         return int(self.data.num_rows)
@@ -134,8 +135,8 @@ class Columns(Displayed):
         try:
             data = read_parquet(Path(path))
             metadata = json.loads((data.schema.metadata or {}).get(cls.KEY.encode(), b"{}"))
-            own = cls.SCHEMA.names
-            typed = [cls.SCHEMA.field(field.name) if field.name in own else field for field in data.schema]
+            names = cls.SCHEMA.names
+            typed = [cls.SCHEMA.field(field.name) if field.name in names else field for field in data.schema]
             return cls._of(data.cast(pa.schema(typed)), metadata)
         except FileNotFoundError as error:
             raise TableError(f"no such file {str(path)!r}.") from error
@@ -149,18 +150,14 @@ class Columns(Displayed):
     @classmethod
     def is_in(cls, path: str | Path) -> bool:
         """Whether :meth:`to_parquet` wrote a file, even if its content is damaged now."""
-        try:
+        with suppress(pa.ArrowException, OSError, ValueError, FileError):
             checked(Path(path))
             return cls.KEY.encode() in (pq.read_schema(path).metadata or {})
-        except (pa.ArrowException, OSError, ValueError, FileError):
-            return False
+        return False
 
     def _parts(self) -> Parts:
         notes = (f"Note: {note}" for note in getattr(self, "notes", ()))
-        return Parts([visible(self._head())], self._tables(), [self._size(), *notes])
-
-    def _head(self) -> str:
-        return str(getattr(self, "provenance", self.KIND))
+        return Parts([visible(str(getattr(self, "provenance", self.KIND)))], self._tables(), [self._size(), *notes])
 
     def _size(self) -> str:
         shown = f"{ROWS} of " if len(self) > ROWS else ""
@@ -198,7 +195,8 @@ class Columns(Displayed):
     def _kinds(cls) -> dict[str, TypeAdapter[Any]]:
         """The types of the fields that are kept in the file: all but ``data`` and ``work``."""
         kinds = get_type_hints(cls, include_extras=True)
-        return {one.name: TypeAdapter(kinds[one.name]) for one in fields(cls) if one.name not in ("data", "work")}
+        names = [field.name for field in fields(cls) if field.name not in ("data", "work")]
+        return {name: TypeAdapter(kinds[name]) for name in names}
 
     def refuse_nonsense(self) -> None:
         """Refuse impossible values in a table that was read."""

@@ -74,8 +74,8 @@ def read_pickled(path: Path) -> Any:
     except zipfile.BadZipFile as error:
         raise PickleError(f"{path}: not a PyTorch file (a zip archive), or cut short ({reason(error)}).") from error
     except Exception as error:  # a damaged pickle can fail in any way; none of its code is executed
-        what = f"not a PyTorch file or a pickle, or damaged ({type(error).__name__}: {reason(error)})"
-        raise PickleError(f"{path}: {what}.") from error
+        why = f"{type(error).__name__}: {reason(error)}"
+        raise PickleError(f"{path}: not a PyTorch file or a pickle, or damaged ({why}).") from error
 
 
 def pickle_strings(path: Path) -> frozenset[str]:

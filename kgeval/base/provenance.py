@@ -241,9 +241,8 @@ def subject_of(model: str, dataset: str) -> str:
 
 
 def of_split(split: str) -> str:
-    return (
-        "triples of an unknown split" if split == UNKNOWN else f"{'validation' if split == 'valid' else split} triples"
-    )
+    name = "validation" if split == "valid" else split
+    return "triples of an unknown split" if split == UNKNOWN else f"{name} triples"
 
 
 def _of_sides(sides: tuple[str, ...]) -> str:

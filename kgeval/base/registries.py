@@ -149,12 +149,12 @@ def by_name(
     what: str, members: Iterable[T], names: Callable[[Any], Iterable[str]] = lambda member: [str(member.name)]
 ) -> dict[str, T]:
     """Map the name of each member, or its several ``names``, to the member; no two may have the same."""
-    found: dict[str, T] = {}
+    mapping: dict[str, T] = {}
     for name, member in [(name, one) for one in members for name in names(one)]:
-        if name in found:
+        if name in mapping:
             points = (point for group in GROUPS for point in entry_points(group=group))
             packages = ", ".join(sorted({point.dist.name for point in points if point.dist is not None}))
             cure = f"Rename or remove the one of an installed package: {packages or 'there is none'}."
             raise InputError(f"two {what} are called {name!r}. {cure}")
-        found[name] = member
-    return found
+        mapping[name] = member
+    return mapping

@@ -173,8 +173,8 @@ def takes(settings: type[Settings], keywords: type) -> Callable[[Function], Func
 
     def decorate(function: Function) -> Function:
         signature = inspect.signature(function)
-        own = [it for it in signature.parameters.values() if it.kind is not it.VAR_KEYWORD]
-        names = [it.name for it in own] + list(fields)
+        first = [it for it in signature.parameters.values() if it.kind is not it.VAR_KEYWORD]
+        names = [it.name for it in first] + list(fields)
 
         @functools.wraps(function)
         def call(*args: Any, **given: Any) -> Any:
@@ -192,10 +192,9 @@ def takes(settings: type[Settings], keywords: type) -> Callable[[Function], Func
             )
             for name, field in fields.items()
         ]
-        call.__signature__ = signature.replace(parameters=[*own, *further])  # type: ignore[attr-defined]
-        call.__doc__ = (function.__doc__ or "").replace(
-            PLACEHOLDER, "".join(_described(name, descriptions(settings).get(name, "")) for name in fields)
-        )
+        call.__signature__ = signature.replace(parameters=[*first, *further])  # type: ignore[attr-defined]
+        listing = "".join(_described(name, descriptions(settings).get(name, "")) for name in fields)
+        call.__doc__ = (function.__doc__ or "").replace(PLACEHOLDER, listing)
         return cast("Function", call)
 
     return decorate
@@ -349,10 +348,8 @@ def problems_of(error: ValidationError, content: Any, root: Any) -> list[Problem
 def _without_misspelt(problems: list[Problem], content: Any, root: Any) -> list[Problem]:
     """Leave out that a key is missing where an unknown one beside it is likely to be that key."""
     unknown = [problem.location for problem in problems if problem.message.startswith(UNKNOWN_KEY)]
-    meant = {
-        (*block, name) for *block, key in unknown for name in nearest(str(key), _keys(tuple(block), content, root))
-    }
-    return [problem for problem in problems if not (problem.absent and problem.location in meant)]
+    near = {(*block, name) for *block, key in unknown for name in nearest(str(key), _keys(tuple(block), content, root))}
+    return [problem for problem in problems if not (problem.absent and problem.location in near)]
 
 
 def _problem(item: Any, content: Any, root: Any) -> Problem:
@@ -386,13 +383,13 @@ def _about_key(kind: str, location: Location, content: Any, root: Any) -> Proble
 def _unknown_kind(location: Location, value: Any, key: str, kinds: list[str]) -> Problem:
     name: Any = ""
     if not isinstance(value, dict):
-        what = f"expected a block with the key {key!r}, found {short_repr(value)}"
+        fault = f"expected a block with the key {key!r}, found {short_repr(value)}"
     elif value.get(key) is None:
-        what = f"the key {key!r} is missing"
+        fault = f"the key {key!r} is missing"
     else:
         name = value[key]
-        what = f"unknown {key} {short_repr(name)}"
-    return Problem(location, what, _nearest(name, kinds))
+        fault = f"unknown {key} {short_repr(name)}"
+    return Problem(location, fault, _nearest(name, kinds))
 
 
 def as_texts(location: Location) -> tuple[str, ...]:
@@ -407,10 +404,9 @@ def short_repr(value: Any) -> str:
     """
     if isinstance(value, str):
         return repr(short(value))
-    try:
+    with suppress(ValueError):  # Python formats no integer of more than some thousand digits
         return short(repr(value))
-    except ValueError:  # Python formats no integer of more than some thousand digits
-        return "a very large number"
+    return "a very large number"
 
 
 def _nearest(value: Any, choices: list[str]) -> str:
@@ -463,8 +459,8 @@ def _annotation(location: Location, content: Any, root: Any) -> Any:
             annotation = Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
         else:  # a block with free keys, or a list
             kinds = (list, tuple) if isinstance(step, int) else (dict,)
-            found = [part for part in _alternatives(annotation) if get_origin(part) in kinds]
-            annotation = get_args(found[0])[0 if isinstance(step, int) else -1] if found else None
+            parts = [part for part in _alternatives(annotation) if get_origin(part) in kinds]
+            annotation = get_args(parts[0])[0 if isinstance(step, int) else -1] if parts else None
         value = _item(value, step)
     return annotation
 

@@ -82,9 +82,9 @@ def _expanded_size(node: yaml.Node, sizes: dict[int, int | None]) -> int:
         if size > MAX_VALUES:
             raise ValueError(f"its aliases expand to more than {MAX_VALUES} values")
         sizes[id(node)] = size
-    if (found := sizes[id(node)]) is None:
+    if (total := sizes[id(node)]) is None:
         raise ValueError("a block contains itself")
-    return found
+    return total
 
 
 def _children(node: yaml.Node) -> list[yaml.Node]:

@@ -51,8 +51,8 @@ def write_text(path: Path, text: str) -> None:
 
 def refuse_special(path: Path) -> None:
     """Refuse to replace a device, a pipe or a socket, which others use by its name."""
-    if what := special(path):
-        raise InputError(f"{str(path)!r} is {what}, which no file may replace. Choose another name.")
+    if kind := special(path):
+        raise InputError(f"{str(path)!r} is {kind}, which no file may replace. Choose another name.")
 
 
 @contextmanager

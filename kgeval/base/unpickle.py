@@ -180,8 +180,7 @@ LIBRARIES = (
 STUBS = (
     *("builtins.getattr", "builtins.set", "__builtin__.getattr", "__builtin__.set", "argparse.Namespace"),
     *(f"{module}.{name}" for module in ("builtins", "__builtin__") for name in ("int", "long", "hash")),
-    *(f"torch_geometric.nn.kge.{name}" for name in ("transe.TransE", "distmult.DistMult")),
-    *(f"torch_geometric.nn.kge.{name}" for name in ("complex.ComplEx", "rotate.RotatE")),
+    *(f"torch_geometric.nn.kge.{name.lower()}.{name}" for name in ("TransE", "DistMult", "ComplEx", "RotatE")),
 )
 """further names that become stubs"""
 
@@ -350,8 +349,8 @@ class _Unpickler(BoundedUnpickler):
         reference = Reference.of(pid)
         data = self._numbers(reference.storage_type, reference.key)
         if data.size < reference.count:
-            what = f"storage {reference.key} holds {data.size} numbers where {reference.count} are announced"
-            raise PickleError(f"{what}. The file may be cut short.")
+            fault = f"storage {reference.key} holds {data.size} numbers where {reference.count} are announced"
+            raise PickleError(f"{fault}. The file may be cut short.")
         return Storage(data)
 
 

@@ -229,17 +229,17 @@ class Dataset:
         others = {} if self._others is None else self._others
         if name not in others:
             parts = [self.split(part) for part in parts_of(name)]
-            own = (self.entities, self.relations, self.times)
-            others[name] = Triples.concatenated(parts).distinct().triples if parts else read_own(name, *own)
+            labels = (self.entities, self.relations, self.times)
+            others[name] = Triples.concatenated(parts).distinct().triples if parts else read_own(name, *labels)
         return others[name]
 
     def snapshot(self) -> Dataset:
         """Return the dataset for one evaluation, which reads each file of triples once, when it first needs it."""
         if self._others is not None:
             return self
-        own = copy(self)
-        object.__setattr__(own, "_others", {})
-        return own
+        copied = copy(self)
+        object.__setattr__(copied, "_others", {})
+        return copied
 
     def is_same(self, other: Dataset) -> bool:
         """Whether both are one dataset, or snapshots of one."""
@@ -308,7 +308,7 @@ def check_ids(triples: Triples, entities: Vocabulary, relations: Vocabulary, whe
 def _refuse_beyond(ids: IntArray, labels: Sequence[Vocabulary], where: Callable[[int], str]) -> None:
     """Refuse ids without a label; int64[row, kind]."""
     sizes = np.array([len(part) for part in labels])
-    wrong = ids.view(np.uint64) >= sizes.astype(np.uint64)  # as which a negative id is beyond all sizes
+    wrong = ids.view(np.uint64) >= sizes.astype(np.uint64)  # viewed as unsigned, a negative id exceeds any size
     if wrong.any():
         row, column = (int(index) for index in np.argwhere(wrong)[0])
         named = f"{where(row)} names {labels[column].kind} id {ids[row, column]}"

@@ -74,11 +74,11 @@ def read_types_of_entities(source: str | Path, dataset: Dataset) -> TypesOfEntit
     """
     num_unknown, size = 0, len(dataset.entities)
     if source == PREFIX:
-        found = pc.extract_regex(dataset.entities.labels, f"(?s)^(?P<type>.+?){SEPARATOR}")
-        ids, types = np.where(found.is_valid(), np.arange(size), -1), pc.struct_field(found, "type")
+        prefixes = pc.extract_regex(dataset.entities.labels, f"(?s)^(?P<type>.+?){SEPARATOR}")
+        ids, types = np.where(prefixes.is_valid(), np.arange(size), -1), pc.struct_field(prefixes, "type")
         if not (ids >= 0).any():
-            what = f"no entity of dataset {dataset.name} has a type before {SEPARATOR!r} in its label"
-            raise DatasetError(f"{what}, as 'Compound::DB00014' has. Give a file of types.")
+            fault = f"no entity of dataset {dataset.name} has a type before {SEPARATOR!r} in its label"
+            raise DatasetError(f"{fault}, as 'Compound::DB00014' has. Give a file of types.")
     else:
         path = Path(source)
         table = read_text(path, ["entity", "type"])
@@ -122,14 +122,14 @@ def ids_of_listed(
     DatasetError
         if all are unknown, with the labels that are nearest to the first; if a label is not text
     """
-    what = ""
+    fault = ""
     try:
         ids = vocabulary.ids(labels)
         if len(ids) and (ids < 0).all():
-            what = f"the dataset has none of the {len(labels):,} labels in it. The first is an "
+            fault = f"the dataset has none of the {len(labels):,} labels in it. The first is an "
             vocabulary.id(str(labels[0]))
     except InputError as error:
-        raise DatasetError(f"{where}: {what}{error}") from error
+        raise DatasetError(f"{where}: {fault}{error}") from error
     return ids, len({str(labels[row]) for row in np.flatnonzero(ids < 0).tolist()})
 
 

@@ -34,8 +34,8 @@ def read_names(path: str | Path) -> dict[str, str]:
     repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
     if len(repeated):
         twice = names.filter(pc.equal(labels, repeated[0]))
-        found = f"{len(twice)} names, {twice[0].as_py()!r:.60} and {twice[1].as_py()!r:.60}"
-        raise DatasetError(f"{path}: {repeated[0].as_py()!r} has {found}. Keep one of them.")
+        clash = f"{len(twice)} names, {twice[0].as_py()!r:.60} and {twice[1].as_py()!r:.60}"
+        raise DatasetError(f"{path}: {repeated[0].as_py()!r} has {clash}. Keep one of them.")
     there = pc.not_equal(names, "")
     return dict(zip(labels.filter(there).to_pylist(), names.filter(there).to_pylist(), strict=True))
 
@@ -54,8 +54,8 @@ def _read(dataset: Dataset, source: Mapping[str, str] | str | Path) -> dict[str,
     if not any(num_named(dataset, names).values()):
         where = "names" if isinstance(source, Mapping) else source
         named, label = next(iter(names), None), next(iter(dataset.entities), None)
-        found = f"The dataset has labels like {label!r:.60}, the names are for labels like {named!r:.60}."
-        raise DatasetError(f"{where}: no label there is in dataset {dataset.name}. {found}")
+        hint = f"The dataset has labels like {label!r:.60}, the names are for labels like {named!r:.60}."
+        raise DatasetError(f"{where}: no label there is in dataset {dataset.name}. {hint}")
     return names
 
 

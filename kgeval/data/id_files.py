@@ -152,5 +152,5 @@ def labels_of_ids(folder: Path, kind: str, splits: Mapping[str, Triples]) -> Voc
 def refuse_sparse(name: str, kind: str, ids: npt.NDArray[Any]) -> None:
     """Refuse ids whose largest is far beyond their number: labels for all below it would take any memory."""
     if ids.size and int(ids.max()) > MAX_UNUSED_ID_RATIO * (ids.size + 1):
-        what = f"a triple names {kind} id {ids.max()}, but there are only {ids.size}"
-        raise DatasetError(f"{name}: {what}. A file may be damaged.")
+        fault = f"a triple names {kind} id {ids.max()}, but there are only {ids.size}"
+        raise DatasetError(f"{name}: {fault}. A file may be damaged.")

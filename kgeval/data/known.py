@@ -136,8 +136,8 @@ def read_types(path: Path, dataset: Dataset) -> dict[Side, Rows]:
     entities, relations = dataset.entities.ids(own_entities.labels), dataset.relations.ids(own_relations.labels)
     lists, types = _read_lists(path, len(entities), len(relations)), {}
     for place, side in enumerate(SIDES):
-        own = Rows.of(of_relation[place] for of_relation in lists)
-        owners, members = relations[own.owners], entities[own.ids]
+        side_rows = Rows.of(of_relation[place] for of_relation in lists)
+        owners, members = relations[side_rows.owners], entities[side_rows.ids]
         known = (owners >= 0) & (members >= 0)
         types[side] = by_relation(owners[known], members[known], dataset)
     return types
@@ -148,8 +148,8 @@ def _read_lists(path: Path, num_entities: int, num_relations: int) -> list[list[
     listed = rows(path)
     count = next(listed, None)
     if count is None or count.cells != [str(num_relations)]:
-        found = "nothing" if count is None else repr("\t".join(count.cells)[:40])
-        raise DatasetError(f"{path}, line 1: expected the number of relations, {num_relations}; found {found}.")
+        shown = "nothing" if count is None else repr("\t".join(count.cells)[:40])
+        raise DatasetError(f"{path}, line 1: expected the number of relations, {num_relations}; found {shown}.")
     lists: list[list[list[int]]] = [[] for _ in range(num_relations)]
     for line in listed:
         cells = " ".join(line.cells).split()
@@ -161,10 +161,10 @@ def _read_lists(path: Path, num_entities: int, num_relations: int) -> list[list[
             expected = f"a relation below {num_relations}, a count, then that many entity ids below {num_entities}"
             raise DatasetError(f"{path}, line {line.line}: expected {expected}; found {' '.join(cells)!r:.60}.")
         lists[relation].append(members)
-    for relation, own in enumerate(lists):
-        if len(own) != len(SIDES):
-            found = f"{path}: relation {relation} has {counted(len(own), 'list')}"
-            raise DatasetError(f"{found}; expected two, heads and tails. The file may be cut short.")
+    for relation, pair in enumerate(lists):
+        if len(pair) != len(SIDES):
+            shown = f"{path}: relation {relation} has {counted(len(pair), 'list')}"
+            raise DatasetError(f"{shown}; expected two, heads and tails. The file may be cut short.")
     return lists
 
 

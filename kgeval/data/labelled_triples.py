@@ -63,8 +63,8 @@ class LargestLabels:
 
     def of(self, triples: Triples) -> Float64Array:
         """Look labels up, NaN for triples without one; float64[triple]."""
-        found = self.index.find(triples)
-        return np.where(found >= 0, np.append(self.labels, np.nan)[found], np.nan)
+        rows = self.index.find(triples)
+        return np.where(rows >= 0, np.append(self.labels, np.nan)[rows], np.nan)
 
 
 def reverse(triples: Triples) -> Triples:

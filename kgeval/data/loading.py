@@ -26,11 +26,11 @@ def describe_unknown(folder: Path) -> str:
     names = [f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries]
     folders = [entry for entry in entries if entry.is_dir()]
     inside = [f"{entry.name}/" for entry in folders if any(known.recognises(entry) for known in layouts().values())]
-    what = f"folder {str(folder)!r} is in no known layout"
+    fault = f"folder {str(folder)!r} is in no known layout"
     if inside:
-        return f"{what}.\nIt holds {counted(len(inside), 'dataset')}: {first_few(inside, MAX_NAMES)}. Choose one."
-    found = f"it holds {first_few(names, MAX_NAMES)}" if names else "it is empty"
-    return "\n".join([f"{what}: {found}.", *_nearest_layout(folder), "'kgeval list datasets' shows all layouts."])
+        return f"{fault}.\nIt holds {counted(len(inside), 'dataset')}: {first_few(inside, MAX_NAMES)}. Choose one."
+    held = f"it holds {first_few(names, MAX_NAMES)}" if names else "it is empty"
+    return "\n".join([f"{fault}: {held}.", *_nearest_layout(folder), "'kgeval list datasets' shows all layouts."])
 
 
 def _nearest_layout(folder: Path) -> list[str]:

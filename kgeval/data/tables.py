@@ -145,8 +145,8 @@ class NamedTable:
         column = pc.utf8_trim_whitespace(column) if pa.types.is_string(column.type) else column
         with refusing(self.source, "the column confidence has a cell that is not a number", pa.ArrowException):
             numbers = np.asarray(column.cast(pa.float64()).fill_null(np.nan), np.float64)
-        said = "--columns …,time=… or …,label=… (in Python and in configurations columns)"
-        why = f"is not a number from 0. If the column holds times or labels, say so: {said}."
+        option = "--columns …,time=… or …,label=… (in Python and in configurations columns)"
+        why = f"is not a number from 0. If the column holds times or labels, say so: {option}."
         self.refuse(~((numbers >= 0) & (numbers < np.inf)), "confidence", why)
         return numbers
 
@@ -189,10 +189,7 @@ NUMBER = re.compile(r"\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)?\s*", re.
 YEAR = re.compile("[0-9]{4}|##")
 """a time in the fourth or fifth column: a year, or YAGO's sign for unknown parts of a date"""
 
-NO_INTERVALS = (
-    "Facts with a time interval (from begin to end) are not supported. Give each fact one time, or leave both columns "
-    "out."
-)
+NO_INTERVALS = "Facts with a time interval (begin to end) are not supported. Give each one time, or leave both out."
 
 
 def read_triples(path: str | Path, columns: Columns = UNSAID, *, fourth: str | None = None) -> NamedTable:
@@ -274,9 +271,9 @@ def read_pairs(path: Path, names: Sequence[str], between: str, *, skip: int = 0)
 def _refuse_two_names(path: Path, first: Row, columns: Columns) -> NoReturn:
     """Refuse names by their order for columns that a header names."""
     numbers = ",".join(f"{role}={number}" for number, role in enumerate(columns.order, 1))
-    found = f"{path}, line {first.line}: the first row names the columns: {', '.join(first.cells)}"
+    fault = f"{path}, line {first.line}: the first row names the columns: {', '.join(first.cells)}"
     which = f"say which is which: {OPTION}. If the row is a triple: --columns {numbers}."
-    raise DatasetError(f"{found}. Leave --columns out, or {which}")
+    raise DatasetError(f"{fault}. Leave --columns out, or {which}")
 
 
 def _has_header(cells: Sequence[str], columns: Columns, further: re.Pattern[str] | None) -> bool:
@@ -352,8 +349,8 @@ def from_memory(rows: Any, source: str, columns: Columns = UNSAID) -> NamedTable
     roles = resolve(source, header, columns) if header else _by_place(source, Row(1, 1, first), columns)
     if len(first) == 4 and not (header or columns.are_given) and isinstance(listed[0][3], str):
         if {row[3] for row in listed if len(row) == 4} <= TRUE_OR_FALSE:
-            what = "the fourth column is text of 1, 0 or -1, which may be labels or times"
-            raise DatasetError(f"{source}: {what}. Give numbers, or columns='head,relation,tail,label' or '…,time'.")
+            fault = "the fourth column is text of 1, 0 or -1, which may be labels or times"
+            raise DatasetError(f"{source}: {fault}. Give numbers, or columns='head,relation,tail,label' or '…,time'.")
         roles[3:] = ["time"]
     for row, cells in enumerate(listed):
         if isinstance(cells, str) or len(cells) != len(roles):
@@ -371,8 +368,8 @@ def _column(cells: Sequence[Any], role: str, source: str) -> pa.Array:
         cells = [str(cell) if isinstance(cell, int | float) else cell for cell in cells]
     for row, cell in enumerate(cells):
         if is_text and not isinstance(cell, str):
-            what = f"{source}, row {row + 1}: the {role} is {cell!r:.60} of type {type(cell).__name__}"
-            raise DatasetError(f"{what}: labels are text. Give str(label); for triples of ids, call Dataset.build.")
+            fault = f"{source}, row {row + 1}: the {role} is {cell!r:.60} of type {type(cell).__name__}"
+            raise DatasetError(f"{fault}: labels are text. Give str(label); for triples of ids, call Dataset.build.")
     if is_text:
         with refusing(source, f"the {role} of a row is not Unicode text", UnicodeEncodeError):
             return pa.array(cells, pa.string())
@@ -391,14 +388,14 @@ def _named(
 ) -> NamedTable:
     """Complete a table whose columns have the names of their ``roles``, and say which columns those are."""
     names = header or [str(number) for number in range(1, len(roles) + 1)]
-    found = dict(zip(roles, names, strict=True))
-    unused = [role for role in found if not (role in (*ROLES, FOURTH) or (further and further.fullmatch(role)))]
-    said = {role: " (option)" * bool(columns.order or role in columns.names) for role in found}
-    origins = {role: f"column {name!r}{said[role]}" for role, name in found.items() if role not in unused}
+    by_role = dict(zip(roles, names, strict=True))
+    unused = [role for role in by_role if not (role in (*ROLES, FOURTH) or (further and further.fullmatch(role)))]
+    option = {role: " (option)" * bool(columns.order or role in columns.names) for role in by_role}
+    origins = {role: f"column {name!r}{option[role]}" for role, name in by_role.items() if role not in unused}
     for role, text in columns.constants.items():
         data = data.append_column(role, pa.repeat(text, len(data)))
         origins[role] = f"{text!r} in every row (option)"
-    table = NamedTable(source, data, origins, tuple(found[role] for role in unused), **place)
+    table = NamedTable(source, data, origins, tuple(by_role[role] for role in unused), **place)
     for role in TRIPLE:
         table = table.with_column(role, table.text(role)) if role in table else table
     return table
@@ -420,10 +417,8 @@ def _role_of_cells(what: str, column: pa.ChunkedArray) -> str:
     plain = {cell.removesuffix(".0") for cell in cells}
     if DATE.fullmatch(cells[0]):
         return "time"
-    is_true_or_false = (
-        plain <= TRUE_OR_FALSE and not {"0", "-1"} <= plain and (plain & {"0", "-1"} or plain == {*cells})
-    )
-    if is_true_or_false or plain <= {"true", "false"}:
+    is_truth = plain <= TRUE_OR_FALSE and not {"0", "-1"} <= plain and (plain & {"0", "-1"} or plain == {*cells})
+    if is_truth or plain <= {"true", "false"}:
         return "label"
     try:
         numbers = [float(cell) for cell in cells]
@@ -431,8 +426,8 @@ def _role_of_cells(what: str, column: pa.ChunkedArray) -> str:
         return "confidence"  # whose reader names the cell that is no number
     if max(numbers) > 1 and all(map(WHOLE_NUMBER.fullmatch, plain)):
         options = " or ".join(f"--columns head,relation,tail,{name}" for name in ("time", "weight"))
-        found = f"{what} holds whole numbers, such as {cells[0]}, which may be times or weights"
-        raise DatasetError(f"{found}. Say which: {options} {IN_PYTHON}.")
+        fault = f"{what} holds whole numbers, such as {cells[0]}, which may be times or weights"
+        raise DatasetError(f"{fault}. Say which: {options} {IN_PYTHON}.")
     return "confidence"
 
 

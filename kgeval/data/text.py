@@ -257,10 +257,9 @@ def find_delimiter(path: Path, skip: int = 0) -> str:
 
 def _widths(lines: Sequence[str], delimiter: str) -> set[int]:
     """Count the columns of rows, of which the last may end inside quotes."""
-    widths = set()
+    widths: set[int] = set()
     with suppress(csv.Error):
-        for _, cells in _cells(iter(lines), delimiter, quoted=delimiter in QUOTING):
-            widths.add(len(cells))
+        widths.update(len(cells) for _, cells in _cells(iter(lines), delimiter, quoted=delimiter in QUOTING))
     return widths
 
 

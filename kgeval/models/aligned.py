@@ -61,15 +61,15 @@ class RelationAnswers(MadeOf[Scorer | VectorScorer]):
         relations = np.broadcast_to(candidates.T if candidates.ndim == 2 else candidates[:, None], shape).ravel()
         heads, tails = (np.broadcast_to(ids, shape).ravel() for ids in (queries.anchors, queries.relations))
         times = None if queries.contexts is None else np.broadcast_to(queries.contexts, shape).ravel()
-        found = np.empty(len(relations))
-        for part in slices(len(found), BATCH_TRIPLES):
+        score = np.empty(len(relations))
+        for part in slices(len(score), BATCH_TRIPLES):
             ids = np.stack([heads[part], relations[part], tails[part]], axis=1)
             of_tails = Queries.per_triple(Triples(ids, None if times is None else times[part]), "tail")
             scores = as_float64(self.scorer.scores(of_tails, of_tails.answers[:, None]), "the scorer")
             if scores.shape != (expected := (len(ids), 1)):
                 raise ScoreError(f"the scorer returned scores of shape {scores.shape}, expected {expected}.")
-            found[part][of_tails.triples] = scores[:, 0]
-        return np.ascontiguousarray(found.reshape(shape).T)
+            score[part][of_tails.triples] = scores[:, 0]
+        return np.ascontiguousarray(score.reshape(shape).T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +177,7 @@ class Aligned(MappedScorer):
 
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
         if isinstance(self.scorer, SparseScorer):
-            return views_of(self.scorer.seen_through(self.map_queries, self.entity_rows), queries)
+            return views_of(self.scorer.remapped(self.map_queries, self.entity_rows), queries)
         return self.mapped_views(self.scorer, queries)
 
     def map_queries(self, queries: Queries) -> Queries:

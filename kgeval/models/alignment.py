@@ -52,9 +52,9 @@ def _with_labels(model: Any, dataset: Dataset, entities: Labels | None, relation
     if isinstance(model, PyKEENScorer) or is_pykeen_model(model):
         live = model if isinstance(model, PyKEENScorer) else PyKEENScorer(model)
         live = replace(live, mode=live.mode or mode_of_pykeen(dataset, live.model))
-        given = {"entities": entities, "relations": relations}
-        own = {kind: labels for kind, labels in given.items() if labels is not None}
-        return _labelled(live, **labels_of_pykeen(dataset, live) | own)
+        passed = {"entities": entities, "relations": relations}
+        named = {kind: labels for kind, labels in passed.items() if labels is not None}
+        return _labelled(live, **labels_of_pykeen(dataset, live) | named)
     if isinstance(model, QueryScorer):
         entities = None if entities is None else Vocabulary.of(entities)
         relations = None if relations is None else Vocabulary.of(relations, "relation")
@@ -70,10 +70,8 @@ def _with_labels(model: Any, dataset: Dataset, entities: Labels | None, relation
         num_entities = next((size for size in sizes if isinstance(size, int)), default)
         num_relations = len(dataset.relations) if relations is None else None
         return _labelled(CallableScorer(model, num_entities, num_relations, entities=entities, relations=relations))
-    kinds = (
-        "a checkpoint (kgeval.load_checkpoint), a PyKEEN model, a callable f(heads, relations, tails), a score table"
-    )
-    raise InputError(f"cannot score with a {type(model).__name__}: give {kinds}.")
+    kinds = "a checkpoint (kgeval.load_checkpoint), a PyKEEN model, a callable f(heads, relations, tails)"
+    raise InputError(f"cannot score with a {type(model).__name__}: give {kinds}, a score table.")
 
 
 def _labelled(
@@ -97,25 +95,25 @@ def _labelled(
 def _with_times(source: LabelledModel, times: Labels | None) -> LabelledModel:
     if times is None:
         return source
-    model, found, own = source.model, Vocabulary.of(times, "time"), source.times
+    model, labels, kept = source.model, Vocabulary.of(times, "time"), source.times
     if getattr(model, "takes_times", getattr(model, "num_times", None) is not None) is False:
         raise UsageError("time_labels: the model has no times. A function gets them as its fourth argument, times.")
-    if own is not None and own != found:
+    if kept is not None and kept != labels:
         raise UsageError("the model has its own time labels, and time_labels= has others. Leave time_labels out.")
-    return cast("LabelledModel", replace(cast("Any", source), times=found))
+    return cast("LabelledModel", replace(cast("Any", source), times=labels))
 
 
 def _checked_labels(scorer: Any, kind: str, labels: Labels | None, size: int | None) -> Vocabulary | None:
     attribute = "entities" if kind == "entity" else "relations"
     kept: Any = getattr(scorer, attribute, None)
     # Of that name, a scorer of one's own may have its vectors.
-    own = Vocabulary.of(kept, kind) if _are_labels(kept) else None
-    found = own if labels is None else Vocabulary.of(labels, kind)
-    if found is not None and size is not None and len(found) != size:
-        raise CheckpointError(f"the model has {size} {kind} ids, but there are {len(found)} {kind} labels.")
-    if own is not None and own != found:
+    stored = Vocabulary.of(kept, kind) if _are_labels(kept) else None
+    chosen = stored if labels is None else Vocabulary.of(labels, kind)
+    if chosen is not None and size is not None and len(chosen) != size:
+        raise CheckpointError(f"the model has {size} {kind} ids, but there are {len(chosen)} {kind} labels.")
+    if stored is not None and stored != chosen:
         raise CheckpointError(f"the model has its own {kind} labels. Leave {attribute}= out, which has others.")
-    return found
+    return chosen
 
 
 def _are_labels(kept: Any) -> bool:
@@ -176,8 +174,8 @@ def _sorted_labels(dataset: Dataset, labels: Vocabulary, size: int) -> Vocabular
     columns = [1] if labels.kind == "relation" else [0, 2]
     used = np.unique(np.concatenate([triples.ids[:, columns].ravel() for triples in dataset.splits.values()]))
     if len(used) != size:
-        what = f"the model has {size} {labels.kind} ids, given to sorted labels"
-        raise UsageError(f"{what}, dataset {dataset.name} has {len(used)} in its triples. Is it the right dataset?")
+        fault = f"the model has {size} {labels.kind} ids, given to sorted labels"
+        raise UsageError(f"{fault}, dataset {dataset.name} has {len(used)} in its triples. Is it the right dataset?")
     return Vocabulary(sorted(labels[int(index)] for index in used), labels.kind)
 
 
@@ -189,18 +187,16 @@ def _refuse_foreign_ids(source: LabelledModel, dataset: Dataset) -> None:
     if giver is None or giver in source.layouts or not (of_framework or (unknown and implicit)):
         return
     whose = f"{giver}'s own" if implicit else f"those of a folder in the layout {giver}"
-    seen = "its ids are those of its framework's dataset folder"
-    seen = seen if of_framework else "the meaning of its ids is not known"
+    ids = "its ids are those of its framework's dataset folder"
+    ids = ids if of_framework else "the meaning of its ids is not known"
     for labels, model_labels, size in (
         (dataset.entities, source.entities, model.num_entities),
         (dataset.relations, source.relations, model.num_relations),
     ):
         if model_labels is None and max(size, len(labels)) > 1:
-            what = f"the model has no {labels.kind} labels: {seen}, and the ids of dataset {dataset.name} are {whose}"
+            fault = f"the model has no {labels.kind} labels: {ids}, and the ids of dataset {dataset.name} are {whose}"
             how = "the option ids=dataset (--option ids=dataset, in Python load_checkpoint(…, ids='dataset'))"
-            raise UsageError(
-                f"{what}. {_cure_for_labels(source)} If its ids are those of {dataset.name}, say so: {how}."
-            )
+            raise UsageError(f"{fault}. {_cure_for_labels(source)} If they are those of {dataset.name}, say so: {how}.")
 
 
 def _cure_for_labels(source: LabelledModel) -> str:
@@ -222,8 +218,8 @@ def _match_ids(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | 
         rows = model_labels.ids(labels.labels)
         if not (rows >= 0).any():
             labelled = f"the model has {model_labels[0]!r}, the dataset {labels[0]!r}"
-            what = f"no {labels.kind} label of the model occurs in dataset {dataset.name}"
-            raise UsageError(f"{what}: {labelled}. Is it the right dataset?")
+            fault = f"no {labels.kind} label of the model occurs in dataset {dataset.name}"
+            raise UsageError(f"{fault}: {labelled}. Is it the right dataset?")
         unknown, every = int((rows < 0).sum()), counted(len(labels), labels.kind)
         end = ": only the entities that it knows are candidates." if labels.kind == "entity" else "."
         note = f"the model does not know {unknown:,} of the {every} of {dataset.name}{end}"
@@ -235,10 +231,10 @@ def _match_ids(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | 
     if size == len(in_train) and np.array_equal(in_train, np.arange(size)):
         rows = np.where(np.arange(len(labels)) < size, np.arange(len(labels)), -1)
         return rows, (f"the model has no {labels.kind} labels; its {size} ids were taken as those of train.",)
-    what = f"the model has {size} {labels.kind} ids and no labels, dataset {dataset.name} has {len(labels)}"
+    fault = f"the model has {size} {labels.kind} ids and no labels, dataset {dataset.name} has {len(labels)}"
     cure = "Give its labels: entities.tsv and relations.tsv beside it, or in Python entities=[…] and relations=[…]."
     hint = hint_on_inverses(labels.kind, size, len(labels))
-    raise UsageError(f"{what}: they cannot be matched. {cure}{hint}")
+    raise UsageError(f"{fault}: they cannot be matched. {cure}{hint}")
 
 
 def hint_on_inverses(kind: str, size: int, labels: int) -> str:
@@ -251,15 +247,15 @@ def _refuse_training_entities(dataset: Dataset, training: Dataset, model_labels:
     """Refuse a model of the entities that an inductive dataset's models learn from, none of which is asked for."""
     graph = f"the training graph {training.name} ({len(training.entities):,} entities)"
     of_inference = f"those of the inference graph {dataset.name} ({len(dataset.entities):,} entities)"
-    what = "Inductive evaluation needs a model that scores new entities, or the vectors that it computes for them."
+    fault = "Inductive evaluation needs a model that scores new entities, or the vectors that it computes for them."
     if model_labels is not None:
         learned, inferred = ((model_labels.ids(it.entities.labels) >= 0).mean() for it in (training, dataset))
         if inferred < 0.5 < learned:
-            raise UsageError(f"the model's entities are those of {graph}, but {of_inference} are ranked. {what}")
+            raise UsageError(f"the model's entities are those of {graph}, but {of_inference} are ranked. {fault}")
     elif size == len(training.entities):
         ids = f"the model has {size:,} entity ids and no labels. They may be those of {graph}"
         cure = "Give it their labels: beside a file as entities.tsv, in Python as entities=dataset.entities."
-        raise UsageError(f"{ids}, but {of_inference} are ranked. {what} {cure}")
+        raise UsageError(f"{ids}, but {of_inference} are ranked. {fault} {cure}")
 
 
 def _match_times(source: LabelledModel, dataset: Dataset) -> MatchedIds | tuple[None, tuple[str, ...]]:
@@ -269,11 +265,11 @@ def _match_times(source: LabelledModel, dataset: Dataset) -> MatchedIds | tuple[
     if size is None:
         return None, ()
     if dataset.times is None:
-        what = f"the model scores facts with a time, and the triples of dataset {dataset.name} have none"
-        raise UsageError(f"{what}. Evaluate it on a dataset with a fourth column, the time of each fact.")
+        fault = f"the model scores facts with a time, and the triples of dataset {dataset.name} have none"
+        raise UsageError(f"{fault}. Evaluate it on a dataset with a fourth column, the time of each fact.")
     if labels is None and size != len(dataset.times):
-        what = f"the model has {size} times and no labels, dataset {dataset.name} has {len(dataset.times)}"
-        raise UsageError(f"{what}. Put the file ts_id (label<TAB>id) beside the model, or in Python time_labels=[…].")
+        fault = f"the model has {size} times and no labels, dataset {dataset.name} has {len(dataset.times)}"
+        raise UsageError(f"{fault}. Put the file ts_id (label<TAB>id) beside the model, or in Python time_labels=[…].")
     return _match_ids(dataset, dataset.times, labels, size)
 
 

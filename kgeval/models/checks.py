@@ -92,10 +92,9 @@ def notes_on_repeatability(scorer: Aligned, triples: Triples, sides: Sequence[Si
         cure = "Switch off dropout (model.eval(), or training=False in a function) and sampling."
         raise ScoreError(f"the model is not deterministic: it gave different scores for the same triples. {cure}")
     if change:
-        return [
-            f"the model is not fully deterministic: scores of the same triples differ by {change:.1g} of their spread, "
-            "so ranks among nearly equal scores may change between evaluations."
-        ]
+        noise = f"scores of the same triples differ by {change:.1g} of their spread"
+        end = "so ranks among nearly equal scores may change between evaluations."
+        return [f"the model is not fully deterministic: {noise}, {end}"]
     return []
 
 

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from types import UnionType
-from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
+from typing_extensions import Self
 
 from kgeval.base.arrays import BoolArray, Float64Array, FloatArray, IntArray
 from kgeval.base.errors import CheckpointError, UsageError, did_you_mean
@@ -27,8 +28,6 @@ from kgeval.data.triples import Side
 from kgeval.models.ordered import limit_norm, matmul_ordered, unit
 from kgeval.models.scorer import MadeOf, PartitionedScorer, QueryPartition, VectorScorer
 from kgeval.models.similarity import NormDistance, Similarity
-
-Self = TypeVar("Self", bound="Family")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -133,7 +132,7 @@ class Family(ABC):
         """
 
     @classmethod
-    def build(cls: type[Self], arrays: Mapping[str, FloatArray], options: Mapping[str, Any]) -> Self:
+    def build(cls, arrays: Mapping[str, FloatArray], options: Mapping[str, Any]) -> Self:
         """Make the model from named arrays and options.
 
         Raises
@@ -244,9 +243,9 @@ def _is_array(hint: Any) -> bool:
 @cache
 def families() -> dict[str, type[Family]]:
     """All model families, by name; those of other packages too."""
-    own = subclasses("kgeval.models.families", Family)  # type: ignore[type-abstract]
-    found = [*own, *load_entry_points("kgeval.families", Family, classes=True)]
-    return by_name("model families", sorted(found, key=lambda family: family.name.lower()))
+    local = subclasses("kgeval.models.families", Family)  # type: ignore[type-abstract]
+    kinds = [*local, *load_entry_points("kgeval.families", Family, classes=True)]
+    return by_name("model families", sorted(kinds, key=lambda family: family.name.lower()))
 
 
 def family(name: str) -> type[Family]:
@@ -255,10 +254,10 @@ def family(name: str) -> type[Family]:
     >>> family("complex").name
     'ComplEx'
     """
-    found = {known.lower(): member for known, member in families().items()}
-    if name.lower() not in found:
+    lower = {known.lower(): member for known, member in families().items()}
+    if name.lower() not in lower:
         raise UsageError(f"unknown model {name!r}. {did_you_mean(name, families(), listed='models')}")
-    return found[name.lower()]
+    return lower[name.lower()]
 
 
 def rows(array: FloatArray, ids: IntArray) -> FloatArray:
@@ -334,8 +333,8 @@ class ScoredFamily(Family):
                     scores[part, columns] = self.compare(vectors[part], shared)
                     return
                 for row in range(part.start, part.stop):
-                    own = self._vectors64(queries.side, candidates[row, columns])
-                    scores[row, columns] = self.compare(vectors[row : row + 1], own)[0]
+                    alone = self._vectors64(queries.side, candidates[row, columns])
+                    scores[row, columns] = self.compare(vectors[row : row + 1], alone)[0]
 
             parallel_for(compare, len(vectors), self.batch_queries)
         return scores

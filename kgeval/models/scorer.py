@@ -212,8 +212,8 @@ def refuse_other_queries(queries: Queries, candidates: IntArray) -> None:
     """Refuse arguments of other types, such as a triple of labels."""
     if not isinstance(queries, Queries) or not isinstance(candidates, np.ndarray) or candidates.dtype.kind not in "iu":
         how = "Queries.of(Triples.of([(head, relation, tail)]), 'tail'), np.arange(scorer.num_entities)"
-        what = f"scores takes Queries and an array of candidate ids, not {queries!r:.60} and {candidates!r:.60}"
-        raise InputError(f"{what}. For the tails of a triple of ids: scorer.scores({how}).")
+        fault = f"scores takes Queries and an array of candidate ids, not {queries!r:.60} and {candidates!r:.60}"
+        raise InputError(f"{fault}. For the tails of a triple of ids: scorer.scores({how}).")
 
 
 def query_arrays(scorer: VectorScorer, queries: Queries) -> tuple[Float64Array, Float64Array]:
@@ -236,15 +236,15 @@ def entity_arrays(scorer: VectorScorer, side: Side, ids: IntArray) -> tuple[Floa
 
 def _refuse_shape(array: FloatArray, name: str, count: int, many: str, *, ndim: int) -> None:
     if array.ndim != ndim or len(array) != count:
-        given = f"{len(array)} {name}" if array.ndim else f"a single number as {name}"
+        got = f"{len(array)} {name}" if array.ndim else f"a single number as {name}"
         expected = f"({count}, dim)" if ndim == 2 else f"({count},)"
-        raise ScoreError(f"the scorer returned {given} for {count} {many}: shape {array.shape}, expected {expected}.")
+        raise ScoreError(f"the scorer returned {got} for {count} {many}: shape {array.shape}, expected {expected}.")
 
 
 def refuse_vector_widths(queries: FloatArray, entities: FloatArray) -> None:
     if queries.shape[1] != entities.shape[1]:
-        what = f"the scorer's query vectors have shape {queries.shape}, its entity vectors {entities.shape}"
-        raise ScoreError(f"{what}: they must have the same width.")
+        fault = f"the scorer's query vectors have shape {queries.shape}, its entity vectors {entities.shape}"
+        raise ScoreError(f"{fault}: they must have the same width.")
 
 
 def sides_of(model: Any) -> tuple[Side, ...]:
@@ -255,8 +255,8 @@ def sides_of(model: Any) -> tuple[Side, ...]:
     """
     while isinstance(model, LabelledModel):
         model = model.model
-    own = getattr(model, "sides", SIDES)
-    return tuple(side for side in SIDES if isinstance(own, Collection) and side in own) or SIDES
+    sides = getattr(model, "sides", SIDES)
+    return tuple(side for side in SIDES if isinstance(sides, Collection) and side in sides) or SIDES
 
 
 def views_of(scorer: Scorer | VectorScorer, queries: Queries) -> Iterator[QueryPartition]:
@@ -282,8 +282,8 @@ def as_array(scores: Any, source: str) -> np.ndarray[Any, Any]:
     try:
         array = np.asarray(detached(scores))
     except Exception as error:  # ragged lists, sparse or quantised tensors: every library refuses in its own way
-        what = f"{source} gave {type(scores).__name__}, which is not an array of real numbers: {reason(error)}"
-        raise ScoreError(f"{what}. Give only the scores, as an array or a tensor.") from error
+        fault = f"{source} gave {type(scores).__name__}, which is not an array of real numbers: {reason(error)}"
+        raise ScoreError(f"{fault}. Give only the scores, as an array or a tensor.") from error
     if np.ma.is_masked(scores):
         raise ScoreError(f"{source} gave masked scores. Use NaN for a missing score, and nan='worst' (--nan worst).")
     if array.dtype.kind != "f" and not np.can_cast(array.dtype, np.float64):
@@ -425,7 +425,7 @@ class SparseScorer:
         owners = np.repeat(np.arange(len(queries)), wanted.shape[1])
         return self.sparse_scores(queries).at(owners, wanted.ravel()).reshape(wanted.shape)
 
-    def seen_through(self, map_queries: Callable[[Queries], Queries], entity_rows: IntArray) -> SparseScorer:
+    def remapped(self, map_queries: Callable[[Queries], Queries], entity_rows: IntArray) -> SparseScorer:
         """Return the scorer in other ids; ``entity_rows`` (int64[entity]) holds its own, -1 for what it lacks."""
         known = np.flatnonzero(entity_rows >= 0)
         ids = np.full(self.num_entities, -1)

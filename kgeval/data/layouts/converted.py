@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -89,10 +90,10 @@ def save_dataset(dataset: Dataset, folder: str | Path, *, replace_folder: bool =
         why = "exists, but is not a converted dataset" if replace_folder else "already exists"
         raise InputError(f"{str(folder)!r} {why}. Choose another name.")
     graphs = [path for path in (folder, folder / TRAINING) if LAYOUT.recognises(path)]
-    own = {*graphs, *(_file(path, name) for path in graphs for name in (*LABELS, *SPLITS, *OPTIONAL))}
-    if others := sorted({*folder.rglob("*")} - own):
-        found = str(others[0].relative_to(folder))
-        raise InputError(f"{str(folder)!r} also holds {found!r}, which would be deleted. Choose another name.")
+    files = {*graphs, *(_file(path, name) for path in graphs for name in (*LABELS, *SPLITS, *OPTIONAL))}
+    if others := sorted({*folder.rglob("*")} - files):
+        other = str(others[0].relative_to(folder))
+        raise InputError(f"{str(folder)!r} also holds {other!r}, which would be deleted. Choose another name.")
     with replacing_folder(folder) as partial:
         _write(dataset, partial)
 
@@ -235,10 +236,9 @@ def _damaged(path: Path, why: str) -> DatasetError:
 
 def _is_converted(path: Path) -> bool:
     """Whether a file of labels is of this layout, whatever the other files are; it may be missing or damaged."""
-    try:
+    with suppress(pa.ArrowException, OSError):
         return path.is_file() and KEY in (pq.read_schema(path).metadata or {})
-    except (pa.ArrowException, OSError):
-        return False
+    return False
 
 
 def _compact(ids: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -119,8 +119,8 @@ ENDINGS = (".txt", ".tsv")
 def read_rotate(folder: Path) -> Dataset:
     """Read ``entities.dict``, ``relations.dict`` (rows: id, label) and ``{train,valid,test}.txt``, or ``.tsv``."""
     entities, relations = id_files.ROTATE.read_both(folder)
-    found = {split: _text_file(paths) for split, paths in candidates(folder).items()}
-    files = without_missing_valid({split: found.get(split, folder / f"{split}.txt") for split in SPLITS})
+    named = {split: _text_file(paths) for split, paths in candidates(folder).items()}
+    files = without_missing_valid({split: named.get(split, folder / f"{split}.txt") for split in SPLITS})
     splits = {}
     for split, path in files.items():
         _refuse_empty(table := read_text(path, TRIPLE))
@@ -231,8 +231,8 @@ def _edges(path: Path, split: str, settings: Mapping[str, Any]) -> Triples:
     for width in (4, 8):
         if isinstance(count, int) and not isinstance(count, bool) and len(content) == 3 * width * count:
             return stored_triples(path, np.frombuffer(content, f"<i{width}").reshape(-1, 3))
-    what = f"{len(content)} bytes are not the {key}: {count} edges of {CONFIG}, in rows of three int32 or int64"
-    raise DatasetError(f"{path}: {what}. It may be cut short, or its edges may have no relations.")
+    fault = f"{len(content)} bytes are not the {key}: {count} edges of {CONFIG}, in rows of three int32 or int64"
+    raise DatasetError(f"{path}: {fault}. It may be cut short, or its edges may have no relations.")
 
 
 MARIUS = Layout(

@@ -134,9 +134,8 @@ def from_dataset(data: Any, name: str | None = None) -> Dataset:
     if name is None:  # the name that PyKEEN loads it by, or its class
         name = data.get_normalized_name() if hasattr(data, "get_normalized_name") else type(data).__name__
     inductive = hasattr(data, "inductive_inference")
-    parts = ("training", "validation", "testing")
-    if inductive:
-        parts = ("inductive_inference", "inductive_validation", "inductive_testing")
+    new = ("inductive_inference", "inductive_validation", "inductive_testing")
+    parts = new if inductive else tuple(PYKEEN_SPLITS)
     factories: dict[str, Any] = {split: getattr(data, part) for split, part in zip(SPLITS, parts, strict=True)}
     dataset = replace(from_factories(factories, name=str(name)), id_source="PyKEEN")
     if not inductive:
@@ -197,8 +196,10 @@ def writable_home() -> Iterator[None]:
         yield
     except OSError as error:
         folder = error.filename or os.environ.get("PYSTOW_HOME") or "~/.data"
-        what = f"PyKEEN cannot make the folder {str(folder)!r} for its datasets ({error.strerror or error})"
-        raise DatasetError(f"{what}. Set the environment variable PYSTOW_HOME to another, or give a folder.") from error
+        fault = f"PyKEEN cannot make the folder {str(folder)!r} for its datasets ({error.strerror or error})"
+        raise DatasetError(
+            f"{fault}. Set the environment variable PYSTOW_HOME to another, or give a folder."
+        ) from error
 
 
 def _vocabulary(factory: Any, kind: str) -> Vocabulary:

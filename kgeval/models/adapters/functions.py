@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from copy import copy
 from itertools import chain
 from typing import Any
@@ -95,11 +95,9 @@ class FunctionCaller:
         messages = dict.fromkeys(f"{type(failure).__name__}: {reason(failure)}" for failure in failures)
         if len(messages) == 1 and not isinstance(failures[0], TypeError | IndexError):
             raise failures[0]
-        what = (
-            f"the scoring function fails as {self._signature}, with ids as arrays and, if torch is imported, as tensors"
-        )
+        fault = f"the scoring function fails as {self._signature}, with ids as arrays and, with torch, as tensors"
         labels = "If its ids are not the dataset's, give their labels as entities=[…] and relations=[…]."
-        raise ScoreError(f"{what}. Its errors: {'; '.join(messages)}. {labels}") from failures[0]
+        raise ScoreError(f"{fault}. Its errors: {'; '.join(messages)}. {labels}") from failures[0]
 
 
 class FunctionScorer:
@@ -123,9 +121,9 @@ class FunctionScorer:
         self.relations = None if relations is None else Vocabulary.of(relations, "relation")
         self.times = None if times is None else Vocabulary.of(times, "time")
         following = _positional(_signature(function))[len(parameters) : len(parameters) + 1]
-        named = [one for one in following if one.name.lower() in TIME_NAMES]
+        named = [it for it in following if it.name.lower() in TIME_NAMES]
         self.takes_times = times is not None or bool(named)
-        self._needs_times = times is not None or any(one.default is inspect.Parameter.empty for one in named)
+        self._needs_times = times is not None or any(it.default is inspect.Parameter.empty for it in named)
         self._called = FunctionCaller(function, (*parameters, TIMES) if self.takes_times else parameters)
         self._batches = ShrinkingBatches(batch_size)
 
@@ -208,8 +206,8 @@ class CallableScorer(FunctionScorer):
         def score(part: slice) -> Float64Array:
             values = as_float64(self._called(*(column[part] for column in columns)), "the scoring function")
             if values.size != len(others[part]):
-                what = f"{values.size} scores for {len(others[part])} triples (shape {values.shape})"
-                raise ScoreError(f"the scoring function returned {what}; expected one for each.")
+                fault = f"{values.size} scores for {len(others[part])} triples (shape {values.shape})"
+                raise ScoreError(f"the scoring function returned {fault}; expected one for each.")
             return values.ravel()
 
         return np.concatenate([np.empty(0), *self._batches.compute(score, len(others))]).reshape(shape)
@@ -222,15 +220,14 @@ def _size(size: int | None, labels: Vocabulary | None, what: str) -> int:
 
 
 def _signature(function: ScoreFunction) -> inspect.Signature | None:
-    try:
+    with suppress(TypeError, ValueError):  # compiled functions need not tell
         return inspect.signature(getattr(function, "forward", function))  # a module's own call takes anything
-    except (TypeError, ValueError):  # compiled functions need not tell
-        return None
+    return None
 
 
 def _positional(signature: inspect.Signature | None) -> list[inspect.Parameter]:
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return [one for one in signature.parameters.values() if one.kind in kinds] if signature else []
+    return [it for it in signature.parameters.values() if it.kind in kinds] if signature else []
 
 
 def _refuse_other_parameters(function: ScoreFunction, parameters: Sequence[str]) -> None:
@@ -240,8 +237,8 @@ def _refuse_other_parameters(function: ScoreFunction, parameters: Sequence[str])
             signature.bind(*parameters)
     except TypeError as error:
         name, taken = getattr(function, "__name__", type(function).__name__), len(_positional(signature))
-        what = f"the scoring function {name}{signature} cannot be called as f({', '.join(parameters)})"
-        raise InputError(f"{what}: {reason(error)}.{HINTS.get(taken, '')}") from error
+        fault = f"the scoring function {name}{signature} cannot be called as f({', '.join(parameters)})"
+        raise InputError(f"{fault}: {reason(error)}.{HINTS.get(taken, '')}") from error
 
 
 @contextmanager
@@ -354,6 +351,6 @@ class QueryScorer(FunctionScorer):
         rows: FloatArray = as_array(returned, "the scoring function")
         expected = (len(queries), self.num_entities)
         if rows.shape != expected:
-            what = f"scores of shape {rows.shape} for {len(queries)} queries"
-            raise ScoreError(f"the scoring function returned {what}; expected {expected}, a row for each query.")
+            fault = f"scores of shape {rows.shape} for {len(queries)} queries"
+            raise ScoreError(f"the scoring function returned {fault}; expected {expected}, a row for each query.")
         return rows

@@ -58,8 +58,8 @@ class PyKEENScorer:
         try:
             return int(self.model._get_entity_len(mode=self.mode))
         except (NotImplementedError, ValueError) as error:
-            what = f"{type(self.model).__name__} has no entities for mode={self.mode!r}"
-            raise InputError(f"{what}. Only inductive models have modes: training, validation and testing.") from error
+            fault = f"{type(self.model).__name__} has no entities for mode={self.mode!r}"
+            raise InputError(f"{fault}. Only inductive models have modes: training, validation and testing.") from error
 
     @property
     def num_relations(self) -> int:
@@ -100,8 +100,8 @@ class PyKEENScorer:
             options["slice_size"] = BATCH_SCORES
 
         def score(part: slice) -> Any:
-            found = predict(batch[part], **options)
-            return found.cpu() if on_host else found
+            scores = predict(batch[part], **options)
+            return scores.cpu() if on_host else scores
 
         predict, batches = self._predict(side), ShrinkingBatches(max(1, BATCH_SCORES // max(width, 1)))
         with torch.inference_mode(), evaluating(self.model):
@@ -136,9 +136,9 @@ def mode_of_pykeen(dataset: Dataset, model: Any, split: str = "test") -> str | N
     if hasattr(model, "_mode_to_representations"):
         return "validation" if split == "valid" else "testing"
     if dataset.training_graph is not None:
-        what = f"{type(model).__name__} knows the entities of one graph, and dataset {dataset.name} is inductive"
+        fault = f"{type(model).__name__} knows the entities of one graph, and dataset {dataset.name} is inductive"
         cure = "Give a model that scores new entities, such as PyKEEN's InductiveNodePiece."
-        raise UsageError(f"{what}: the {len(dataset.entities):,} entities of its inference graph are ranked. {cure}")
+        raise UsageError(f"{fault}: the {len(dataset.entities):,} entities of its inference graph are ranked. {cure}")
     return None
 
 

@@ -137,9 +137,7 @@ class Baseline(Settings):
             raise InputError(f"the baseline {self.baseline!r} does not rank: {where}")
         for split in self.learns_from:
             if split not in dataset.splits:
-                raise DatasetError(
-                    f"dataset {dataset.name} has no {split} triples; baseline {self.baseline} counts them."
-                )
+                raise DatasetError(f"{dataset.name} has no {split} triples; baseline {self.baseline} counts them.")
 
     def learn(self, dataset: Dataset) -> Scorer:
         """Return the scorer of a dataset's entities, in its ids. Equal scores are ties of the ranking."""
@@ -149,15 +147,15 @@ class Baseline(Settings):
 @cache
 def baselines() -> dict[str, type[Baseline]]:
     """All baselines, by name."""
-    own = [found for found in subclasses("kgeval.models.baselines", Baseline) if found.title]
-    every = [*own, *load_entry_points("kgeval.baselines", Baseline, classes=True)]
+    local = [kind for kind in subclasses("kgeval.models.baselines", Baseline) if kind.title]
+    every = [*local, *load_entry_points("kgeval.baselines", Baseline, classes=True)]
     return by_name("baselines", every, names_by("baseline"))
 
 
 def find_baseline(name: Any) -> type[Baseline]:
     if not isinstance(name, str) or name not in baselines():
-        what = f"unknown baseline {name!r:.60}" if name else "the name of the baseline is missing"
-        raise InputError(f"{what}. {did_you_mean(str(name)[:60], baselines(), listed='baselines')}")
+        fault = f"unknown baseline {name!r:.60}" if name else "the name of the baseline is missing"
+        raise InputError(f"{fault}. {did_you_mean(str(name)[:60], baselines(), listed='baselines')}")
     return baselines()[name]
 
 
@@ -182,8 +180,7 @@ def label_baselines(task: Task) -> tuple[LabelBaseline, ...]:
     >>> [it.baseline for it in label_baselines("classification")]
     ['relation majority', 'tail frequency']
     """
-    kinds = baselines().values()
-    return tuple(kind() for kind in kinds if issubclass(kind, LabelBaseline) and task in kind.tasks)
+    return tuple(kind() for kind in baselines().values() if issubclass(kind, LabelBaseline) and task in kind.tasks)
 
 
 class RelationMajority(LabelBaseline):
@@ -243,8 +240,8 @@ class SameOrReversed(LabelBaseline):
         both = LabelledTriples(either, np.tile(train.labels, 2)).largest()
 
         def look_up(triples: Triples) -> Float64Array:
-            found = both.of(triples)
-            return np.where(np.isnan(found), means[triples.relations], found)
+            best = both.of(triples)
+            return np.where(np.isnan(best), means[triples.relations], best)
 
         return look_up
 

@@ -300,8 +300,8 @@ class PageRankScorer:
         def fill(part: slice) -> None:
             visits = self._visits(anchors[part])
             rows = order[starts[part.start] : starts[part.stop]]
-            own = walks[rows] - part.start
-            scores[rows] = visits[own[:, None], candidates if candidates.ndim == 1 else candidates[rows]]
+            walk = walks[rows] - part.start
+            scores[rows] = visits[walk[:, None], candidates if candidates.ndim == 1 else candidates[rows]]
 
         parallel_for(fill, len(anchors), max(1, self.batch_visits // self.num_entities))
         return scores

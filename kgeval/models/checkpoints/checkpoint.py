@@ -51,15 +51,15 @@ class Checkpoint(LabelledModel):
         sizes = (self.num_entities, self.num_relations, self.num_times)
         for labels, size in zip((self.entities, self.relations, self.times), sizes, strict=True):
             if labels is not None and len(labels) != size:
-                what = f"the model has {size} {labels.kind} rows, but {len(labels)} {labels.kind} labels"
+                fault = f"the model has {size} {labels.kind} rows, but {len(labels)} {labels.kind} labels"
                 hint = hint_on_inverses(labels.kind, size or 0, len(labels))
-                raise CheckpointError(f"{self.files[0]}: {what}.{hint}")
+                raise CheckpointError(f"{self.files[0]}: {fault}.{hint}")
 
     def __repr__(self) -> str:
         described = self.describe()
-        what = described.get("model") or self.format
+        model = described.get("model") or self.format
         size = f"{self.num_entities} entities, {self.num_relations} relations"
-        return f"{type(self).__name__}({what} from {self.files[0].name}: {size})"
+        return f"{type(self).__name__}({model} from {self.files[0].name}: {size})"
 
     @property
     def family(self) -> Family:
@@ -113,9 +113,9 @@ class Checkpoint(LabelledModel):
                 row, place = f"row {where[0]}", ", ".join(map(str, where[1:]))
                 if labels is not None and where[0] < len(labels):
                     row += f" ({labels[where[0]]})"
-                what = f"the array {name!r} holds {array[where]} at {row}, column {place}"
+                fault = f"the array {name!r} holds {array[where]} at {row}, column {place}"
                 cure = "Fix the model, or rank such scores last: --nan worst (in Python nan='worst')."
-                raise CheckpointError(f"{self.files[0]}: {what}; {count} of its values are not finite. {cure}")
+                raise CheckpointError(f"{self.files[0]}: {fault}; {count} of its values are not finite. {cure}")
 
 
 def with_folder(path: Path) -> str:

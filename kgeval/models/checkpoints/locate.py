@@ -135,14 +135,14 @@ def find_labels(folder: Path, options: Options, kinds: Sequence[LabelFiles] = LA
     """
     named = named_folder(options)
     place, kinds = named or folder, list(dict.fromkeys((*kinds, *LABEL_FILES))) if named else kinds
-    found: dict[str, tuple[Path, LabelFiles]] = {}
+    chosen: dict[str, tuple[Path, LabelFiles]] = {}
     for kind in sorted(kinds, key=lambda kind: -len(kind.in_folder(place))):
-        found = {what: (file, kind) for what, file in kind.in_folder(place).items()} | found
-    if named and not found:
+        chosen = {role: (file, kind) for role, file in kind.in_folder(place).items()} | chosen
+    if named and not chosen:
         known = "; ".join(f"{kind.entities} and {kind.relations}" for kind in kinds)
         raise UsageError(f"labels={str(place)!r}: expected a folder with label files: {known}.")
-    read = {what: _read(file, kind, what) for what, (file, kind) in found.items()}
-    files = tuple(file for file, _ in found.values())
+    read = {role: _read(file, kind, role) for role, (file, kind) in chosen.items()}
+    files = tuple(file for file, _ in chosen.values())
     return CheckpointLabels(read.get("entity"), read.get("relation"), files, read.get("time"))
 
 
@@ -177,11 +177,10 @@ def _read(path: Path, kind: LabelFiles, what: str) -> Vocabulary:
 
 
 def _numbers(column: pa.ChunkedArray) -> IntArray | None:
-    try:
+    with suppress(pa.ArrowInvalid):
         ids = np.asarray(pc.cast(pc.utf8_trim_whitespace(column), pa.int64()))
-    except pa.ArrowInvalid:
-        return None
-    return ids if np.array_equal(np.sort(ids), np.arange(len(ids))) else None
+        return ids if np.array_equal(np.sort(ids), np.arange(len(ids))) else None
+    return None
 
 
 def with_inverses(labels: Iterable[str], ending: str) -> tuple[list[str], list[int]]:

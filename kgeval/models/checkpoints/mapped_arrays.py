@@ -55,7 +55,7 @@ def _arrays_in(file: Path, large: int) -> dict[str, FloatArray]:
         length = int.from_bytes(opened.read(8), "little")
         header = json.loads(opened.read(length))
     header.pop("__metadata__", None)
-    found: dict[str, FloatArray] = {}
+    arrays: dict[str, FloatArray] = {}
     for name, tensor in header.items():
         if tensor["dtype"] not in DTYPES:
             raise CheckpointError(f"{file}: the array {name!r} is {tensor['dtype']}; expected F16, F32, F64 or {HALF}.")
@@ -65,10 +65,10 @@ def _arrays_in(file: Path, large: int) -> dict[str, FloatArray]:
         if array.size:
             array = np.memmap(file, kind, mode="r", offset=8 + length + begin, shape=shape)
         if tensor["dtype"] == HALF:
-            found[name] = bfloat16_to_float32(array)
+            arrays[name] = bfloat16_to_float32(array)
         else:
-            found[name] = array if end - begin >= large else np.array(array)
-    return found
+            arrays[name] = array if end - begin >= large else np.array(array)
+    return arrays
 
 
 UNPACKED = 100
@@ -97,8 +97,8 @@ def _refuse_bombs(archive: zipfile.ZipFile, file: Path) -> None:
             header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
             shape, _, dtype = header(member)
             if dtype.hasobject:
-                what = f"{info.filename} is an array of Python objects, which could run code"
-                raise CheckpointError(f"{file}: {what}. Save numbers instead: array.astype(numpy.float32).")
+                fault = f"{info.filename} is an array of Python objects, which could run code"
+                raise CheckpointError(f"{file}: {fault}. Save numbers instead: array.astype(numpy.float32).")
             if dtype.itemsize * int(np.prod(shape, dtype=object)) + member.tell() != info.file_size:
                 raise ValueError(f"{info.filename} announces {shape} {dtype}, which is not its size")
 
@@ -135,7 +135,7 @@ def folder_of_tables(path: Path, *names: str) -> Path:
     """Return the folder of some tables: the path, or the folder around it if it is one of the tables."""
     if path.is_file() and not (path.stem in names and path.suffix in (NUMPY, SAFE)):
         known = " or ".join(f"{name}{NUMPY}" for name in names)
-        raise UsageError(f"{path}: its name does not say what it holds. Rename it to {known}, or give its folder.")
+        raise UsageError(f"{path}: its name does not say what it holds. Rename it to {known}, or give the folder.")
     return folder_of(path)
 
 

@@ -115,13 +115,13 @@ class Options:
         if not self._missing:
             return
         places = list(dict.fromkeys(where for where, _ in self._missing.values()))
-        asked = [" or ".join(values) for _, values in self._missing.values()]
+        ways = [" or ".join(values) for _, values in self._missing.values()]
         first, (_, values) = next(iter(self._missing.items()))
-        if first in MODEL and len(asked) > 1:
-            asked = [asked[0], f"for {values[0]} also {', and '.join(asked[1:])}"]
-        does, option = "does" if len(places) == 1 else "do", "option" if len(asked) == 1 else "options"
-        what = f"{_and(places)} {does} not contain {_and([*self._missing])}, and the scores depend on this"
-        raise UsageError(f"{what}. Give the {option} {'; '.join(asked)}.")
+        if first in MODEL and len(ways) > 1:
+            ways = [ways[0], f"for {values[0]} also {', and '.join(ways[1:])}"]
+        does, option = "does" if len(places) == 1 else "do", "option" if len(ways) == 1 else "options"
+        fault = f"{_and(places)} {does} not contain {_and([*self._missing])}, and the scores depend on this"
+        raise UsageError(f"{fault}. Give the {option} {'; '.join(ways)}.")
 
     def record_origins(self, family: Family, framework: str, **sources: str) -> None:
         """Record the origin of a family's options: the framework's setting in ``sources``, or else its code."""

@@ -27,9 +27,6 @@ class Take:
     """the names of the tensors, as ``kgeval list formats`` shows them"""
     make: Callable[[Tensors], FloatArray]
 
-    def __call__(self, tensors: Tensors) -> FloatArray:
-        return self.make(tensors)
-
 
 def named(name: str) -> Take:
     """Take a tensor as it is."""
@@ -43,7 +40,7 @@ def halves(*names: str) -> Take:
 
 def unit_rows(take: Take) -> Take:
     """Take rows, scaled to length 1."""
-    return Take(f"{take.text}, rows of length 1", lambda tensors: normalize_rows(take(tensors)))
+    return Take(f"{take.text}, rows of length 1", lambda tensors: normalize_rows(take.make(tensors)))
 
 
 def holds(suffixes: Collection[str], *groups: Collection[str]) -> Callable[[Path], bool]:
@@ -53,8 +50,8 @@ def holds(suffixes: Collection[str], *groups: Collection[str]) -> Callable[[Path
     """
 
     def fits(file: Path) -> bool:
-        found = names_in(file) if file.suffix in suffixes else frozenset()
-        return any(found.issuperset(group) for group in groups)
+        names = names_in(file) if file.suffix in suffixes else frozenset()
+        return any(names.issuperset(group) for group in groups)
 
     return fits
 
@@ -84,23 +81,23 @@ class Model:
     """patterns of tensors that scores of this model do not depend on"""
 
     def __post_init__(self) -> None:
-        what = f"a model of {self.family.name}"
-        _refuse_text(what, ignored=self.ignored)
+        place = f"a model of {self.family.name}"
+        _refuse_text(place, ignored=self.ignored)
         try:
             inspect.signature(self.family).bind(**self.arguments)
         except TypeError as error:
             names = ", ".join(inspect.signature(self.family).parameters)
-            raise InputError(f"{what}: {error}. Its arguments are {names}.") from None
+            raise InputError(f"{place}: {error}. Its arguments are {names}.") from None
         if functions := [name for name, source in self.arguments.items() if inspect.isfunction(source)]:
             made = "Take('the tensors that it reads', the function)"
-            raise InputError(f"{what}: the argument {functions[0]!r} is a function. Write {made}.")
+            raise InputError(f"{place}: the argument {functions[0]!r} is a function. Write {made}.")
 
     def build(self, name: str, framework: str, tensors: Tensors, options: Options, *ignored: str) -> Family:
         """Make the formula, record where its options came from, and refuse tensors that it does not use."""
         file, settings, chosen = tensors.path.name, self.settings, dict(self.arguments)
         for key, option in settings.items():
             chosen[key] = option.choices[options.require(option.name, None, file, list(option.choices))]
-        built = {key: source(tensors) if isinstance(source, Take) else source for key, source in chosen.items()}
+        built = {key: source.make(tensors) if isinstance(source, Take) else source for key, source in chosen.items()}
         family = self.family(**built)
         if self.records:
             options.resolve(self.records, tensors.number(self.records), file)
@@ -156,10 +153,10 @@ class StateDictFormat:
     known_by: tuple[frozenset[str], ...] = ()
 
     def __post_init__(self) -> None:
-        what = f"format {self.name!r}"
-        _refuse_text(what, ignored=self.ignored, files=self.files)
+        place = f"format {self.name!r}"
+        _refuse_text(place, ignored=self.ignored, files=self.files)
         if self.numbering not in (known := get_args(Numbering)):
-            raise InputError(f"{what}: unknown numbering {self.numbering!r}. {did_you_mean(self.numbering, known)}")
+            raise InputError(f"{place}: unknown numbering {self.numbering!r}. {did_you_mean(self.numbering, known)}")
 
     def read(self, path: Path, options: Options) -> Checkpoint:
         """Read the tensors of a model, which a table of models names."""
@@ -168,13 +165,13 @@ class StateDictFormat:
         marked = [name for name, model in self.models.items() if model.marker and model.marker in tensors]
         choices = marked[:1] or self.unmarked
         for take in () if marked else self.tables.values():
-            take(tensors)  # a missing table is refused before the user is asked which model it is
+            take.make(tensors)  # a missing table is refused before the user is asked which model it is
         name = options.require("model", choices[0] if len(choices) == 1 else None, file.name, choices)
         family = self.models[name].build(name, self.framework, tensors, options, *self.ignored)
         ids: dict[str, Any] = {"reciprocal": self.reciprocal, "numbering": self.numbering, "layouts": self.layouts}
         known_as = None if name == family.name else name
-        found = find_labels(folder_of(path), options)
-        return found.checkpoint(family, self.name, [file], options, name=known_as, **ids)
+        labels = find_labels(folder_of(path), options)
+        return labels.checkpoint(family, self.name, [file], options, name=known_as, **ids)
 
     @property
     def unmarked(self) -> list[str]:
@@ -195,9 +192,9 @@ class StateDictFormat:
 
 def _refuse_text(what: str, **collections: Any) -> None:
     """Refuse a single value instead of a tuple: the letters of a text would be read as patterns."""
-    for name, found in collections.items():
-        if not isinstance(found, Collection) or isinstance(found, str):
-            raise InputError(f"{what}: {name}: expected a tuple, found {found!r:.60}. Write ({found!r:.60},).")
+    for name, value in collections.items():
+        if not isinstance(value, Collection) or isinstance(value, str):
+            raise InputError(f"{what}: {name}: expected a tuple, found {value!r:.60}. Write ({value!r:.60},).")
 
 
 def describe(models: Mapping[str, Model], unmarked: Sequence[str] = ()) -> tuple[dict[str, str], ...]:

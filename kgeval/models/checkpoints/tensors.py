@@ -33,15 +33,13 @@ def check_shape(name: str, array: Any, *shape: int | None, least: float | None =
 
     >>> check_shape("bias", np.zeros(31), 32)
     Traceback (most recent call last):
-    kgeval.base.errors.CheckpointError: the tensor 'bias' is float64 [31]; expected floating-point ...
+    kgeval.base.errors.CheckpointError: the tensor 'bias' is float64 [31]; expected floats of shape ...
     """
     lengths = list(np.shape(array))
-    fits = len(lengths) == len(shape) and all(
-        expected in (None, length) for expected, length in zip(shape, lengths, strict=True)
-    )
+    fits = len(lengths) == len(shape) and all(a in (None, b) for a, b in zip(shape, lengths, strict=True))
     if not fits or array.dtype.kind != "f" or array.size == 0:
         expected = ", ".join("any" if length is None else str(length) for length in shape)
-        raise CheckpointError(f"the tensor {name!r} is {array.dtype} {lengths}; expected floating-point [{expected}].")
+        raise CheckpointError(f"the tensor {name!r} is {array.dtype} {lengths}; expected floats of shape [{expected}].")
     floats: FloatArray = array
     if least is not None and (wrong := ~(np.isfinite(floats) & (floats >= least))).any():
         expected = "finite numbers" if least == -np.inf else f"finite numbers from {least:g}"
@@ -199,8 +197,8 @@ class Tensors:
         """Take phases, which are stored in units of a range over π."""
         array, extent = self.matrix(name), self.number(extent_name)
         if not extent:
-            what = f"the tensor {self._prefix + extent_name!r} is missing or zero"
-            raise CheckpointError(f"{self.path}: {what}, but phases are divided by it.")
+            fault = f"the tensor {self._prefix + extent_name!r} is missing or zero"
+            raise CheckpointError(f"{self.path}: {fault}, but phases are divided by it.")
         return np.asarray(array, np.float64) / (extent / pi)
 
     def under(self, prefix: str) -> Tensors:
@@ -228,9 +226,9 @@ class Tensors:
         """
         unused = sorted(name for name in self._unused if not any(fnmatchcase(name, pattern) for pattern in ignored))
         if unused:
-            what = f"a {model} does not use the tensor{'s' * (len(unused) > 1)} {first_few([*map(repr, unused)])}"
+            fault = f"a {model} does not use the tensor{'s' * (len(unused) > 1)} {first_few([*map(repr, unused)])}"
             why = "It is a different model, or has parts that kgeval does not compute. Evaluate the live model."
-            raise CheckpointError(f"{self.path}: {what}. {why}{cure}")
+            raise CheckpointError(f"{self.path}: {fault}. {why}{cure}")
 
 
 def unwrap_state_dict(content: Any) -> Any:
@@ -277,8 +275,8 @@ def embedding_range(where: Path, relation: FloatArray, settings: Mapping[str, An
         cure = "Give the option gamma=NUMBER." if gamma is None else ""
         raise CheckpointError(f"{where}: gamma is {gamma!r:.60}; expected a number. {cure}".strip())
     if (named := options.resolve("hidden_dim", settings.get("hidden_dim"), where.name)) not in (None, width):
-        what = f"hidden_dim is {named!r:.60}, but the relations have {width} columns"
-        raise CheckpointError(f"{where}: {what}. The unit of phases depends on it: correct what is wrong.")
+        fault = f"hidden_dim is {named!r:.60}, but the relations have {width} columns"
+        raise CheckpointError(f"{where}: {fault}. The unit of phases depends on it: correct what is wrong.")
     return float((gamma + EPSILON) / width)
 
 
@@ -296,8 +294,8 @@ def normalize_rows(array: FloatArray) -> Float64Array:
 def check_same_rows(where: Path, arrays: Iterable[FloatArray]) -> None:
     shapes = [array.shape for array in arrays]
     if len({shape[0] for shape in shapes}) > 1:
-        found = ", ".join(map(str, shapes))
-        raise CheckpointError(f"{where}: tables that must have equally many rows have the shapes {found}.")
+        shown = ", ".join(map(str, shapes))
+        raise CheckpointError(f"{where}: tables that must have equally many rows have the shapes {shown}.")
 
 
 def model_of_named(tensors: Tensors, options: Options, **said: Any) -> Family | Reciprocal:
@@ -311,17 +309,17 @@ def model_of_named(tensors: Tensors, options: Options, **said: Any) -> Family | 
     arrays = ["entity", "relation"] if kind is None else family(str(kind)).array_names()
     names = {array: str(options.resolve(array, None, file.name) or array) for array in arrays}
     ignored = str(options.resolve("ignored", None, file.name) or "").split(",")
-    found = {
+    taken = {
         array: tensors.get(name) if name in tensors else tensors.side_by_side(*name.split(","))
         for array, name in names.items()
         if name != array or name in tensors
     }
-    if missing := [array for array in ("entity", "relation") if array not in found]:
+    if missing := [array for array in ("entity", "relation") if array not in taken]:
         held = ", ".join(f"{name} {list(np.shape(tensors.get(name)))}" for name in tensors) or "no arrays"
         give = " ".join(f"--option {array}=NAME" for array in missing)
         expected = f"expected arrays named {' and '.join(missing)}. Or name them: {give}"
         raise CheckpointError(f"{file}: holds {held}; {expected}")
-    built = model_of_arrays(file, found, options, **said)
+    built = model_of_arrays(file, taken, options, **said)
     cure = " If no score depends on it, name it: the option ignored=NAME,NAME."
     tensors.refuse_unused(str(options.resolved["model"]), COUNTERS, *ignored, cure=cure)
     return built

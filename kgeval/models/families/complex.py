@@ -114,9 +114,9 @@ class RotatE(VectorFamily):
         off = np.abs(moduli - 1)
         if off.max() > UNIT:
             row, column = np.unravel_index(int(np.argmax(off)), off.shape)
-            what = f"relation row {row} is no rotation (its modulus at {column} is {moduli[row, column]:.4g}, not 1)"
+            fault = f"relation row {row} is no rotation (its modulus at {column} is {moduli[row, column]:.4g}, not 1)"
             cure = "Normalise the relations, or give inverse relations (reciprocal=true)."
-            raise CheckpointError(f"RotatE: {what}, so heads cannot be found by turning back. {cure}")
+            raise CheckpointError(f"RotatE: {fault}, so heads cannot be found by turning back. {cure}")
 
     @property
     def similarity(self) -> Similarity:

@@ -138,9 +138,9 @@ class ConvKB(ScoredFamily):
         return scores + np.float64(self.output_bias[0])
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        own = candidates.ndim == 2
+        by_query = candidates.ndim == 2
         parts = [
-            super(ConvKB, self).scores(queries[part], candidates[part] if own else candidates)
+            super(ConvKB, self).scores(queries[part], candidates[part] if by_query else candidates)
             for part in slices(len(queries), HELD_QUERIES)
         ]
         return np.concatenate([np.empty((0, candidates.shape[-1])), *parts])

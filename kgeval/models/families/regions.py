@@ -65,12 +65,12 @@ class BoxE(ScoredFamily):
         # Numba is loaded when something is scored, not before.
         from kgeval.models.kernels import distances_from_box
 
-        found = np.empty(len(points))
+        apart = np.empty(len(points))
         for part in slices(len(points), max(1, CACHED_NUMBERS // len(low))):
             moved = move + points[part]
             mapped = np.tanh(moved, out=moved) if self.tanh else moved
-            distances_from_box(mapped, low, high, self.norm == 2, found[part])
-        return found
+            distances_from_box(mapped, low, high, self.norm == 2, apart[part])
+        return apart
 
 
 @dataclass(frozen=True, eq=False)

@@ -166,14 +166,14 @@ def test_a_configuration_is_refused_with_its_line(content, message, graph, tmp_p
 
 def test_a_dataset_without_train_is_refused_but_by_random(graph, tmp_path):
     bare = Dataset.from_labels(test=[("a", "r", "b")], name="bare")
-    with pytest.raises(DatasetError, match="dataset bare has no train triples; baseline types counts them"):
+    with pytest.raises(DatasetError, match="bare has no train triples; baseline types counts them"):
         evaluate(Baseline("types"), bare)
     assert evaluate(Baseline("random"), bare).column("tied").tolist() == [1, 1]
     (tmp_path / "runs.yaml").write_text("dataset: ./graph\nmodels:\n  a: baseline:random\n  b: {baseline: types}\n")
     with pytest.raises(ConfigError) as refusal:
         check_against_dataset(load_config(tmp_path / "runs.yaml"), bare)
     (problem,) = str(refusal.value).splitlines()[1:]
-    assert "models.b: dataset bare has no train triples; baseline types counts them (" in problem
+    assert "models.b: bare has no train triples; baseline types counts them (" in problem
     assert "line 4" in problem
 
 

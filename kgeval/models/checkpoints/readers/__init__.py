@@ -80,8 +80,8 @@ class Reader:
 @cache
 def formats() -> dict[str, Reader]:
     """All readers, by name; those of other packages too."""
-    own = sorted(instances("kgeval.models.checkpoints.readers", Reader), key=lambda reader: reader.name)
-    return by_name("formats", [*own, *load_entry_points("kgeval.checkpoints", Reader)])
+    local = sorted(instances("kgeval.models.checkpoints.readers", Reader), key=lambda reader: reader.name)
+    return by_name("formats", [*local, *load_entry_points("kgeval.checkpoints", Reader)])
 
 
 def readers_of(path: Path) -> list[Reader]:
@@ -134,8 +134,8 @@ NAME_TENSORS = f"Name its tensors: {NAME_OPTIONS}, or evaluate the live model in
 def _describe_unknown(path: Path) -> str:
     """Say what a file or folder in no known format holds, and what the nearest formats miss in it."""
     if inside := _checkpoints_in(path):
-        what = f"{str(path)!r} holds {counted(len(inside), 'checkpoint')}"
-        return f"{what}: {first_few(inside, SHOWN)}. Give one of them."
+        fault = f"{str(path)!r} holds {counted(len(inside), 'checkpoint')}"
+        return f"{fault}: {first_few(inside, SHOWN)}. Give one of them."
     files = files_of(path)
     for file in files:
         refuse_special(file)
@@ -144,8 +144,8 @@ def _describe_unknown(path: Path) -> str:
     shapes = {name: list(part.shape) for name, part in content if isinstance(part, np.ndarray)}
     held = first_few([f"{name:.60} {shape}" for name, shape in shapes.items()], SHOWN)
     listed = [f"{file.name} ({held})" if held and file == pickled else file.name for file in files]
-    found = f": found {first_few(listed, SHOWN)}" if held or path.is_dir() else ""
-    lines = [f"{str(path)!r} is in no known checkpoint format{found if files else ': it is an empty folder'}."]
+    shown = f": found {first_few(listed, SHOWN)}" if held or path.is_dir() else ""
+    lines = [f"{str(path)!r} is in no known checkpoint format{shown if files else ': it is an empty folder'}."]
     lines += _nearest({*shapes} or {file.name for file in files}) + [NAME_TENSORS] * (len(shapes) > 1)
     return "\n".join([*lines, "'kgeval list formats' shows all formats."])
 

@@ -61,11 +61,11 @@ def read_ampligraph2(path: Path, options: Options) -> Checkpoint:
     family = MODELS[name](entity, relation, settings | {"norm": NORM})
     options.record_origins(family, "AmpliGraph")
     pickles = sorted(folder.glob("*_metadata.ampkl"))
-    found = find_labels(folder, options)
-    if found.entities is None and pickles:
-        found = _pickled_labels(pickles[0])
+    labels = find_labels(folder, options)
+    if labels.entities is None and pickles:
+        labels = _pickled_labels(pickles[0])
     files = (folder / KERAS, *sorted((folder / "variables").iterdir()))
-    return found.checkpoint(family, "ampligraph", files, options, name=name, numbering="files")
+    return labels.checkpoint(family, "ampligraph", files, options, name=name, numbering="files")
 
 
 def _tables(where: Path, entity: Any, relation: Any) -> tuple[FloatArray, FloatArray]:
@@ -245,13 +245,13 @@ def _block(data: bytes, offset: int, size: int) -> Iterator[tuple[bytes, bytes]]
     at, key = 0, b""
     while at < end:
         shared, at = _varint(block, at)
-        own, at = _varint(block, at)
+        tail, at = _varint(block, at)
         length, at = _varint(block, at)
-        if shared > len(key) or at + own + length > end or shared + own > KEY:
+        if shared > len(key) or at + tail + length > end or shared + tail > KEY:
             raise ValueError("an entry of the table reaches beyond it")
-        key = key[:shared] + block[at : at + own]
-        yield key, block[at + own : at + own + length]
-        at += own + length
+        key = key[:shared] + block[at : at + tail]
+        yield key, block[at + tail : at + tail + length]
+        at += tail + length
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:

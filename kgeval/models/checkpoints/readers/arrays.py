@@ -68,9 +68,9 @@ class EncodedTriples:
 
     def refuse_other_rows(self, file: Path, rows: int) -> None:
         if rows != len(self.triples):
-            what = f"{rows} rows, but {self.source} has {len(self.triples)} triples"
+            fault = f"{rows} rows, but {self.source} has {len(self.triples)} triples"
             cure = f"Name it with the option split=NAME, or write {QUERIES} beside it (head<TAB>relation<TAB>tail)."
-            raise CheckpointError(f"{file}: {what}. {cure}")
+            raise CheckpointError(f"{file}: {fault}. {cure}")
 
 
 def encoded_triples(folder: Path, options: Options) -> EncodedTriples:
@@ -104,8 +104,8 @@ def encoded_triples(folder: Path, options: Options) -> EncodedTriples:
 def _entities(folder: Path, options: Options) -> tuple[Vocabulary | None, tuple[Path, ...]]:
     file = (named_folder(options) or folder) / ENTITIES
     if not file.is_file():
-        found = find_labels(folder, options)
-        return found.entities, found.files
+        beside = find_labels(folder, options)
+        return beside.entities, beside.files
     labels = read_columns(file, ["label"], delimiter="\t")["label"].combine_chunks()
     with naming(file):
         return Vocabulary(labels), (file,)
@@ -121,13 +121,13 @@ def _triples_of_file(file: Path, dataset: Dataset) -> Triples:
         contexts = dataset.times.ids(times)
         table.refuse(contexts < 0, "time", "is none of the dataset. Is it the right one?")
         return Triples(triples.ids, contexts)
-    asked = Triples.concatenated([dataset.splits[split] for split in ("valid", "test") if split in dataset.splits])
+    evaluated = Triples.concatenated([dataset.splits[split] for split in ("valid", "test") if split in dataset.splits])
     for side in SIDES:
-        queries = np.stack(asked.queries_of_side(side)[:2], axis=1)
-        pairs = np.unique(np.column_stack([queries, asked.contexts]), axis=0)[:, :2]  # type: ignore[list-item]
+        queries = np.stack(evaluated.queries_of_side(side)[:2], axis=1)
+        pairs = np.unique(np.column_stack([queries, evaluated.contexts]), axis=0)[:, :2]  # type: ignore[list-item]
         if len(np.unique(pairs, axis=0)) < len(pairs):
-            what = f"dataset {dataset.name} is temporal, and asks one {side} query at several times"
-            raise CheckpointError(f"{file}: no column 'time', but {what}. Add the column.")
+            fault = f"dataset {dataset.name} is temporal, and asks one {side} query at several times"
+            raise CheckpointError(f"{file}: no column 'time', but {fault}. Add the column.")
     return triples
 
 
@@ -184,12 +184,12 @@ def read_dual_encoder(path: Path, options: Options) -> ArrayModel:
     """
     path = folder_of_tables(path, ENTITY, *QUERY.values())
     similarity = options.require("similarity", None, str(path), get_args(Similarity))
-    found = encoded_triples(path, options)
+    coded = encoded_triples(path, options)
     entity = table_file(path, ENTITY)
     if entity is None:
         raise CheckpointError(f"{path}: found no {ENTITY}.npy or {ENTITY}.safetensors, the vectors of the entities.")
     make = partial(DualEncoder, vectors=mapped_array(entity), similarity=similarity)
-    return _array_model(path, "dual-encoder", QUERY, make, found, options, entity)
+    return _array_model(path, "dual-encoder", QUERY, make, coded, options, entity)
 
 
 DUAL_ENCODERS = Reader(

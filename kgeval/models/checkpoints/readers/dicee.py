@@ -156,8 +156,8 @@ def _keci(parts: Parts) -> Family:
     p, q = (int(config.get(name) or 0) for name in ("p", "q"))
     if p + q == 0:
         return DistMult(entity, relation)
-    found = [tensors.take(f"{name}_coefficients.weight", 1, count)[0] for name, count in (("p", p), ("q", q)) if count]
-    coefficients = np.concatenate(found)
+    scales = [tensors.take(f"{name}_coefficients.weight", 1, count)[0] for name, count in (("p", p), ("q", q)) if count]
+    coefficients = np.concatenate(scales)
     return Keci(_blocks(entity, p, q), _blocks(relation, p, q), coefficients=coefficients, p=p)
 
 
@@ -195,8 +195,8 @@ def _lfmult(parts: Parts) -> Family:
     degree = parts[3].get("degree")
     width = parts[0].shape[1]
     if type(degree) is not int or not 0 < degree < width:
-        what = f"{CONFIG}: the degree of LFMult is {degree!r:.40}; expected one from 1 to {width - 1}"
-        raise UsageError(f"{what}. If the file does not contain it, give the option, such as degree=1.")
+        fault = f"{CONFIG}: the degree of LFMult is {degree!r:.40}; expected one from 1 to {width - 1}"
+        raise UsageError(f"{fault}. If the file does not contain it, give the option, such as degree=1.")
     return LFMult(parts[0], parts[1], degree=degree)
 
 

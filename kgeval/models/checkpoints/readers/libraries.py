@@ -94,9 +94,9 @@ def _is_model(file: Path, prefix: str = "") -> bool:
     """
     if file.suffix not in {".ckpt", ".pt", ".pth"}:
         return False
-    found = {name.removeprefix(prefix) for name in names_in(file) if name.startswith(prefix)}
+    names = {name.removeprefix(prefix) for name in names_in(file) if name.startswith(prefix)}
     named = file.suffix == ".ckpt" or file.with_name("entity2id.txt").is_file()
-    return bool({ENTITY, "ent_re_embeddings.weight"} & found) and (named or bool({*CONSTANTS} & found))
+    return bool({ENTITY, "ent_re_embeddings.weight"} & names) and (named or bool({*CONSTANTS} & names))
 
 
 def _is_json(file: Path) -> bool:
@@ -113,7 +113,7 @@ def _normalized(take: Take) -> Option:
 
 
 def _negative(take: Take) -> Take:
-    return Take(f"-{take.text}", lambda tensors: -take(tensors))
+    return Take(f"-{take.text}", lambda tensors: -take.make(tensors))
 
 
 FORM = named("rel_matrices.weight")
@@ -180,7 +180,7 @@ def _analogy(kind: str) -> Take:
     scalars, pairs = named(f"sc_{kind}_emb.weight"), _complex(kind)
 
     def make(tensors: Tensors) -> FloatArray:
-        both, first = pairs(tensors), scalars(tensors)
+        both, first = pairs.make(tensors), scalars.make(tensors)
         check_same_rows(tensors.path, [both, first])
         real, imaginary = np.split(both, 2, axis=1)
         return np.concatenate([first, real, np.zeros_like(first), imaginary], axis=1)
@@ -194,7 +194,7 @@ def _complex(kind: str) -> Take:
 
 def _projection(tensors: Tensors) -> FloatArray:
     """Take TransR's matrices, which are stored as relation width × entity width."""
-    entity, relation = (take(tensors) for take in TORCHKGE_TABLES.values())
+    entity, relation = (take.make(tensors) for take in TORCHKGE_TABLES.values())
     stored = tensors.take("proj_mat.weight", len(relation), relation.shape[1] * entity.shape[1])
     return stored.reshape(len(stored), relation.shape[1], -1).transpose(0, 2, 1).reshape(len(stored), -1)
 
@@ -300,9 +300,8 @@ _is_pyg_state = holds(PICKLED, PYG_TENSORS, {f"{LIGHTNING}{name}" for name in PY
 
 
 def _is_pyg(file: Path) -> bool:
-    return _is_pyg_state(file) or (
-        file.suffix in PICKLED and any(name.startswith(PYG_MODULES) for name in names_in(file))
-    )
+    names = names_in(file) if file.suffix in PICKLED else ()
+    return _is_pyg_state(file) or any(name.startswith(PYG_MODULES) for name in names)
 
 
 PYG = Reader(

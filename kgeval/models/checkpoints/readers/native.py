@@ -96,8 +96,8 @@ def read(path: Path, options: Options) -> Checkpoint:
     The option ``labels`` names another folder of label files, as for other formats.
     """
     file = find_checkpoint_file(path, [lambda file: file.suffix in ARRAYS], ".npz or .safetensors file")
-    arrays, said = read_safetensors(file) if file.suffix == SAFE else (read_npz(file), {})
-    stored = _metadata(file, arrays, said)
+    arrays, about = read_safetensors(file) if file.suffix == SAFE else (read_npz(file), {})
+    stored = _metadata(file, arrays, about)
     of_model = {"model": stored.model, "stored": stored.options, "reciprocal": stored.reciprocal}
     model = model_of_named(Tensors(file, arrays), options, **of_model)
     details = stored.model_dump(include={"name", "numbering", "layouts", "lower_is_better"})
@@ -129,9 +129,9 @@ def _labels_of(file: Path, stored: Metadata, options: Options) -> CheckpointLabe
             if (labels := getattr(stored, name)) is not None
         }
     complete = inside.keys() >= {"entity", "relation"}
-    found = find_labels(file.parent, options, [] if complete or options.given("labels") else [NATIVE])
-    entities, relations = inside.get("entity", found.entities), inside.get("relation", found.relations)
-    return CheckpointLabels(entities, relations, found.files, inside.get("time", found.times))
+    beside = find_labels(file.parent, options, [] if complete or options.given("labels") else [NATIVE])
+    entities, relations = inside.get("entity", beside.entities), inside.get("relation", beside.relations)
+    return CheckpointLabels(entities, relations, beside.files, inside.get("time", beside.times))
 
 
 def _is_own(file: Path) -> bool:
@@ -234,8 +234,8 @@ def _write(path: Path, tensors: dict[str, np.ndarray[Any, Any]], metadata: dict[
 def _saveable(model: Checkpoint) -> Family | Reciprocal:
     """Return the scorer of a checkpoint; refuse one that a native file cannot hold."""
     if model.missing_without_dataset:
-        what = f"the files do not say {model.missing_without_dataset}"
-        raise CheckpointError(f"{model.files[0]}: {what}. Add the dataset: --dataset DATASET (in Python dataset=…).")
+        fault = f"the files do not say {model.missing_without_dataset}"
+        raise CheckpointError(f"{model.files[0]}: {fault}. Add the dataset: --dataset DATASET (in Python dataset=…).")
     if isinstance(model.model, Typed):
         raise CheckpointError(f"{model.files[0]}: its entities have several types, which a native file cannot hold.")
     return model.model

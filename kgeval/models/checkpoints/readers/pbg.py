@@ -111,8 +111,8 @@ def read_model(folder: Path) -> PBGModel:
         parts = [model.parts(kind) for kind in model.types]
         featurized = [kind for kind in model.types if config["entities"][kind].get("featurized")]
     if not known:
-        what = f"a comparator and the operators {', '.join(PARAMETERS)} (one operator if relations are dynamic)"
-        raise CheckpointError(f"{where}: kgeval reads models with {what}; found {', '.join(model.operators)!r:.200}.")
+        fault = f"a comparator and the operators {', '.join(PARAMETERS)} (one operator if relations are dynamic)"
+        raise CheckpointError(f"{where}: kgeval reads models with {fault}; found {', '.join(model.operators)!r:.200}.")
     if featurized:
         raise CheckpointError(f"{where}: featurized entities, such as {featurized[0]!r:.60}, are not read.")
     if foreign := [kind for kind in model.types if not is_plain_name(kind)]:
@@ -121,8 +121,8 @@ def read_model(folder: Path) -> PBGModel:
     is_number = isinstance(max_norm, int | float) and not isinstance(max_norm, bool)
     is_norm = max_norm is None or (is_number and 0 < max_norm <= sys.float_info.max)
     if not is_norm or min(parts) < 1 or max(parts) > sum(1 for _ in folder.iterdir()):
-        what = f"found max_norm {max_norm!r:.60} and {max(parts)} partitions"
-        raise CheckpointError(f"{where}: expected a positive max_norm and a file for each partition; {what}.")
+        fault = f"found max_norm {max_norm!r:.60} and {max(parts)} partitions"
+        raise CheckpointError(f"{where}: expected a positive max_norm and a file for each partition; {fault}.")
     return model
 
 
@@ -137,8 +137,8 @@ def entity_path(model: PBGModel) -> Path:
     """Return the folder of the names, relative to the folder that ``checkpoint_path`` is relative to."""
     names, checkpoint = (Path(str(model.config.get(key))) for key in ("entity_path", "checkpoint_path"))
     if names.is_absolute() or ".." in names.parts:
-        what = f"its entity_path {str(names)!r:.200} leads to another place"
-        raise CheckpointError(f"{model.folder / CONFIG}: {what}. Give the folder with the option labels=FOLDER.")
+        fault = f"its entity_path {str(names)!r:.200} leads to another place"
+        raise CheckpointError(f"{model.folder / CONFIG}: {fault}. Give the folder with the option labels=FOLDER.")
     folder, depth = model.folder.resolve(), len(checkpoint.parts)
     if not checkpoint.is_absolute() and folder.parts[-depth:] == checkpoint.parts:
         return folder.parents[depth - 1] / names
@@ -167,13 +167,13 @@ class PBGLabels:
         entities, starts = self.entities, np.cumsum([0, *sizes])
         rows = np.full((len(sizes), starts[-1] if entities is None else len(entities)), -1)
         for place, (kind, size) in enumerate(zip(model.types, sizes, strict=True)):
-            own = np.arange(starts[place], starts[place + 1])
+            ids = np.arange(starts[place], starts[place + 1])
             if entities is not None and len(self.types[place]) != size:
-                found = f"{size} rows, but {len(self.types[place])} labels"
-                raise CheckpointError(f"{model.folder}: the entities of type {kind!r} have {found}.")
-            rows[place, own if entities is None else entities.ids(self.types[place].labels)] = own
+                fault = f"{size} rows, but {len(self.types[place])} labels"
+                raise CheckpointError(f"{model.folder}: the entities of type {kind!r} have {fault}.")
+            rows[place, ids if entities is None else entities.ids(self.types[place].labels)] = ids
         sides: tuple[tuple[Side, str], ...] = (("head", "lhs"), ("tail", "rhs"))
-        taken = {side: [model.types.index(str(one[key])) for one in model.relations] for side, key in sides}
+        taken = {side: [model.types.index(str(relation[key])) for relation in model.relations] for side, key in sides}
         # The configuration of dynamic relations has one entry for all: np.resize repeats it.
         return EntityTypes(rows, {side: np.resize(types, num_relations) for side, types in taken.items()})
 
@@ -186,9 +186,7 @@ def labels_of(model: PBGModel, folder: Path | None) -> PBGLabels:
     are_there = all(exists_safely(file) and file.is_file() for file in every)
     if folder is not None and not are_there:
         raise CheckpointError(f"labels='{folder}': expected a folder with {', '.join(file.name for file in every)}.")
-    types = (
-        [[label for file in of_kind for label in read_names(file, "entity")] for of_kind in files] if are_there else []
-    )
+    types = [[label for file in of_kind for label in read_names(file, "entity")] for of_kind in files if are_there]
     names = relation_names(model, place) if are_there or not model.dynamic else []
     every += [place / "dynamic_rel_names.json"] if model.dynamic else []
     return PBGLabels(
@@ -284,15 +282,15 @@ def read(path: Path, options: Options) -> Checkpoint:
     typed = scorer if len(sizes) == 1 else Typed(scorer, labels.entity_types(model, sizes, scorer.num_relations))
     files = (folder / CONFIG, folder / VERSION, model.file("model"), *embeddings)
     name = f"{'/'.join(model.operators)}, {model.config['comparator']}"
-    found = CheckpointLabels(labels.entities, labels.relations, labels.files)
-    return found.checkpoint(typed, "pbg", files, options, name=name, numbering="files", layouts=("pbg",))
+    stored = CheckpointLabels(labels.entities, labels.relations, labels.files)
+    return stored.checkpoint(typed, "pbg", files, options, name=name, numbering="files", layouts=("pbg",))
 
 
 def _stacked(model: PBGModel, tables: list[FloatArray]) -> FloatArray:
     widths = [table.shape[1] for table in tables]
     if len(set(widths)) > 1:
-        found = ", ".join(f"{kind} {width}" for kind, width in zip(model.types, widths, strict=True))
-        raise CheckpointError(f"{model.folder}: vectors of all entity types must have one length; found {found:.200}.")
+        shown = ", ".join(f"{kind} {width}" for kind, width in zip(model.types, widths, strict=True))
+        raise CheckpointError(f"{model.folder}: vectors of all entity types must have one length; found {shown:.200}.")
     return np.concatenate(tables) if len(tables) > 1 else tables[0]
 
 

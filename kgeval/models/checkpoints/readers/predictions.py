@@ -134,11 +134,11 @@ class CheckedLists:
         notes = []
         if self._invented:
             kept = {"keep": "kept its place as a wrong answer", "drop": "was left out, and later ones moved up"}
-            what = f"{counted(self._invented, 'prediction')} named no entity"
-            notes.append(f"{what}; each {kept[self._unmatched]} (unmatched={self._unmatched}).")
+            fault = f"{counted(self._invented, 'prediction')} named no entity"
+            notes.append(f"{fault}; each {kept[self._unmatched]} (unmatched={self._unmatched}).")
         if self._repeated:
-            what = f"{counted(self._repeated, 'prediction')} repeated an earlier one of the same list"
-            notes.append(f"{what}: the first counts, and later ones move up.")
+            fault = f"{counted(self._repeated, 'prediction')} repeated an earlier one of the same list"
+            notes.append(f"{fault}: the first counts, and later ones move up.")
         if self.unread:
             notes.append(f"keys of the lists that kgeval does not read: {first_few(sorted(self.unread))}.")
         return notes
@@ -172,10 +172,7 @@ TIMES = ("time", "timestamp")
 KEYS = {*SIDES, "relation", LISTED, SCORES, "side", *TIMES}
 """what is read of an object; a note names any other key, but those that SimKGC writes"""
 
-KEEP_OR_DROP = (
-    " With the option unmatched=keep, text that names no entity keeps its place as a wrong answer; with unmatched=drop "
-    "it is left out."
-)
+KEEP_OR_DROP = " Text that names no entity keeps its place with unmatched=keep, and is left out with unmatched=drop."
 
 
 def read(path: Path, options: Options) -> Predictions:
@@ -212,10 +209,8 @@ def _parsed(where: str, text: str) -> Any:
 
 def _add(where: str, content: Any, lists: CheckedLists) -> None:
     if not has_list(content) or not {*SIDES} & content.keys():
-        found = (", ".join(map(repr, content)) or "none") if isinstance(content, dict) else repr(content)
-        raise CheckpointError(
-            f"{where}: expected the keys head (or tail), relation and predictions; found {found:.80}."
-        )
+        shown = (", ".join(map(repr, content)) or "none") if isinstance(content, dict) else repr(content)
+        raise CheckpointError(f"{where}: expected keys head (or tail), relation and predictions; found {shown:.80}.")
     predictions, relation = content.get(LISTED), content["relation"]
     if LISTED in content:
         lists.unread |= content.keys() - KEYS
@@ -304,7 +299,7 @@ def read_anyburl(path: Path, options: Options) -> Predictions:
 
 def _add_lines(path: Path, lists: CheckedLists) -> None:
     triple: tuple[int, int, int] | None = None
-    seen: set[Side] = set()
+    done: set[Side] = set()
     with open_text(path) as text:
         for number, line in enumerate(text, 1):
             mark, *cells = _cells(line)
@@ -312,16 +307,16 @@ def _add_lines(path: Path, lists: CheckedLists) -> None:
                 continue
             where = f"{path}, line {number}"
             if mark not in MARKS:
-                triple, seen = _triple_of(where, [mark, *cells], lists), set()
+                triple, done = _triple_of(where, [mark, *cells], lists), set()
                 continue
             if triple is None:
                 raise CheckpointError(f"{where}: {mark} before the first triple (head relation tail).")
             side, (head, relation, tail) = MARKS[mark], triple
             key = (tail, relation, head) if side == "head" else (head, relation, tail)
             lists.add(where, side, key, _confidences(where, cells), "confidences")
-            if side in seen:
+            if side in done:
                 raise CheckpointError(f"{where}: {mark} occurs twice for one triple.")
-            seen.add(side)
+            done.add(side)
 
 
 def _cells(line: str) -> list[str]:
@@ -335,9 +330,9 @@ def _cells(line: str) -> list[str]:
 
 def _braced(listed: str) -> list[str]:
     """Split a list of ``entity_{confidence}`` between spaces; empty if it is not such a list."""
-    found = [BRACED.fullmatch(word) for word in listed.split(" ")]
-    cells = [cell for pair in found if pair for cell in (pair[1], pair[2].replace(",", "."))]
-    return cells if all(found) else []
+    pairs = [BRACED.fullmatch(word) for word in listed.split(" ")]
+    cells = [cell for pair in pairs if pair for cell in (pair[1], pair[2].replace(",", "."))]
+    return cells if all(pairs) else []
 
 
 def _triple_of(where: str, cells: list[str], lists: CheckedLists) -> tuple[int, int, int]:
@@ -434,11 +429,11 @@ def _queries(
     else:
         table.refuse(~timed, "query", f"has no time (tail-12-3-5), but {dataset.name} is a temporal graph.")
     kinds = {"anchor": dataset.entities, "relation": dataset.relations, "time": dataset.times}
-    labels = {name: found for name, found in kinds.items() if found is not None}
+    labels = {name: value for name, value in kinds.items() if value is not None}
     ids = [np.asarray(pc.struct_field(parts, name).cast(pa.int64())) for name in labels]
-    for found, (name, known) in zip(ids, labels.items(), strict=True):
-        what = _beyond(f"{'an' if name == 'anchor' else 'a'} {name}", dataset, len(known))
-        table.refuse((found >= len(known))[owners], "query", what)
+    for value, (name, known) in zip(ids, labels.items(), strict=True):
+        why = _beyond(f"{'an' if name == 'anchor' else 'a'} {name}", dataset, len(known))
+        table.refuse((value >= len(known))[owners], "query", why)
     return pc.struct_field(parts, "side").to_numpy(zero_copy_only=False), ids
 
 
@@ -447,7 +442,7 @@ def _of_queries(
 ) -> SideLists:
     """Make the lists of the chosen queries (bool[query]) of rows that are in the order of queries."""
     rows = chosen[owners]
-    anchors, relations, *times = (found[chosen].tolist() for found in ids)
+    anchors, relations, *times = (column[chosen].tolist() for column in ids)
     keys = zip(anchors, relations, [ALL_LISTS] * len(anchors), *times, strict=True)
     lengths = np.bincount(owners, minlength=len(chosen))[chosen]
     places = {key: row for row, key in enumerate(keys)}

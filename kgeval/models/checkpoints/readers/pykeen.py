@@ -77,7 +77,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     try:
         model = Module.of(pickled)
         _refuse_without_formula(model)
-        found = find_labels(file.parent, options, LABELS)
+        labels = find_labels(file.parent, options, LABELS)
         inverse = truth_value(file, "use_inverse_triples", model.state.get("use_inverse_triples"))
         interaction = (model.child("interaction") or model).class_name.removesuffix("Interaction")
         family = family_of(PyKEENModel.of(model, inverse=inverse), interaction)
@@ -90,7 +90,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     name = model.class_name if interaction == "Clamped" else interaction
     for key, value in {"model": name, **family.options, "reciprocal": inverse}.items():
         options.resolve(key, value, file.name)
-    return found.checkpoint(family, "pykeen", [file], options, reciprocal=inverse, name=name, numbering="dataset")
+    return labels.checkpoint(family, "pykeen", [file], options, reciprocal=inverse, name=name, numbering="dataset")
 
 
 def _refuse_without_formula(model: Module) -> None:
@@ -105,22 +105,22 @@ def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkp
     state = unwrap_state_dict(content)
     tensors = Tensors(file, state).of_model(STATE)
     if not any(name.startswith(STATE) for name in tensors):
-        what = f"holds no vectors of entities under PyKEEN's names ({STATE[0]}… or {STATE[1]}…)"
+        fault = f"holds no vectors of entities under PyKEEN's names ({STATE[0]}… or {STATE[1]}…)"
         cure = f"name its tensors: --checkpoint-format {NAMED_BY_USER} {NAME_OPTIONS}"
-        raise CheckpointError(f"{file}: {what}, but {first_few([*tensors]) or 'no tensors'}. Else {cure}.")
+        raise CheckpointError(f"{file}: {fault}, but {first_few([*tensors]) or 'no tensors'}. Else {cure}.")
     stored = {kind: content.get(f"{kind}_to_id_dict") for kind in ("entity", "relation")}
     labels = [None if ids is None else vocabulary_of_ids(file, ids, kind) for kind, ids in stored.items()]
-    found = CheckpointLabels(labels[0], labels[1])
-    if found.entities is None and found.relations is None:
-        found = find_labels(file.parent, options, LABELS)
+    beside = CheckpointLabels(labels[0], labels[1])
+    if beside.entities is None and beside.relations is None:
+        beside = find_labels(file.parent, options, LABELS)
     name = options.require("model", None, file.name, sorted(REQUIRED_OPTIONS))
     model = model_of_state(tensors, name, options, file.name)
     with naming(file):
         family = family_of(PyKEENModel.of(model, inverse=False), name)
-        inverse = _is_reciprocal(file, family.num_relations, found.relations, options)
+        inverse = _is_reciprocal(file, family.num_relations, beside.relations, options)
         family = family_of(PyKEENModel.of(model, inverse=inverse), name)
     tensors.refuse_unused(name, *IGNORED_TENSORS)
-    return found.checkpoint(family, "pykeen", [file], options, reciprocal=inverse, name=name, numbering="dataset")
+    return beside.checkpoint(family, "pykeen", [file], options, reciprocal=inverse, name=name, numbering="dataset")
 
 
 def model_of_state(tensors: Tensors, name: str, options: Options, where: str) -> Module:
@@ -157,12 +157,11 @@ def _fits(file: Path) -> bool:
         return True
     if file.suffix not in PICKLED:
         return False
-    found = names_in(file)
-    if not {f"{kind}_embeddings.weight" for kind in ("entity", "relation")} <= found:  # those of dice-embeddings
-        found = frozenset(name.removeprefix(LIGHTNING) for name in found)
-    return {"model_state_dict", "entity_to_id_dict"} <= found or any(
-        name.startswith(("pykeen.models.", *STATE)) for name in found
-    )
+    names = names_in(file)
+    if not {f"{kind}_embeddings.weight" for kind in ("entity", "relation")} <= names:  # those of dice-embeddings
+        names = frozenset(name.removeprefix(LIGHTNING) for name in names)
+    is_model = any(name.startswith(("pykeen.models.", *STATE)) for name in names)
+    return is_model or {"model_state_dict", "entity_to_id_dict"} <= names
 
 
 READER = Reader(

@@ -37,9 +37,7 @@ from kgeval.models.ordered import ACTIVATIONS, Activation, from_interleaved
 
 def _conve(parts: PyKEENModel) -> Family:
     shape = getattr(parts.interaction.state.get("shape_info"), "state", {})
-    layers, after = (
-        {layer.class_name: layer for layer in _layers(parts.interaction, name)} for name in ("hr2d", "hr1d")
-    )
+    layers, after = ({layer.class_name: layer for layer in _layers(parts.interaction, at)} for at in ("hr2d", "hr1d"))
     norms = [layer for layer in _layers(parts.interaction, "hr2d") if layer.class_name == "BatchNorm2d"]
     convolution, linear = layers.get("Conv2d"), after.get("Linear")
     if convolution is None or linear is None or len(norms) not in (0, 2):
@@ -107,9 +105,7 @@ def _ermlp(parts: PyKEENModel) -> Family:
 def _ermlpe(parts: PyKEENModel) -> Family:
     """Its layers are: dropout, linear, dropout, batch normalisation, relu; and the same again from the second on."""
     (hidden, hidden_bias), (dense, dense_bias) = (_normalised(parts, first) for first in (1, 5))
-    return ERMLPE(
-        parts.entity(), parts.relation(), hidden=hidden, hidden_bias=hidden_bias, dense=dense, dense_bias=dense_bias
-    )
+    return ERMLPE(parts.entity(), parts.relation(), hidden, hidden_bias, dense, dense_bias)
 
 
 def _normalised(parts: PyKEENModel, first: int) -> tuple[Float64Array, Float64Array]:
@@ -148,13 +144,9 @@ def _transformer(parts: PyKEENModel) -> Family:
     def stacked(name: str) -> Float64Array:
         return np.stack([_transposed(layer, name) for layer in layers])
 
-    named = (
-        ("attention", "self_attn.in_proj_"),
-        ("joined", "self_attn.out_proj."),
-        ("hidden", "linear1."),
-        ("dense", "linear2."),
-    )
-    weights = {f"{ours}{end}": stacked(f"{theirs}{kind}") for ours, theirs in named for end, kind in KINDS.items()}
+    stored = {"attention": "self_attn.in_proj_", "joined": "self_attn.out_proj."}
+    stored |= {"hidden": "linear1.", "dense": "linear2."}
+    weights = {f"{name}{end}": stacked(f"{at}{kind}") for name, at in stored.items() for end, kind in KINDS.items()}
     scale, shift = (np.stack([stacked(f"norm{which}.{kind}") for which in (1, 2)], axis=1) for kind in KINDS.values())
     attention = layers[0].child("self_attn")
     return Transformer(

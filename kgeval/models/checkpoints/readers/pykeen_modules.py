@@ -59,18 +59,18 @@ class Module:
 
     def array(self, name: str) -> Any:
         """Return a parameter or buffer of any shape and type, ``None`` if it is missing."""
-        found = next((arrays.get(name) for arrays in self._arrays if name in arrays), None)
-        return found if isinstance(found, np.ndarray) else None
+        stored = next((arrays.get(name) for arrays in self._arrays if name in arrays), None)
+        return stored if isinstance(stored, np.ndarray) else None
 
     def is_without(self, name: str) -> bool:
         """Whether it was made without a parameter or buffer: it keeps ``None`` in its place."""
         return any(name in arrays and arrays.get(name) is None for arrays in self._arrays)
 
     def take(self, name: str, *shape: int | None, least: float | None = None) -> FloatArray:
-        found = self.array(name)
-        if found is None:
+        array = self.array(name)
+        if array is None:
             raise CheckpointError(f"the tensor {self.place + name!r} is missing.")
-        return check_shape(self.place + name, found, *shape, least=least)
+        return check_shape(self.place + name, array, *shape, least=least)
 
     def find(self, name: str, *shape: int | None) -> FloatArray | None:
         return None if self.is_without(name) else self.take(name, *shape)

@@ -61,8 +61,8 @@ def read_dglke(path: Path, options: Options) -> Checkpoint:
     first = f"{config['dataset']}_{config['model_name']}" if config else _first_part(path)
     stored = config.get("model_name") or next((name for name in FAMILIES if first.endswith(f"_{name}")), None)
     where = DGLKE_CONFIG if config else f"{first}{ENTITY}"
-    asked = "model_name" if options.given("model_name") or (config and not options.given("model")) else "model"
-    name = options.require(asked, stored, where, list(FAMILIES))
+    option = "model_name" if options.given("model_name") or (config and not options.given("model")) else "model"
+    name = options.require(option, stored, where, list(FAMILIES))
     arrays = {kind: mapped_array(folder / f"{first}_{kind}.npy") for kind in ("entity", "relation")}
     if name == "TransR":
         arrays["projection"] = mapped_array(folder / f"{first}projection.npy")
@@ -70,10 +70,10 @@ def read_dglke(path: Path, options: Options) -> Checkpoint:
         extent = embedding_range(folder / where, arrays["relation"], config, options)
         arrays["relation"] = np.asarray(arrays["relation"], np.float64) / (extent / np.pi)
     family = FAMILIES[name](**arrays)
-    options.record_origins(family, "DGL-KE", **({"norm": asked} if name.startswith("TransE_") else {}))
+    options.record_origins(family, "DGL-KE", **({"norm": option} if name.startswith("TransE_") else {}))
     files += sorted(folder.glob(f"{first}*.npy"))
-    found = find_labels(folder, options)
-    return found.checkpoint(family, "dglke", files, options, name=name, numbering="files", layouts=("rotate", "ogb"))
+    labels = find_labels(folder, options)
+    return labels.checkpoint(family, "dglke", files, options, name=name, numbering="files", layouts=("rotate", "ogb"))
 
 
 def _first_part(path: Path) -> str:
@@ -146,10 +146,10 @@ def read_marius(path: Path, options: Options) -> Checkpoint:
     relations = _relations(folder / MODEL, inverse=inverse)
     family = DECODERS[name](_nodes(folder / NODES, relations.shape[1]), relations)
     options.record_origins(family, "Marius")
-    found = find_labels(folder, options)
+    labels = find_labels(folder, options)
     files = (config, folder / NODES, folder / MODEL)
     ids: dict[str, Any] = {"numbering": "files", "layouts": ("marius",)}
-    return found.checkpoint(family, "marius", files, options, reciprocal=inverse, name=name, **ids)
+    return labels.checkpoint(family, "marius", files, options, reciprocal=inverse, name=name, **ids)
 
 
 def _relations(file: Path, *, inverse: bool) -> FloatArray:

@@ -88,7 +88,7 @@ def _with_dataset_spelling(lowered: Iterable[str], labels: Vocabulary | None, ki
     spellings: dict[str, set[str]] = {}
     for label in labels or ():
         spellings.setdefault(label.lower(), set()).add(label)
-    known = {name: next(iter(found)) for name, found in spellings.items() if len(found) == 1}
+    known = {name: next(iter(forms)) for name, forms in spellings.items() if len(forms) == 1}
     return Vocabulary([known.get(name, name) for name in lowered], kind)
 
 
@@ -158,8 +158,8 @@ def read_tucker(path: Path, options: Options) -> Checkpoint:
     tensors.refuse_unused("TuckER", COUNTERS)
     missing = "which of its rows are relations, and which their reverses" if forward is None else ""
     labels = CheckpointLabels(relations=None if forward is None else Vocabulary(forward, "relation"))
-    said: dict[str, Any] = {"reciprocal": forward is not None, "numbering": "sorted"}
-    return labels.checkpoint(family, "tucker", [file], options, missing_without_dataset=missing, **said)
+    details: dict[str, Any] = {"reciprocal": forward is not None, "numbering": "sorted"}
+    return labels.checkpoint(family, "tucker", [file], options, missing_without_dataset=missing, **details)
 
 
 def _tucker_rows(dataset: Dataset, count: int, file: Path) -> tuple[list[str], list[int]]:

@@ -14,6 +14,7 @@ beside them (``A.bern``, ``A.vec``), which are not read.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from reprlib import repr as short
 from typing import Any
@@ -52,7 +53,7 @@ SIZES = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*([0-9]{1,9})[ \t]([0-9]{1,6})[ \t\r
 LONGEST = 32
 """bytes that have room for it"""
 
-NO_TEXT = re.compile(r"[\0-\x1f]|^$")
+NO_TEXT = re.compile("[\0-\x1f\ufffd]|^$")
 """what no label has, and what numbers read as a label mostly have"""
 
 
@@ -72,8 +73,10 @@ def announced_sizes(file: Path) -> tuple[int, int, int]:
 def read_binary_vectors(file: Path) -> tuple[list[str], FloatArray]:
     """Read labels, which hold no spaces, and float32[row, width], of a little-endian machine."""
     content = read_bytes(file)
-    if _is_text(content):
-        raise CheckpointError(f"{file}: it is text, but {BINARY} means the binary format. Rename it to .txt.")
+    with suppress(UnicodeDecodeError):
+        # Numbers of one digit after the point have four characters, as many as float32 has bytes.
+        if "\0" not in content.decode("utf-8"):
+            raise CheckpointError(f"{file}: it is text, but {BINARY} means the binary format. Rename it to .txt.")
     count, width, position = announced_sizes(file)
     view, size = memoryview(content), 4 * width
     labels, rows = [], []
@@ -89,23 +92,12 @@ def read_binary_vectors(file: Path) -> tuple[list[str], FloatArray]:
     return labels, np.frombuffer(b"".join(rows), "<f4").reshape(count, width)
 
 
-def _is_text(content: bytes) -> bool:
-    """Whether bytes are characters: numbers of one digit after the point have four, as many as float32 has bytes."""
-    try:
-        return "\0" not in content.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-
-
 def _label(file: Path, row: int, content: bytes) -> str:
     """Decode a label; the C code ends each row with a newline, gensim does not."""
-    try:
-        label = content.lstrip(b"\n").decode("utf-8")
-    except UnicodeDecodeError:
-        label = ""
+    label = content.lstrip(b"\n").decode("utf-8", "replace")
     if NO_TEXT.search(label):
-        what = f"row {row} begins with {short(content)}, which is not a label"
-        raise CheckpointError(f"{file}: {what}. The file may be damaged, or an earlier label may contain a space.")
+        fault = f"row {row} begins with {short(content)}, which is not a label"
+        raise CheckpointError(f"{file}: {fault}. The file may be damaged, or an earlier label may contain a space.")
     return label
 
 
@@ -134,9 +126,9 @@ def read_gensim_vectors(file: Path) -> tuple[list[str], FloatArray, tuple[Path, 
     labels = next((attributes[name] for name in LABELS if name in attributes), None)
     table, files = _table(file, attributes, prefix)
     if not isinstance(labels, list) or not isinstance(table, np.ndarray):
-        what = f"{getattr(saved, 'origin', type(saved).__name__)} without a table of vectors and its labels"
+        fault = f"{getattr(saved, 'origin', type(saved).__name__)} without a table of vectors and its labels"
         advice = "In gensim, save it with save_word2vec_format."
-        raise CheckpointError(f"{file}: it is a {what} ({' and '.join(LABELS[:1] + TABLES[:1])}). {advice}")
+        raise CheckpointError(f"{file}: it is a {fault} ({' and '.join(LABELS[:1] + TABLES[:1])}). {advice}")
     if not all(isinstance(label, str) and label for label in labels):
         raise CheckpointError(f"{file}: its labels are not all texts.")
     width = attributes.get("vector_size")  # gensim 3 may not say it
@@ -189,15 +181,14 @@ def _read_text(file: Path) -> tuple[list[str], FloatArray]:
 
 def _is_word2vec(file: Path) -> bool:
     """Whether gensim wrote it, or its first line has two sizes; in a text, the second one has as many cells."""
-    try:
+    with suppress(OSError):  # the user may not open a file beside it
         if is_of_gensim(file):
             return True
         sizes = sizes_in(file) if file.suffix in {*SUFFIXES, BINARY} else None
         if sizes is None or file.suffix == BINARY:
             return sizes is not None
         return len(first_lines(file, 2)[1].split()) > int(sizes[2]) > 0
-    except OSError:  # the user may not open a file beside it
-        return False
+    return False
 
 
 WORD2VEC = Reader(
@@ -235,11 +226,8 @@ def _numbers(path: Path, cells: pa.ListArray, skip: int, width: int | None = Non
     width = int(lengths[0]) if width is None else width
     if (lengths != width).any():
         row = int(np.argmax(lengths != width))
-        line, what = (
-            line_of(path, row, skip, delimiter=UNIT_SEPARATOR),
-            f"{lengths[row]} numbers, where {width} are expected",
-        )
-        raise CheckpointError(f"{path}, line {line}: {what}. The file may be cut short.")
+        line = line_of(path, row, skip, delimiter=UNIT_SEPARATOR)
+        raise CheckpointError(f"{path}, line {line}: {lengths[row]} numbers, where {width} are expected.")
     try:
         return np.asarray(pc.cast(cells.flatten(), pa.float64())).reshape(len(cells), width)
     except pa.ArrowInvalid as error:
@@ -254,25 +242,23 @@ TRANSX_SUFFIXES = {".bern", ".unif", ".vec", ".txt"}
 
 def read_transx(path: Path, options: Options) -> Checkpoint:
     """Read a TransE; the option L1_flag says whether its distance is L1, as in the programs."""
-    table = find_checkpoint_file(
-        path, [lambda file: _is_transx(file) and file.name.startswith(ENTITY)], f"file {ENTITY}.…"
-    )
+    table = find_checkpoint_file(path, [lambda file: _is_transx(file) and file.name.startswith(ENTITY)], ENTITY)
     files = [_sibling(table, name) for name in (ENTITY, RELATION)]
     if (matrices := _sibling(table, MATRICES)).is_file():
-        what = "it holds the matrices of a TransH, TransR or TransD, which kgeval does not read as text"
-        raise CheckpointError(f"{matrices}: {what}. In Python, kgeval.evaluate takes any function of ids.")
+        fault = "it holds the matrices of a TransH, TransR or TransD, which kgeval does not read as text"
+        raise CheckpointError(f"{matrices}: {fault}. In Python, kgeval.evaluate takes any function of ids.")
     options.resolve("model", "TransE", files[0].name)
     norm = 1 if options.require("L1_flag", None, files[0].name, [True, False]) else 2
     family = TransE(read_vectors(files[0]), read_vectors(files[1]), norm)  # type: ignore[arg-type]
     options.record_origins(family, "KB2E", norm="L1_flag")
-    found = find_labels(folder_of(path), options)
-    return found.checkpoint(family, "transx", files, options, numbering="files", layouts=("openke",))
+    labels = find_labels(folder_of(path), options)
+    return labels.checkpoint(family, "transx", files, options, numbering="files", layouts=("openke",))
 
 
 def _sibling(file: Path, name: str) -> Path:
     """Return the file of another name that was written with this one: ``entity2vec.bern`` has ``relation2vec.bern``."""
-    own = next(prefix for prefix in (ENTITY, RELATION) if file.name.startswith(prefix))
-    return file.with_name(name + file.name.removeprefix(own))
+    stem = next(prefix for prefix in (ENTITY, RELATION) if file.name.startswith(prefix))
+    return file.with_name(name + file.name.removeprefix(stem))
 
 
 def _is_transx(file: Path) -> bool:
