@@ -21,7 +21,6 @@ from kgeval.models.checkpoints import Checkpoint
 from kgeval.models.families.bilinear import RESCAL, SimplE
 from kgeval.models.families.projections import TransR
 from kgeval.models.mapped import Reciprocal
-from kgeval.ranking.engine import Ranked
 from kgeval.ranking.protocols.framework_metric import (
     NOTHING,
     FrameworkMetric,
@@ -36,7 +35,7 @@ from kgeval.ranking.protocols.framework_metric import (
     up_to_the_last_of_train,
 )
 from kgeval.ranking.protocols.protocol import Protocol
-from kgeval.ranking.ranking_task import RankCounts, RankingTask
+from kgeval.ranking.ranking_task import RankCounts, Ranked, RankingTask
 from kgeval.ranking.rules import (
     FrameworkQuirk,
     TieRule,
