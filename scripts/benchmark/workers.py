@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 import numpy as np
 
-from kgeval.models.families.bilinear import DistMult
 from kgeval.models.alignment import align
+from kgeval.models.families.bilinear import DistMult
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ModelRanking, ranking_of
 from kgeval.runs.resume import Fingerprint
