@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -27,11 +27,8 @@ from kgeval.models.similarity import LANES
 from kgeval.ranking.evaluation import NaNPolicy
 from kgeval.ranking.kernels.collectors import BestAnswers, Collector, Counting, Kernel
 from kgeval.ranking.kernels.vectors import fetch_entity_vectors, fetch_query_vectors, gather_unique_entities
-from kgeval.ranking.ranking_task import MOST_SCORED, Plan, RankCounts, RankingTask
+from kgeval.ranking.ranking_task import MOST_SCORED, Plan, RankCounts, Ranked, RankingTask, concatenated
 from kgeval.ranking.rules import TieRule, exact
-
-if TYPE_CHECKING:
-    from kgeval.ranking.kernels.device.device_kernel import DeviceKernel
 
 
 class UndefinedScore(ScoreError):
@@ -42,34 +39,6 @@ class UndefinedScore(ScoreError):
         self.anchor, self.relation = int(queries.anchors[query]), int(queries.relations[query])
         self.candidate = candidate
         super().__init__("a scorer returned NaN")
-
-
-class Ranked(NamedTuple):
-    """The counts of the answers of a ranking task."""
-
-    scores: Float64Array
-    """float64[answer], the score of each answer"""
-    filtered: RankCounts
-    raw: RankCounts
-    nan: IntArray | None = None
-    """int64[answer, 2], where NaN is the worst: how many of its other candidates' scores were NaN, and of its own"""
-
-    def take(self, answers: IntArray) -> Ranked:
-        """Take some answers, in another order."""
-        nan = None if self.nan is None else self.nan[answers]
-        return Ranked(self.scores[answers], self.filtered.take(answers), self.raw.take(answers), nan)
-
-    def with_nan(self) -> Ranked:
-        """Count no NaN where none was looked for."""
-        return self if self.nan is not None else self._replace(nan=np.zeros((len(self.scores), 2), np.int64))
-
-
-def concatenated(parts: Sequence[Ranked]) -> Ranked:
-    """Concatenate the counts of several blocks of queries."""
-    scores = np.concatenate([part.scores for part in parts])
-    filtered, raw = (RankCounts.concatenated([getattr(part, name) for part in parts]) for name in ("filtered", "raw"))
-    some = any(part.nan is not None for part in parts)
-    return Ranked(scores, filtered, raw, np.concatenate([part.with_nan().nan for part in parts]) if some else None)
 
 
 def rank_last(task: RankingTask) -> Ranked:
@@ -219,7 +188,7 @@ class Engine:
         scores = as_float64(table[rows, columns], "the scorer")
         collector = mode.begin(task, self._without_nan(scores))
         if tensor is not None:
-            collector.scan_tensor(cast("DeviceKernel", kernel), tensor)
+            collector.scan_tensor(kernel, tensor)
         else:
             collector.scan_scores(kernel, table)
         self.progress(mode.size(queries))

@@ -26,10 +26,9 @@ from kgeval.data.split_names import joined, parts_of
 from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.corruption.candidates import Candidates
-from kgeval.ranking.engine import Ranked
 from kgeval.ranking.rank_file import RankColumns, RankFile, RankSetting, notes_on_exchanged_sides
 from kgeval.ranking.rank_table import RankTable, to_rank_columns
-from kgeval.ranking.ranking_task import RankCounts, RankingTask
+from kgeval.ranking.ranking_task import RankCounts, Ranked, RankingTask
 
 Unmatched = Literal["error", "drop"]
 """what becomes of rows that are no ranks of the split: the file is refused, or they are left out and counted"""

@@ -25,7 +25,7 @@ from kgeval.models.aligned import Aligned
 from kgeval.models.checks import notes_on_equal_rows, notes_on_repeatability
 from kgeval.ranking.corruption.candidates import Candidates
 from kgeval.ranking.corruption.limited import Sampled
-from kgeval.ranking.engine import Engine, Ranked, concatenated, rank_last
+from kgeval.ranking.engine import Engine, rank_last
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_on_dataset import ModelOnDataset, Outsiders, restriction
@@ -54,7 +54,7 @@ from kgeval.ranking.ranking_notes import (
     require_splits_of_corruption,
     require_times,
 )
-from kgeval.ranking.ranking_task import Plan, RankingTask
+from kgeval.ranking.ranking_task import Plan, Ranked, RankingTask, concatenated
 from kgeval.ranking.rules import STANDARD, FrameworkQuirk, Rules
 
 

@@ -17,13 +17,12 @@ from kgeval.base.provenance import UNKNOWN, LeakCounts, Provenance, provenance_o
 from kgeval.data import KnownTimes
 from kgeval.data.triples import TARGETS, Side
 from kgeval.metrics.intervals.estimate import Sampling
-from kgeval.ranking.ranking_task import RankCounts
+from kgeval.ranking.ranking_task import RankCounts, Ranked
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from kgeval.data.dataset import Dataset
-    from kgeval.ranking.engine import Ranked
 
 
 COUNTS = ("greater", "tied", "candidates")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -155,6 +155,34 @@ class RankCounts(Brief):
         """Whether no candidates can be counted so; bool[answer]."""
         beaten = self.candidates - self.tied
         return np.asarray((self.greater < 0) | (self.tied < 0) | (self.candidates < 1) | (self.greater >= beaten))
+
+
+class Ranked(NamedTuple):
+    """The counts of the answers of a ranking task."""
+
+    scores: Float64Array
+    """float64[answer], the score of each answer"""
+    filtered: RankCounts
+    raw: RankCounts
+    nan: IntArray | None = None
+    """int64[answer, 2], where NaN is the worst: how many of its other candidates' scores were NaN, and of its own"""
+
+    def take(self, answers: IntArray) -> Ranked:
+        """Take some answers, in another order."""
+        nan = None if self.nan is None else self.nan[answers]
+        return Ranked(self.scores[answers], self.filtered.take(answers), self.raw.take(answers), nan)
+
+    def with_nan(self) -> Ranked:
+        """Count no NaN where none was looked for."""
+        return self if self.nan is not None else self._replace(nan=np.zeros((len(self.scores), 2), np.int64))
+
+
+def concatenated(parts: Sequence[Ranked]) -> Ranked:
+    """Concatenate the counts of several blocks of queries."""
+    scores = np.concatenate([part.scores for part in parts])
+    filtered, raw = (RankCounts.concatenated([getattr(part, name) for part in parts]) for name in ("filtered", "raw"))
+    some = any(part.nan is not None for part in parts)
+    return Ranked(scores, filtered, raw, np.concatenate([part.with_nan().nan for part in parts]) if some else None)
 
 
 MEMORY_DIVISOR = 4

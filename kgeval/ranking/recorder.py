@@ -22,13 +22,13 @@ from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Summary
 from kgeval.models.alignment import align
 from kgeval.ranking.count import Answers, UndefinedCell, rank_finished, score_matrix
-from kgeval.ranking.engine import Ranked, UndefinedScore, concatenated
+from kgeval.ranking.engine import UndefinedScore
 from kgeval.ranking.evaluation import Evaluation, NaNPolicy, UnseenPolicy
 from kgeval.ranking.model_ranking import ModelRanking, ranking_of
 from kgeval.ranking.protocols.number_check import NumberCheck, check_numbers
 from kgeval.ranking.protocols.protocol import find_protocol
 from kgeval.ranking.rank_table import RankedPart, RankTable, to_rank_columns
-from kgeval.ranking.ranking_task import RankCounts
+from kgeval.ranking.ranking_task import RankCounts, Ranked, concatenated
 
 
 class Batch(NamedTuple):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,11 +18,7 @@ from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.triples import Side
 from kgeval.models.aligned import Aligned
-
-if TYPE_CHECKING:
-    from kgeval.ranking.engine import Ranked
-    from kgeval.ranking.ranking_task import RankingTask
-
+from kgeval.ranking.ranking_task import Ranked, RankingTask
 
 TieRule = Callable[[Float64Array], tuple[Float64Array, Float64Array]]
 """answers' scores, float64[answer] -> the ends of their tie intervals, lowest and highest; float64[answer]"""

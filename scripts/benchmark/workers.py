@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import numpy as np
 
+from kgeval.models.alignment import align
 from kgeval.models.families.bilinear import DistMult
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ModelRanking, ranking_of
@@ -26,7 +27,7 @@ def made_ranking() -> ModelRanking:
     dataset, rng = synthetic(ENTITIES, SIZES), np.random.default_rng(0)
     vectors = [rng.normal(size=(len(labels), DIM)) for labels in (dataset.entities, dataset.relations)]
     model = DistMult(*(rows.astype(np.float32) for rows in vectors))
-    return ranking_of(model, dataset, Evaluation(filter=("train", "test"), threads=1))
+    return ranking_of(align(model, dataset), dataset, Evaluation(filter=("train", "test"), threads=1))
 
 
 def main(counts: list[int]) -> None:

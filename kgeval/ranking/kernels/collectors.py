@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from kgeval.models.scorer import SparseScores, as_float64
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.ranking_task import RankCounts, RankingTask
 from kgeval.ranking.rules import TieRule
-
-if TYPE_CHECKING:  # torch is imported where a device counts
-    from kgeval.ranking.kernels.device.device_kernel import DeviceKernel
 
 
 class Intervals(NamedTuple):
@@ -95,8 +92,8 @@ class Collector(Protocol):
     def scan_scores(self, kernel: Kernel, scores: Float64Array) -> None:
         """Scan all candidates by their finished scores, float64[query, candidate or more]."""
 
-    def scan_tensor(self, kernel: DeviceKernel, scores: Any) -> None:
-        """Scan all candidates by their finished scores, a tensor on the kernel's device, by default copied."""
+    def scan_tensor(self, kernel: Any, scores: Any) -> None:
+        """Scan all candidates by their finished scores, a tensor on the device of its kernel, by default copied."""
         self.scan_scores(kernel, np.ascontiguousarray(as_float64(scores, "the scorer")))
 
     def scan_lists(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, lists: Rows) -> None:
@@ -148,7 +145,7 @@ class Counting(Collector):
         self.of_all.add(kernel.count_scores(scores.ravel(), starts, self.task.num_candidates, self.intervals))
         self.known.add(kernel.count_scores(of_known, known.offsets[:-1], known.lengths, self.intervals))
 
-    def scan_tensor(self, kernel: DeviceKernel, scores: Any) -> None:
+    def scan_tensor(self, kernel: Any, scores: Any) -> None:
         self.of_all.add(kernel.count_tensor(scores, self.task.num_candidates, self.intervals))
         self.known.add(kernel.count_listed(scores, self.task.known, self.intervals))
 
@@ -230,7 +227,7 @@ class BestAnswers(Collector):
     def scan_scores(self, kernel: Kernel, scores: Float64Array) -> None:
         kernel.select_scores(scores, self)
 
-    def scan_tensor(self, kernel: DeviceKernel, scores: Any) -> None:
+    def scan_tensor(self, kernel: Any, scores: Any) -> None:
         kernel.select_tensor(scores, self)
 
     @property

@@ -11,6 +11,7 @@ import pytest
 import kgeval
 from kgeval import evaluate, explain, framework_metrics
 from kgeval.base.errors import ConfigError, InputError
+from kgeval.models.alignment import align
 from kgeval.ranking.corruption import AllEntities, Uniform
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.protocols.protocol import find_protocol
@@ -167,7 +168,7 @@ def test_a_configuration_means_what_evaluate_does():
     assert config.protocol == table.protocol == "libkge"
     assert resolved.evaluation.filter == table.filter == ("train", "valid")
     assert resolved.ties == find_protocol("libkge").ties
-    again = config.resolved_evaluation(data).rank(score, data)
+    again = config.resolved_evaluation(data).rank(align(score, data), data)
     assert again.data.equals(table.data)
     assert np.array_equal(again.column("with_test_greater"), table.column("with_test_greater"))
 

@@ -24,13 +24,14 @@ from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Intervals
 from kgeval.ranking.kernels.device.comparison import BYTES_PER_PAIR, ScreenResult, compare
 from kgeval.ranking.kernels.device.device_blocks import (
     Answers,
+    Block,
     BlockCounting,
     BlockSelection,
     count_listed,
     count_tensor,
     select_tensor,
 )
-from kgeval.ranking.kernels.device.device_vectors import Block, DeviceVectors, to_device, triton_runs
+from kgeval.ranking.kernels.device.device_vectors import DeviceVectors, to_device, triton_runs
 from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel
 from kgeval.ranking.kernels.screening.screens import LARGEST
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors

@@ -3,7 +3,7 @@
 What ``comparison`` does with a matrix in memory, a tile at a time: a number of each answer for those that are
 certainly above, and a bit of each pair for those that are undecided. So a pair takes an eighth of a byte.
 
-The sums are taken in float64 in some order, with or without fused multiplications: ``device_vectors`` bounds them all.
+The sums are taken in float64 in some order, with or without fused multiplications: ``device_blocks`` bounds them all.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ from kgeval.ranking.protocols.framework_metric import (
     up_to_the_last_of_train,
 )
 from kgeval.ranking.protocols.protocol import Protocol
-from kgeval.ranking.ranking_task import RankCounts, RankingTask
+from kgeval.ranking.ranking_task import RankCounts, Ranked, RankingTask
 from kgeval.ranking.rules import (
     FrameworkQuirk,
     TieRule,
