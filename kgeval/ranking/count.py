@@ -16,12 +16,7 @@ from kgeval.base.compiling import njit
 from kgeval.base.errors import InputError, ScoreError, refuse_unknown
 from kgeval.base.threads import parallel_for, slices
 from kgeval.data.queries import Rows
-from kgeval.data.rows import Rows
-from kgeval.models.adapters.score_arrays import as_array
-from kgeval.models.adapters.score_arrays import as_float64
-from kgeval.models.scorer import as_array
-from kgeval.models.scorer import as_float64
-from kgeval.ranking.engine import Ranked
+from kgeval.models.scorer import as_array, as_float64
 from kgeval.ranking.evaluation import NaNPolicy
 from kgeval.ranking.kernels.compiled import compare
 from kgeval.ranking.ranking_task import RankCounts, Ranked

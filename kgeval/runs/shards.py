@@ -43,11 +43,10 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.corruption.limited import Sampled
-from kgeval.ranking.engine import Ranked
 from kgeval.ranking.engine_choice import engine_for, vector_dims
 from kgeval.ranking.model_ranking import ModelRanking
 from kgeval.ranking.rank_table import SCHEMA, TIME, RankedPart, to_rank_columns
-from kgeval.ranking.ranking_task import RankCounts
+from kgeval.ranking.ranking_task import RankCounts, Ranked
 from kgeval.ranking.run_directory.contents import PLAN, SHARDS, as_json, num_shards, read_json
 from kgeval.runs.resume import Fingerprint
 

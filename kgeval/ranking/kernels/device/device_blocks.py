@@ -26,7 +26,6 @@ import torch
 from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.threads import parallel_for, slices
 from kgeval.data.queries import Rows
-from kgeval.data.rows import Rows
 from kgeval.models.similarity import Similarity
 from kgeval.ranking.kernels.best_selection import best_arrays, merge_rows
 from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Intervals, within

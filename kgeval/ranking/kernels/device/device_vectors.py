@@ -16,12 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from kgeval.base.arrays import Float64Array
-from kgeval.base.arrays import IntArray
-from kgeval.data.queries import Rows
 from kgeval.models.similarity import PRODUCTS
-from kgeval.models.similarity import Similarity
-from kgeval.ranking.kernels.rounding import canonical_growth
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 
 TOP_EXPONENT = 10

@@ -21,7 +21,6 @@ from kgeval.models.families.bilinear import RESCAL, SimplE
 from kgeval.models.families.projections import TransR
 from kgeval.models.mapped import Reciprocal
 from kgeval.models.scorer import as_float64
-from kgeval.ranking.engine import Ranked
 from kgeval.ranking.protocols.framework_metric import (
     NOTHING,
     FrameworkMetric,
