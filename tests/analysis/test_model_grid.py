@@ -200,7 +200,7 @@ def test_the_order_tells_what_was_seen_of_every_pair(case):
     count, better = case
     names = [f"m{place}" for place in range(count)]
     line = order_of(names, lambda one, other: "better" if (int(one[1:]), int(other[1:])) in better else "none")
-    signs, _, exceptions = line.partition(" (and ")
+    signs, _, exceptions = line.partition(" (but ")
     told = {}
     parts = signs.split()
     for first in range(count):

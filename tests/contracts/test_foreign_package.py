@@ -20,6 +20,7 @@ from kgeval.base.errors import BrokenPackage, InputError
 from kgeval.base.registries import GROUPS, by_name, find_plugin_of, load_entry_points
 from kgeval.metrics.metric import Metric
 from kgeval.ranking.protocols.protocol import Protocol, protocols
+from tests.cli.conftest import invoke
 
 FOREIGN = Path(__file__).with_name("foreign")
 ROOT = Path(__file__).parents[2]
@@ -316,6 +317,7 @@ POINTS = "".join(
 
 
 def test_a_run_is_read_where_its_package_is_missing_or_broken(tmp_path):
+    """It is missing in this process; with it, and where it is broken, a process of its own runs."""
     folder = tmp_path / "installed"
     folder.mkdir()
     package(folder, "strange", "kgeval.metrics", "strange:METRIC", BROUGHT)
@@ -327,8 +329,8 @@ def test_a_run_is_read_where_its_package_is_missing_or_broken(tmp_path):
     shown = ["-m", "kgeval", "summarize", tmp_path / "run", "--json"]
     own = json.loads(run(*shown, path=[folder]).stdout)["metrics"]["both"]
     assert own["half-rank"] == own["mr"] / 2
-    without = run(*shown)
-    assert without.returncode == 0, without.stderr
+    without = invoke(*shown[2:])
+    assert without.exit_code == 0, without.stderr
     found = json.loads(without.stdout)
     assert list(found["metrics"]["both"]) == ["mr"]
     assert found["notes"][0].startswith("unknown here: the tie policy 'thirds'. 'realistic' is used instead; ")
@@ -344,18 +346,18 @@ def test_a_run_is_read_where_its_package_is_missing_or_broken(tmp_path):
     assert broken.stderr.count("in group kgeval.metrics of package strange cannot be loaded: ZeroDivisionError") == 1
     for command in (["compare", tmp_path / "run", f"other={tmp_path / 'other'}"], ["inspect", tmp_path / "run"]):
         shutil.copytree(tmp_path / "run", tmp_path / "other", dirs_exist_ok=True)
-        done = run("-m", "kgeval", *command)
-        assert done.returncode == 0, done.stderr
-    drawn = run("-m", "kgeval", "plot", tmp_path / "run", "--kind", "distribution", "--out", tmp_path / "drawn.svg")
+        done = invoke(*command)
+        assert done.exit_code == 0, done.stderr
+    drawn = invoke("plot", tmp_path / "run", "--kind", "distribution", "--out", tmp_path / "drawn.svg")
     assert f"Note: baseline types: {found['notes'][0]}" in " ".join(drawn.stderr.split())
-    page = run("-m", "kgeval", "report", tmp_path / "run", "--out", tmp_path / "page.html")
-    assert page.returncode == 0, page.stderr
+    page = invoke("report", tmp_path / "run", "--out", tmp_path / "page.html")
+    assert page.exit_code == 0, page.stderr
     assert (
         "the tie policy &#39;thirds&#39;. &#39;realistic&#39; is used instead" in (tmp_path / "page.html").read_text()
     )
     for command in (["run", tmp_path / "run/config.yaml"], ["evaluate", tmp_path / "run"]):
-        refused = run("-m", "kgeval", *command)
-        assert refused.returncode == 2
+        refused = invoke(*command)
+        assert refused.exit_code == 2
         problems = refused.stderr.strip().splitlines()[1:]
         assert {problem.partition(":")[0].strip() for problem in problems} == {"metrics.0", "ties", "by.0", "protocol"}
         assert all(problem.endswith(" Install the package that has it.") for problem in problems)

@@ -234,4 +234,4 @@ def notes_on_unknowns(provenances: Mapping[str, Provenance]) -> Iterator[str]:
         if unknown := ", ".join(field for field in ALIKE if _value(provenance, field) == UNKNOWN):
             models.setdefault(unknown, []).append(model)
     for fields, names in models.items():
-        yield f"the {fields} of the ranks of {', '.join(names)} are not known, and may differ."
+        yield f"not known of the ranks of {', '.join(names)}, and perhaps different: {fields}."

@@ -130,7 +130,7 @@ class ModelGrid(Shown):
 
     def _notes_on_untested(self) -> Iterator[str]:
         reasons = [pair.reason for block in self.blocks for pair in block.pairs if pair.reason and pair.p is None]
-        yield from (f"not tested: {reason}." for reason in dict.fromkeys(reasons))
+        yield from (f"not tested (A, B): {reason}." for reason in dict.fromkeys(reasons))
 
     def _test_in_words(self) -> str:
         """Describe the test; empty if nothing was tested."""

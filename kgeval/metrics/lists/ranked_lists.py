@@ -181,19 +181,15 @@ def ranked(
     if len(keys) != len(grades):
         raise MetricError(f"{len(grades)} grades of relevance but {len(keys)} scores: one for each item.")
     lists = ranked_lists(np.zeros(len(grades), np.int64), grades, keys)
-    if ideal is not None:
-        lacking = _lacking_grades(lists.grades, ideal)
-    elif relevant is not None:
-        lacking = _lacking_ones(len(lists.grades), relevant)
-    else:
-        return lists
+    served = len(lists.grades)
+    lacking = _lacking_ones(served, relevant) if ideal is None else _lacking_grades(lists.grades, ideal)
     return replace(
         lists,
-        offsets=np.array([0, len(lists.grades) + len(lacking)]),
+        offsets=np.array([0, served + len(lacking)]),
         num_above=np.pad(lists.num_above, (0, len(lacking)), constant_values=len(grades)),
         tie_block_size=np.pad(lists.tie_block_size, (0, len(lacking)), constant_values=1),
         grades=np.append(lists.grades, lacking),
-        retrieved=np.repeat([True, False], [len(lists.grades), len(lacking)]),
+        retrieved=np.arange(served + len(lacking)) < served,
     )
 
 
@@ -205,7 +201,9 @@ def _lacking_grades(served: Float64Array, ideal: npt.ArrayLike) -> Float64Array:
     return np.array([grade for grade in lacking.elements() if grade], np.float64)
 
 
-def _lacking_ones(served: int, relevant: int) -> Float64Array:
+def _lacking_ones(served: int, relevant: int | None) -> Float64Array:
+    if relevant is None:
+        return np.empty(0)
     whole = isinstance(relevant, int | np.integer) and not isinstance(relevant, bool)
     if not whole or not served <= relevant <= MOST_RELEVANT:
         raise MetricError(f"relevant must be a whole number from {served}, as many as are in the list, to 10⁸.")

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.base.arrays import Float64Array, IntArray
-from kgeval.base.errors import InputError, ScoreError, refuse_unknown
+from kgeval.base.errors import InputError, ScoreError
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.scorer import as_float64
 from kgeval.ranking.kernels import kernel
@@ -54,8 +54,10 @@ def ogb_eval(scores: Mapping[str, Any]) -> RankTable:
     >>> table.ranks
     array([2. , 1.5])
     """
-    for name in (POSITIVE, NEGATIVE):
-        refuse_unknown("there is no", name, scores)
+    if lacking := {POSITIVE, NEGATIVE} - {*scores}:
+        raise InputError(
+            f"the scores need the key {min(lacking)!r}; found {', '.join(map(repr, scores)) or 'no keys'}."
+        )
     positive = as_float64(scores[POSITIVE], POSITIVE)
     if positive.ndim not in (1, 2) or positive.size != len(positive) or not len(positive):
         raise InputError(f"{POSITIVE}: expected float[triple], found shape {list(positive.shape)}.")

@@ -157,6 +157,7 @@ POLICIES = ("ties", "seed", "chance", "popularity")
 class MetricRequest(Settings):
     """What to compute from a model's scores. A run stores it, and ``kgeval summarize`` takes it as defaults."""
 
+    display_name = "settings of the metrics"
     decided_later: ClassVar[Mapping[str, str]] = {"ties": "that of the protocol"}
 
     task: LabelOptions | ConfidenceOptions | None = None

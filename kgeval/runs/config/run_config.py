@@ -81,8 +81,6 @@ class Evaluated(Settings):
 class TaskRequest(MetricRequest):
     """What to compute from a model's scores. A run stores it, and ``kgeval summarize`` takes it as defaults."""
 
-    display_name = "MetricRequest"
-
     task: Annotated[Classification | Confidences, Field(discriminator="kind")] | None = None
     """the task, if it is not a ranking: classification of triples, or prediction of confidences"""
 
@@ -98,7 +96,7 @@ class RunConfig(TaskRequest, Evaluated):
 
     model_config = ConfigDict(json_schema_extra=_with_datasets)
 
-    display_name = "RunConfig"
+    display_name = "configuration"
 
     tracker: TrackerConfig | None = None
     """a result tracker of PyKEEN, which gets the results of every run"""

@@ -98,7 +98,7 @@ def test_a_stored_table_is_read_again_and_has_intervals(tmp_path):
 @pytest.mark.parametrize(
     ("scores", "message"),
     [
-        ({"y_pred_pos": [0.5]}, "there is no 'y_pred_neg'"),
+        ({"y_pred_pos": [0.5]}, "the scores need the key 'y_pred_neg'; found 'y_pred_pos'"),
         ({"y_pred_pos": [], "y_pred_neg": []}, r"y_pred_pos: expected float\[triple\], found shape \[0\]"),
         ({"y_pred_pos": [[0.5, 0.1]], "y_pred_neg": [0.1]}, r"found shape \[1, 2\]"),
         ({"y_pred_pos": [0.5, 0.1], "y_pred_neg": [[0.1]]}, "a list of scores for each of 2 triples, found 1 lists"),
