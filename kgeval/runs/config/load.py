@@ -298,9 +298,8 @@ class Grid:
             if only("dataset", name):
                 blocks = {run_name(*run): _filled(written, "{dataset}", name) for run, (*_, written) in runs.items()}
                 folder = str(Path(output) / name) if isinstance(output, str) else output
-                own_content = {**rest, "dataset": block, "models": blocks, "output": folder}
-                own_origins = {**origins, ("dataset",): place}
-                documents[name] = replace(self.document, content=own_content, origins=own_origins)
+                part = {**rest, "dataset": block, "models": blocks, "output": folder}
+                documents[name] = replace(self.document, content=part, origins={**origins, ("dataset",): place})
         if not (documents and (runs or self.problems)):
             raise ConfigError("--only: no run matches all of these values.")
         return documents
