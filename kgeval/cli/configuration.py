@@ -88,10 +88,10 @@ def _over_stored(command: str, stored: Document, options: Mapping[str, Any], blo
     content = {name: value for name, value in content.items() if name not in WHERE_IT_WENT}
     if "evaluation" in blocks:
         blocks = {**blocks, "evaluation": {**content.get("evaluation", {}), **blocks["evaluation"]}}
-    given: set[Place] = {(name,) for name in blocks if name != "evaluation"}
-    given |= {("evaluation", name) for name in blocks.get("evaluation", ())}
-    lines = {place: line for place, line in stored.lines.items() if not {place[:1], place[:2]} & given}
-    spelled = {place: option for place, option in OPTIONS.items() if {place[:1], place[:2]} & given}
+    changed: set[Place] = {(name,) for name in blocks if name != "evaluation"}
+    changed |= {("evaluation", name) for name in blocks.get("evaluation", ())}
+    lines = {place: line for place, line in stored.lines.items() if not {place[:1], place[:2]} & changed}
+    spelled = {place: option for place, option in OPTIONS.items() if {place[:1], place[:2]} & changed}
     return replace(stored, content={**content, **blocks}, lines=lines, options=spelled)
 
 

@@ -54,12 +54,12 @@ def _metrics() -> Listing:
     ]
     # Prefixes of names have no range and no synonyms.
     averages = [
-        [f"{one.name}.", one.title, "ranks, lists" if one.lists else "ranks", one.formula, "", "", "", "", one.source]
-        for one in WEIGHINGS.values()
+        [f"{it.name}.", it.title, "ranks, lists" if it.lists else "ranks", it.formula, "", "", "", "", it.source]
+        for it in WEIGHINGS.values()
     ]
     ties = [
-        [f"{one.name}.", one.title, "ranks", one.formula, "", "", one.undefined, "", one.source]
-        for one in tie_policies().values()
+        [f"{entry.name}.", entry.title, "ranks", entry.formula, "", "", entry.undefined, "", entry.source]
+        for entry in tie_policies().values()
     ]
     return columns, [*by_name(rows), *by_name([*averages, *ties])]
 
@@ -79,8 +79,8 @@ def _baselines() -> Listing:
 
     columns = ["name", "title", "rule", "tasks", "settings", "source"]
     return columns, [
-        [name, one.title, one.rule, ", ".join(one.tasks), _own_fields(one, Baseline.model_fields), one.source]
-        for name, one in sorted(baselines().items())
+        [name, entry.title, entry.rule, ", ".join(entry.tasks), _own_fields(entry, Baseline.model_fields), entry.source]
+        for name, entry in sorted(baselines().items())
     ]
 
 
@@ -95,7 +95,7 @@ def _first_paragraph(described: object) -> str:
 def _formats() -> Listing:
     from kgeval.models.checkpoints.readers import formats
 
-    rows = [[name, one.summary, _first_paragraph(one.read)] for name, one in sorted(formats().items())]
+    rows = [[name, entry.summary, _first_paragraph(entry.read)] for name, entry in sorted(formats().items())]
     return ["name", "files", "reading"], rows
 
 
@@ -108,14 +108,14 @@ def _protocols() -> Listing:
 def _corruptions() -> Listing:
     from kgeval.ranking.corruption.generator import generators
 
-    rows = [[kind, _first_paragraph(one), _own_fields(one, {"kind"})] for kind, one in sorted(generators().items())]
+    rows = [[kind, _first_paragraph(item), _own_fields(item, {"kind"})] for kind, item in sorted(generators().items())]
     return ["kind", "candidates", "options"], rows
 
 
 def _slices() -> Listing:
     from kgeval.analysis.slices.slice import WRITTEN, slices
 
-    rows = [[one.name, one.title, one.rule, one.source] for one in slices().values()]
+    rows = [[entry.name, entry.title, entry.rule, entry.source] for entry in slices().values()]
     return ["name", "title", "rule", "source"], [*by_name(rows), *map(list, WRITTEN)]
 
 
@@ -171,17 +171,17 @@ class OneOf(click.ParamType):  # type: ignore[type-arg]  # generic since click 8
         return [CompletionItem(f"{before}{comma}{name}") for name in self.names() if name.startswith(last)]
 
 
-def _listed(what: str) -> list[str]:
+def _listed(listing: str) -> list[str]:
     """The names of a list; metrics with a cutoff of 10 if they need one, without averages and tie policies."""
-    if what == "ties":
+    if listing == "ties":
         from kgeval.metrics.ranks.ties import tie_policies
 
         return list(tie_policies())
-    if what == "layouts":
+    if listing == "layouts":
         from kgeval.data.layouts import layouts
 
         return list(layouts())
-    columns, rows = LISTINGS[what]()
+    columns, rows = LISTINGS[listing]()
     place = columns.index("name" if "name" in columns else "kind")
     names = (re.sub(r"\[@k\]$", "", row[place]).replace("@k", "@10") for row in rows)
     return [name for name in names if not re.search(r"\.$|PATTERN|FILE", name)]
@@ -371,7 +371,7 @@ def _default(settings: type[Settings], place: Place, *, stored: bool) -> str:
         return "  [default: as in the run]"
     if default in (None, ()):
         return ""
-    spelled = " ".join(f"{one:g}" for one in default) if isinstance(default, tuple) else default
+    spelled = " ".join(f"{number:g}" for number in default) if isinstance(default, tuple) else default
     return f"  [default: {'as in the run, or ' if stored else ''}{spelled}]"
 
 

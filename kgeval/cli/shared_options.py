@@ -257,8 +257,8 @@ def _every(name: str, path: str) -> list[tuple[str, str]]:
     """List the runs that match a path with wildcards, which the shell does not expand after ``NAME=``."""
     if not name or exists_safely(Path(path)) or not has_magic(path):
         return [(name, path)]
-    if found := sorted(glob(path)):  # noqa: PTH207, as the pattern may be absolute
-        return [(name, run) for run in found]
+    if runs := sorted(glob(path)):  # noqa: PTH207, as the pattern may be absolute
+        return [(name, run) for run in runs]
     raise InputError(f"{name}={path}: no run matches the wildcards.")
 
 

@@ -71,7 +71,7 @@ def common_provenance(provenances: Sequence[Provenance | LabelProvenance]) -> st
     >>> common_provenance([Provenance(UNKNOWN, "umls", "test", 661, UNKNOWN, None, UNKNOWN), full])
     '661 test triples, protocol standard, filtered by train, test, candidates: all 135 entities'
     """
-    fullest = min(provenances, key=lambda one: str(one).count(UNKNOWN))
+    fullest = min(provenances, key=lambda provenance: str(provenance).count(UNKNOWN))
     return str(fullest)[str(fullest).rindex(f", {fullest.triples:,} ") + 2 :]
 
 

@@ -258,7 +258,7 @@ def cutoffs(largest: int) -> IntArray:
 def rank_changes(study: Study, first: str, second: str) -> dict[str, Any]:
     """The shares of rows by the ratio of their ranks in two models; of several seeds the mean over each two runs."""
     each = product(study.ranks[first], study.ranks[second])
-    shares = np.mean([shares_by_factor(other / one) for one, other in each], axis=0).tolist()
+    shares = np.mean([shares_by_factor(other / ranks) for ranks, other in each], axis=0).tolist()
     better, worse = sum(shares[: len(FACTORS)]), sum(shares[len(FACTORS) + 1 :])
     return {"models": (first, second), "shares": shares, "better": better, "worse": worse}
 
@@ -308,16 +308,16 @@ def kept_predictions(table: PredictionTable, rows: pd.DataFrame) -> dict[str, An
     first = frame.drop_duplicates("query")[[*key, "query"]]
     text = rows[["side", "head_label", "relation_label", "tail_label", *times]].astype(str)
     queries = text.assign(anchor_label=text["head_label"].where(text["side"] == "tail", text["tail_label"]))
-    found = queries.merge(first.astype(dict.fromkeys(key, str)), on=key, how="left")["query"]
-    wanted = np.unique(found.dropna().to_numpy(np.int64))
-    own = frame[frame["query"].isin(wanted)]
-    numbers = np.searchsorted(wanted, found.fillna(-1).to_numpy(np.int64))
+    number_of = queries.merge(first.astype(dict.fromkeys(key, str)), on=key, how="left")["query"]
+    wanted = np.unique(number_of.dropna().to_numpy(np.int64))
+    kept = frame[frame["query"].isin(wanted)]
+    numbers = np.searchsorted(wanted, number_of.fillna(-1).to_numpy(np.int64))
     return {
-        "row": np.where(found.isna(), -1, numbers).tolist(),
-        "offset": [*np.searchsorted(own["query"].to_numpy(), wanted).tolist(), len(own)],
-        "entity": own["entity_label"].astype(str).tolist(),
-        "known": own["known"].astype(str).map({name: place for place, name in enumerate(KNOWN)}).tolist(),
-        "typed": own["is_of_type"].astype(int).tolist(),
+        "row": np.where(number_of.isna(), -1, numbers).tolist(),
+        "offset": [*np.searchsorted(kept["query"].to_numpy(), wanted).tolist(), len(kept)],
+        "entity": kept["entity_label"].astype(str).tolist(),
+        "known": kept["known"].astype(str).map({name: place for place, name in enumerate(KNOWN)}).tolist(),
+        "typed": kept["is_of_type"].astype(int).tolist(),
     }
 
 
@@ -355,7 +355,7 @@ def extreme_rows(ranks: Float64Array) -> BoolArray:
     kept = np.zeros(len(ranks), np.bool_)
     models = range(ranks.shape[1])
     measures = [ranks[:, model] for model in models]
-    measures += [np.abs(np.log(ranks[:, one] / ranks[:, other])) for one, other in combinations(models, 2)]
+    measures += [np.abs(np.log(ranks[:, first] / ranks[:, other])) for first, other in combinations(models, 2)]
     for measure in measures:
         kept[np.argsort(-measure, kind="stable")[:EXTREME]] = True
     return kept
@@ -363,15 +363,15 @@ def extreme_rows(ranks: Float64Array) -> BoolArray:
 
 def _predictions(study: Study, rows: pd.DataFrame, chosen: BoolArray) -> list[dict[str, Any] | None]:
     """What each model predicted for the chosen of some rows; None where its run did not keep that."""
-    found: list[dict[str, Any] | None] = []
+    by_model: list[dict[str, Any] | None] = []
     for model in study.models:
         content = None if model.predictions is None else kept_predictions(model.predictions, rows[chosen])
         if content is not None:
             of_rows = np.full(len(rows), -1)
             of_rows[chosen] = content["row"]
             content["row"] = of_rows.tolist()
-        found.append(content)
-    return found
+        by_model.append(content)
+    return by_model
 
 
 def _columns(study: Study, rows: pd.DataFrame, predictions: list[dict[str, Any] | None]) -> dict[str, Any]:

@@ -49,14 +49,6 @@ if TYPE_CHECKING:
     from kgeval.metrics.labels.label_summary import LabelSummary
 
 
-def by_dataset(models: Sequence[EvaluatedModel]) -> dict[str, list[EvaluatedModel]]:
-    """Sort models by the dataset that they ranked."""
-    found: dict[str, list[EvaluatedModel]] = {}
-    for model in models:
-        found.setdefault(model.table.dataset, []).append(model)
-    return found
-
-
 def render_grid(
     datasets: Mapping[str, Sequence[EvaluatedModel]],
     *,
@@ -66,8 +58,10 @@ def render_grid(
 ) -> tuple[str, str]:
     """Make the page and its title; single triples are on the page of each dataset."""
     policy = ties or common_ties(model.ties for models in datasets.values() for model in models)
-    results = {name: {model.name: [run.table for run in model.runs] for model in own} for name, own in datasets.items()}
-    baselines = {model.name for own in datasets.values() for model in own if model.baseline}
+    results = {
+        name: {model.name: [run.table for run in model.runs] for model in models} for name, models in datasets.items()
+    }
+    baselines = {model.name for models in datasets.values() for model in models if model.baseline}
     options: dict[str, Any] = {"intervals": intervals, "ties": policy, "allow": allow}
     grid = compare_grid(results, HEADLINES, baselines=baselines, **options)
     sections = []
@@ -91,14 +85,14 @@ def grid_document(grid: ModelGrid, further: Sequence[Section] = ()) -> str:
     """Write a page of the table, its orders and charts, and further sections."""
     with unvalidated():
         results = _results(grid)
-    return document(
-        "page.html.j2",
-        scripts=("theme.js", "charts.js", "leaderboard.js", "grid.js"),
-        data={"charts": {name: chart.to_dict(validate=False) for name, chart in results.charts.items()}},
-        title=_grid_title(grid),
-        about=grid.heads[0],
-        sections=[results, *further],
-    )
+    return _document(_grid_title(grid), grid.heads[0], [results, *further], ("leaderboard.js", "grid.js"))
+
+
+def _document(title: str, about: str, sections: Sequence[Section], scripts: Sequence[str]) -> str:
+    charts = {name: chart.to_dict(validate=False) for section in sections for name, chart in section.charts.items()}
+    data = {name: content for section in sections for name, content in section.data.items()}
+    files, data = ("theme.js", "charts.js", *scripts), {"charts": charts, **data}
+    return document("page.html.j2", scripts=files, data=data, title=title, about=about, sections=sections)
 
 
 def _results(grid: ModelGrid) -> Section:
@@ -158,16 +152,8 @@ def render(study: Study) -> str:
             sections.append(make(study))
             report(1)
     policy = tie_policy(study.ties).name
-    charts = {name: chart.to_dict(validate=False) for section in sections for name, chart in section.charts.items()}
-    data = {name: content for section in sections for name, content in section.data.items()}
-    return document(
-        "page.html.j2",
-        scripts=("theme.js", "charts.js", "leaderboard.js", "hits.js", "triples.js", "relations.js"),
-        data={"charts": charts, **data},
-        title=_title(study),
-        about=f"{common_provenance([model.table.provenance for model in study.models])}, ties: {policy}",
-        sections=sections,
-    )
+    about = f"{common_provenance([model.table.provenance for model in study.models])}, ties: {policy}"
+    return _document(_title(study), about, sections, ("leaderboard.js", "hits.js", "triples.js", "relations.js"))
 
 
 def _title(study: Study) -> str:
@@ -189,26 +175,16 @@ def _of_classifications(summaries: Mapping[str, LabelSummary]) -> Report:
     for about, part in alike.items():
         table = label_table(part)
         tables.append({"about": about, "columns": table.titles, "rows": table.texts(4), "keys": table.keys})
+    points = {curve: curve_points(summaries, curve) for curve in CURVES}
     with unvalidated():
-        charts = {
-            curve: curves_chart(points, PAGE, curve=curve, width="container", legend=False)
-            for curve in CURVES
-            if not (points := curve_points(summaries, curve)).empty
-        }
+        drawn = [name for name, of_curve in points.items() if not of_curve.empty]
+        charts = {name: curves_chart(points[name], PAGE, curve=name, width="container") for name in drawn}
     notes = [f"{isolated(name)}: {note}" for name, summary in summaries.items() for note in summary.notes]
-    content = {"tables": tables, "notes": notes, "models": PAGE.looks(summaries) if len(summaries) > 1 else {}}
     datasets = dict.fromkeys(summary.provenance.dataset for summary in summaries.values())
     title = f"{counted(len(summaries), 'classification')} on {', '.join(datasets)}"
+    content = {"tables": tables, "notes": notes}
     results = Section("labels", "Results", "Classification of triples", content, charts)
-    html = document(
-        "page.html.j2",
-        scripts=("theme.js", "charts.js"),
-        data={"charts": {name: chart.to_dict(validate=False) for name, chart in charts.items()}},
-        title=title,
-        about="",
-        sections=[results],
-    )
-    return Report(html, title)
+    return Report(_document(title, "", [results], ()), title)
 
 
 @dataclass(repr=False)
@@ -290,7 +266,9 @@ def report(
             raise InputError("dataset, ties and allow are for ranks, and classifications have none. Leave them out.")
         return _of_classifications(summaries)
     models = read_models(runs)
-    datasets = by_dataset(models)
+    datasets: dict[str, list[EvaluatedModel]] = {}
+    for model in models:
+        datasets.setdefault(model.table.dataset, []).append(model)
     if len(datasets) > 1 and dataset is None and "dataset" not in allow:
         return Report(*render_grid(datasets, intervals=intervals, ties=ties, allow=allow))
     study = study_of_runs(models, dataset, intervals=intervals, ties=ties, allow=allow)

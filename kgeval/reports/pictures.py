@@ -46,8 +46,8 @@ def metric_panel(
     layers = with_whiskers(base, values, {"title": title, "scale": x}, size=palette.row * 7 / 3, stroke=2)
     seeds = values.explode("seeds").dropna(subset=["seeds"])
     if len(seeds):
-        own = altair.Chart(records(seeds[["model", "seeds", "baseline"]]))
-        dots = own.mark_circle(size=palette.row, opacity=0.6, yOffset=palette.row / 4)
+        of_seeds = altair.Chart(records(seeds[["model", "seeds", "baseline"]]))
+        dots = of_seeds.mark_circle(size=palette.row, opacity=0.6, yOffset=palette.row / 4)
         tooltip = [altair.Tooltip("model:N"), altair.Tooltip("seeds:Q", format=".6f", title="one seed")]
         layers.insert(0, dots.encode(y=y, x=altair.X("seeds:Q", scale=x, title=title), color=color, tooltip=tooltip))
     chance = values["chance"].dropna()
@@ -96,8 +96,8 @@ def leaderboard(
     altair = library("altair")
     scores = scores.assign(model=scores["model"].map(in_lines))
     panels = [
-        metric_panel(own, palette, width=width, labels=place % columns == 0)
-        for place, (_, own) in enumerate(scores.groupby("metric", sort=False))
+        metric_panel(of_metric, palette, width=width, labels=place % columns == 0)
+        for place, (_, of_metric) in enumerate(scores.groupby("metric", sort=False))
     ]
     spacing = {"row": palette.size, "column": palette.size * 1.5}
     return themed(altair.concat(*panels, columns=columns, spacing=spacing).properties(title=title), palette)
@@ -173,13 +173,12 @@ def curves_chart(
     curve: str,
     title: Any = "",
     width: Any = 400,
-    legend: bool = True,
 ) -> alt.Chart:
     """Draw a curve of each classification; the frame has the columns model, place (along the curve), x and y."""
     altair = library("altair")
     across, up, joined = CURVES[curve]
     models = list(dict.fromkeys(points["model"]))
-    named = palette.legend(models, width, symbolType="stroke", symbolSize=220) if legend else None
+    named = palette.legend(models, width, symbolType="stroke", symbolSize=220)
     x, y = (
         {"title": name.replace("_", " "), "scale": altair.Scale(domain=[0, 1])}
         | {"axis": altair.Axis(tickCount=5, domain=False, ticks=False)}
@@ -377,12 +376,12 @@ def lanes(bars: Sequence[tuple[int, int]]) -> list[int]:
     [0, 1, 0]
     """
     free: list[int] = []
-    found = []
+    places = []
     for first, last in bars:
         lane = next((lane for lane, end in enumerate(free) if end < first), len(free))
         free[lane : lane + 1] = [last]
-        found.append(lane)
-    return found
+        places.append(lane)
+    return places
 
 
 def critical_difference(

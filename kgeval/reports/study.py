@@ -108,7 +108,7 @@ def join_models(models: Sequence[tuple[str, EvaluatedModel]]) -> list[tuple[str,
     """
     groups = join_seeds([_run_of(name, model) for name, model in models])
     members = [[models[place] for place in group] for group in groups]
-    return [own[0] if len(own) == 1 else (own[0][0], model_of_seeds(own)) for own in members]
+    return [group[0] if len(group) == 1 else (group[0][0], model_of_seeds(group)) for group in members]
 
 
 def model_of_seeds(runs: Sequence[tuple[str, EvaluatedModel]]) -> EvaluatedModel:
@@ -216,9 +216,9 @@ def _read(run: Run, name: str) -> Iterator[EvaluatedModel]:
     if isinstance(run, RankTable):
         yield EvaluatedModel(name, run)
         return
-    found = [(own, _read_one(path, "")) for own, path in runs_at(Path(run), named=bool(name)).items()]
-    names = distinct_names([own.split("/") for own, _ in found], [model.table.dataset for _, model in found])
-    yield from (replace(model, name=f"{name} {own}".strip()) for own, (_, model) in zip(names, found, strict=True))
+    runs = [(place, _read_one(path, "")) for place, path in runs_at(Path(run), named=bool(name)).items()]
+    names = distinct_names([place.split("/") for place, _ in runs], [model.table.dataset for _, model in runs])
+    yield from (replace(model, name=f"{name} {place}".strip()) for place, (_, model) in zip(names, runs, strict=True))
 
 
 def _read_one(path: Path, name: str) -> EvaluatedModel:
@@ -249,9 +249,9 @@ def _words(model: EvaluatedModel, name: str) -> list[str]:
     folders = ["/".join(words_of(run.folder)) for run in model.runs if run.folder]
     if len(folders) == 1:
         return folders[0].split("/")
-    *parents, own = model_name([RunOf("", "", folder, Training(), None) for folder in folders]).split("/")
+    *parents, ending = model_name([RunOf("", "", folder, Training(), None) for folder in folders]).split("/")
     last = name.rpartition("/")[2]
-    return [*parents, last] if own == last else [*parents, own, last]
+    return [*parents, last] if ending == last else [*parents, ending, last]
 
 
 def _called(model: EvaluatedModel) -> str:

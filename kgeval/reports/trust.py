@@ -24,6 +24,7 @@ from kgeval.ranking.protocols.protocol import protocol_of
 from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.reports.document import Section, isolated
 from kgeval.reports.study import EvaluatedModel, Study
+from kgeval.reports.theme import each_text
 
 
 @dataclass(frozen=True)
@@ -59,11 +60,11 @@ def ties(study: Study) -> Check:
     warnings = []
     for model in study.models:
         for run in model.runs:
-            found = summarize(run.table, "count").groups[0].ties
-            if found is not None and found.serious:
+            tied = summarize(run.table, "count").groups[0].ties
+            if tied is not None and tied.serious:
                 name = isolated(f"{model.name} {run.name}" if model.seeds else model.name)
-                ends = f"{found.pessimistic_mrr:.3f} with pessimistic, {found.optimistic_mrr:.3f} with optimistic ties"
-                warnings.append(f"{name}: {found.tied:,} of {found.ranks:,} ranks tie. The MRR is {ends}.")
+                ends = f"{tied.pessimistic_mrr:.3f} with pessimistic, {tied.optimistic_mrr:.3f} with optimistic ties"
+                warnings.append(f"{name}: {tied.tied:,} of {tied.ranks:,} ranks tie. The MRR is {ends}.")
     policy = tie_policy(study.ties).name
     other = [model for model in study.models if model.ties != policy and model.table.column("tied").any()]
     rest = f"all numbers on this page have {policy} ties."
@@ -104,9 +105,11 @@ def leaks(study: Study) -> Check:
     split = study.models[0].table.split
     if study.dataset is None or split not in ("valid", "test"):
         return Check("Leaks", unknown=True)
-    found, total = cached_audit(study.dataset), len(study.dataset.split(split))
-    leaked = found.count("leaked", split)
-    ways = "; ".join(f"{found.count(way, split):,} {words}" for way, words in WAYS.items() if found.count(way, split))
+    audited, total = cached_audit(study.dataset), len(study.dataset.split(split))
+    leaked = audited.count("leaked", split)
+    ways = "; ".join(
+        f"{audited.count(way, split):,} {words}" for way, words in WAYS.items() if audited.count(way, split)
+    )
     warning = (
         f"{leaked:,} of {total:,} {split} triples ({100 * leaked / max(total, 1):.1f} %) leak from train: {ways}. A "
         "triple may leak in several ways. Leaks may raise the metrics; the slice leak shows by how much."
@@ -141,12 +144,12 @@ def relations(study: Study) -> Check:
 
 
 def versions(study: Study) -> Check:
-    found = {
+    compared = {
         "datasets (SHA-256)": {run.fingerprint for run in study.runs},
         "versions of kgeval": {run.manifest.get("versions", {}).get("kgeval") for run in study.runs},
     }
     warnings = []
-    for differing, values in found.items():
+    for differing, values in compared.items():
         if len(known := sorted(str(value)[:12] for value in values if value)) > 1:
             warnings.append(f"The runs have different {differing}: {', '.join(known)}.")
     unknown = not any(run.manifest for run in study.runs)
@@ -235,11 +238,7 @@ def _relative(content: Any, folder: Path | None) -> Any:
     >>> _relative({"model": {"path": "/runs/ck"}, "seed": 0}, Path("/runs/a"))
     {'model': {'path': '../ck'}, 'seed': 0}
     """
-    if isinstance(content, dict):
-        return {name: _relative(part, folder) for name, part in content.items()}
-    if isinstance(content, list | tuple):
-        return [_relative(part, folder) for part in content]
-    return _relative_path(content, folder) if isinstance(content, str) and Path(content).is_absolute() else content
+    return each_text(content, lambda text: _relative_path(text, folder) if Path(text).is_absolute() else text)
 
 
 def _relative_path(path: str, folder: Path | None) -> str:
@@ -251,15 +250,9 @@ def _relative_path(path: str, folder: Path | None) -> str:
 
 def _without_paths(text: str, model: EvaluatedModel) -> str:
     """Replace, in a text on a run, the absolute paths of its folder and of all files that it read."""
-    own = [model.folder] if model.folder else []
-    files = [*model.manifest.get("sha256", {}), *_paths_in(dict(model.config)), *own]
+    files: list[Any] = [*model.manifest.get("sha256", {}), *([model.folder] if model.folder else [])]
+    each_text(dict(model.config), lambda path: files.append(path) if Path(path).is_absolute() else None)
     known = {str(place) for file in files for place in (Path(file).absolute(), Path(file).absolute().parent)}
     for place in sorted(known - {os.sep}, key=len, reverse=True):
         text = text.replace(place, _relative_path(place, model.folder))
     return text
-
-
-def _paths_in(content: Any) -> list[str]:
-    parts = content.values() if isinstance(content, dict) else content if isinstance(content, list | tuple) else ()
-    own = [content] if isinstance(content, str) and Path(content).is_absolute() else []
-    return [*own, *(path for part in parts for path in _paths_in(part))]

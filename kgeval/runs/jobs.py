@@ -181,7 +181,7 @@ class Job:
     def _digested(self, model: Any) -> dict[Path, tuple[str, State]]:
         """Hash the files once, when the model has just been read; refuse those that changed while they were."""
         chosen = (slice_of(name, self.config.groups) for name in self.config.by or ())
-        of_slices = [Path(file) for one in chosen if one is not None for file in one.files]
+        of_slices = [Path(file) for chosen_slice in chosen if chosen_slice is not None for file in chosen_slice.files]
         named = [*self.dataset.files, *self.config.evaluation.files, *of_slices]
         files = (*named, *getattr(model, "files", ()), *getattr(self._negatives, "files", ()))
         if files not in self._digests:

@@ -47,8 +47,8 @@ class Threshold:
         if increasing is (self.option == OVER):
             other, better = (UNDER, "higher") if self.option == OVER else (OVER, "lower")
             name = f"{self.model}.{self.metric}" if self.model else self.metric
-            what = f"{self.option}: {self.metric} is better if {better}"
-            raise ConfigError(f"{what}. Use {other} {name}={self.bound:g}.")
+            refusal = f"{self.option}: {self.metric} is better if {better}"
+            raise ConfigError(f"{refusal}. Use {other} {name}={self.bound:g}.")
 
     def misses(self, summary: Summary) -> Iterator[str]:
         """Say how a model misses the bound, if it does; an undefined metric misses it."""
@@ -131,12 +131,12 @@ def misses(thresholds: Sequence[Threshold], models: Sequence[Judged]) -> list[tu
     learned = [model for model in models if not model.is_baseline] or models
     missed: list[tuple[str, str]] = []
     for model in models:
-        own = [each for each in thresholds if each.model == model.name or (not each.model and model in learned)]
-        if not own:
+        limits = [each for each in thresholds if each.model == model.name or (not each.model and model in learned)]
+        if not limits:
             continue
-        summary = model.compute(metrics := [each.metric for each in own])
+        summary = model.compute(metrics := [each.metric for each in limits])
         where = "".join(f"{part}: " for part in (model.source, model.name) if part)
-        for each in own:
+        for each in limits:
             each.refuse_unfit(summary.kind, metrics)
             missed += [(each.option, where + how) for how in each.misses(summary)]
     names = {"", *(model.name for model in models)}

@@ -127,8 +127,8 @@ class RankedShard(RankedPart):
     @classmethod
     def of(cls, part: RankedPart) -> RankedShard:
         """Keep what is not in the dataset."""
-        own = [name for name in part.data.column_names if name not in FROM_DATASET]
-        return cls(**{**vars(part), "data": part.data.select(own)})
+        columns = [name for name in part.data.column_names if name not in FROM_DATASET]
+        return cls(**{**vars(part), "data": part.data.select(columns)})
 
     def to_bytes(self, run: str, number: int) -> bytes:
         """Make a Parquet file; ``run`` and ``number`` say of which run it is which part."""
@@ -293,8 +293,8 @@ def _result(ray: Any, done: Any) -> RankedShard:
 
 
 def _rank_shard(shared: list[Any], side: Side, rows: IntArray, threads: int, kgeval: str) -> RankedShard:
-    if (own := version("kgeval")) != kgeval:
-        raise RunError(f"a worker of Ray has kgeval {own}, but here it is {kgeval}. Install one version on all nodes.")
+    if (here := version("kgeval")) != kgeval:
+        raise RunError(f"a worker of Ray has kgeval {here}, but here it is {kgeval}. Install one version on all nodes.")
     with bound_threads(threads):
         return RankedShard.of(_fetch(shared[0], threads).part(side, rows))
 
@@ -337,8 +337,8 @@ class ShardStore:
         try:
             return about | {"shards": index(about["shards"]), "fingerprint": Fingerprint(**about["fingerprint"])}
         except (KeyError, TypeError) as error:  # another version's, perhaps
-            what = f"{str(self.folder / PLAN)!r} is damaged, or of another version of kgeval"
-            raise InputError(f"{what}. Delete its folder to start again.") from error
+            refusal = f"{str(self.folder / PLAN)!r} is damaged, or of another version of kgeval"
+            raise InputError(f"{refusal}. Delete its folder to start again.") from error
 
     @property
     def count(self) -> int | None:
@@ -369,10 +369,10 @@ class ShardStore:
         if not changes:
             return
         there = f"{num_shards(self.folder)} of the {self.count} shards of a run that is not finished"
-        what = f"{str(self.folder.parents[1])!r} holds {there}, which is a different run: {first_few(changes)}"
+        refusal = f"{str(self.folder.parents[1])!r} holds {there}, which is a different run: {first_few(changes)}"
         divided = any(change.startswith(DIVISION) for change in changes)
         go_on = f"Divide it into {self.count} again (--shard K/{self.count}), choose" if divided else "Choose"
-        raise InputError(f"{what}. {go_on} another folder, or add --force to start again.")
+        raise InputError(f"{refusal}. {go_on} another folder, or add --force to start again.")
 
     def find(self, number: int) -> Path | None:
         for path in self.folder.glob(f"{number:05}-*.parquet"):
@@ -388,8 +388,8 @@ class ShardStore:
         try:
             return RankedShard.from_file(path, self._run, shard.number)
         except TableError as error:
-            what = f"{path}: {error} Delete this file"
-            raise InputError(f"{what} and repeat the command, which ranks shard {shard.number} again.") from error
+            refusal = f"{path}: {error} Delete this file"
+            raise InputError(f"{refusal} and repeat the command, which ranks shard {shard.number} again.") from error
 
     def write(self, shard: Shard, ranked: RankedShard) -> None:
         content = ranked.to_bytes(self._run, shard.number)
@@ -437,8 +437,8 @@ class ShardedRanking:
         done: dict[int, RankedShard] = {}
         if self.store is not None:
             self.store.begin(self.fingerprint(), len(shards), configuration=self.configuration, force=self.force)
-            found = {shard.number: self.store.read(shard) for shard in shards}
-            done = {number: shard for number, shard in found.items() if shard is not None}
+            earlier = {shard.number: self.store.read(shard) for shard in shards}
+            done = {number: shard for number, shard in earlier.items() if shard is not None}
         kept = len(done)
         ranking.engine.progress(sum(len(shard.data) for shard in done.values()))
         missing = [shard for shard in shards if shard.number not in done]

@@ -64,8 +64,8 @@ def refuse_unusable(config: TrackerConfig | None, models: Iterable[str]) -> None
         return
     for library in LIBRARIES:
         if library in config.kind.casefold() and find_spec(library) is None:
-            what = f"tracker.kind: {config.kind} needs the library {library}, which is not installed"
-            raise ConfigError(f"{what}. Run: pip install {library}")
+            refusal = f"tracker.kind: {config.kind} needs the library {library}, which is not installed"
+            raise ConfigError(f"{refusal}. Run: pip install {library}")
     for model in models:
         options = config.options(model)
         for option in ("path", "experiment_path"):

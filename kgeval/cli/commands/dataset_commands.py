@@ -54,15 +54,15 @@ def audit_command(dataset: str, threshold: float, out: Path | None, form: str, *
     with watching("loading dataset"):
         graph = load_dataset(dataset, **reading)
     with watching("comparing relations"):
-        found = audit(graph, threshold=threshold)
+        result = audit(graph, threshold=threshold)
     if out is not None:
-        write_text(out, as_json(found.to_dict()))
+        write_text(out, as_json(result.to_dict()))
     if form != "text":
-        show(found, form)
+        show(result, form)
     else:
-        kinds = Table(["", ""], [*found.explanations().items()], prose=True)
-        show(Page(found.heads, (*found.tables(), kinds)))
-    show_notes([*graph.notes, *found.notes])
+        kinds = Table(["", ""], [*result.explanations().items()], prose=True)
+        show(Page(result.heads, (*result.tables(), kinds)))
+    show_notes([*graph.notes, *result.notes])
     if out is not None:
         show_place(out)
 

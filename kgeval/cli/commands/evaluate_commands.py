@@ -85,8 +85,8 @@ def _blocks(options: dict[str, Any]) -> dict[str, Any]:
     content = blocks(options)
     evaluation, intervals = content.get("evaluation", {}), content.get("intervals", {})
     if options["task"] is not None:
-        own = {name: evaluation.pop(name) for name in ("sides", "unseen") if name in evaluation}
-        content["task"] = {"kind": options["task"], **own}
+        of_task = {name: evaluation.pop(name) for name in ("sides", "unseen") if name in evaluation}
+        content["task"] = {"kind": options["task"], **of_task}
     if "estimate" in evaluation and "level" in intervals:
         evaluation["estimate"]["level"] = intervals.pop("level")
     return {name: block for name, block in content.items() if block != {}}

@@ -110,8 +110,8 @@ def _results(path: str, place: Path) -> dict[str, Any]:
         return interrupted | _table(run)
     if is_begun(place):
         return interrupted | {"notes": [progress_of(place).strip()]}
-    own = place.suffix == ".parquet" and not is_foreign(place)
-    return {"table": path, **_table(run)} if own else {}
+    is_table = place.suffix == ".parquet" and not is_foreign(place)
+    return {"table": path, **_table(run)} if is_table else {}
 
 
 def _run(run: StoredRun) -> dict[str, Any]:
@@ -177,7 +177,7 @@ def _dataset(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     of_leaks = (note for split in leaks for note in notes_on_leaks(dataset, split, swapped=split == noted))
     notes = [*dataset.notes, *of_leaks]
     learned = dataset.training_graph
-    found = {
+    description = {
         "suspicion": dataset.suspicion,
         **sizes_of(dataset),
         "layout": dataset.layout,
@@ -193,7 +193,7 @@ def _dataset(path: str, settings: dict[str, Any]) -> dict[str, Any]:
         "notes": notes,
         "files": [str(file) for file in dataset.files],
     }
-    return {name: value for name, value in found.items() if value or name not in OPTIONAL}
+    return {name: value for name, value in description.items() if value or name not in OPTIONAL}
 
 
 OPTIONAL = ("suspicion", "layout", "columns", "training graph", "confidences", "false", "times", "names")

@@ -122,35 +122,26 @@ def _format_of(out: Path) -> str:
 def _refuse_contradictions(options: dict[str, Any]) -> None:
     from kgeval.base.errors import ConfigError
 
-    out, form = options["out"], options["written_as"]
+    out, form, queries = options["out"], options["written_as"], options["queries"] or options["query_file"]
     refuse_other_keys("predict", options["overrides"], OF_RANKINGS)
-    _refuse_two_kinds_of_queries(options)
-    if form is not None and out is None:
-        raise ConfigError(f"--out-format {form} needs --out FILE.")
-    if form == "ogb-lsc" and options["k"] != 10:
-        raise ConfigError("--out-format ogb-lsc has ten predictions for each query. Leave -k out.")
-    if out is not None and form in ENDINGS.values() and _format_of(out) != form:
-        raise ConfigError(f"--out {str(out)!r}: its ending is that of another format than --out-format {form}.")
-    if out is not None and not options["force"]:
-        _refuse_existing(out, form)
-
-
-def _refuse_two_kinds_of_queries(options: dict[str, Any]) -> None:
-    from kgeval.base.errors import ConfigError
-
-    if options["queries"] and options["query_file"]:
-        raise ConfigError("give either --query or --queries FILE.")
-    if options["at"] is not None and not options["queries"]:
-        raise ConfigError("--at needs --query. In a file of queries, the time is the fourth column.")
-    if (options["queries"] or options["query_file"]) and (options["split"] or options["sides"]):
-        raise ConfigError("give either queries (--query, --queries) or a split (--split, --sides).")
-
-
-def _refuse_existing(out: Path, written_as: str) -> None:
-    if written_as == "ogb-lsc" and out.is_dir():
-        return
-    for path in [out, out.with_suffix(".qrels")] if written_as == "trec" else [out]:
-        refuse_file(path, force=False)
+    other_ending = out is not None and form in ENDINGS.values() and _format_of(out) != form
+    mistakes = {
+        "give either --query or --queries FILE.": options["queries"] and options["query_file"],
+        "--at needs --query. In a file of queries, the time is the fourth column.": options["at"] is not None
+        and not options["queries"],
+        "give either queries (--query, --queries) or a split (--split, --sides).": queries
+        and (options["split"] or options["sides"]),
+        f"--out-format {form} needs --out FILE.": form is not None and out is None,
+        "--out-format ogb-lsc has ten predictions for each query. Leave -k out.": form == "ogb-lsc"
+        and options["k"] != 10,
+        f"--out {str(out)!r}: its ending is that of another format than --out-format {form}.": other_ending,
+    }
+    for mistake, is_made in mistakes.items():
+        if is_made:
+            raise ConfigError(mistake)
+    if out is not None and not options["force"] and not (form == "ogb-lsc" and out.is_dir()):
+        for path in [out, out.with_suffix(".qrels")] if form == "trec" else [out]:
+            refuse_file(path, force=False)
 
 
 def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[PredictionTable, Dataset]:
@@ -168,13 +159,13 @@ def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[Prediction
         queries = read_query_file(options["query_file"], dataset)
     with watching("loading model"):
         model = load_model(config, dataset)
-    own = {
+    explicit = {
         name: getattr(settings, name) for name in settings.model_fields_set if f"evaluation.{name}" not in OF_RANKINGS
     }
     total = _num_queries(dataset, settings.for_model(model)) if queries is None else len(queries)
     with watching("predicting", total, unit="queries") as progress:
         table = predict(
-            model, dataset, queries=queries, k=options["k"], known=options["known"], progress=progress, **own
+            model, dataset, queries=queries, k=options["k"], known=options["known"], progress=progress, **explicit
         )
     return table, dataset
 

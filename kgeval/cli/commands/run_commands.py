@@ -109,7 +109,7 @@ def _show_grid(parts: Mapping[Path, list[Outcome]], form: str, *, report: bool) 
     from kgeval.cli.display import show_place
     from kgeval.cli.outcomes import show_outcomes
 
-    outcomes = [outcome for own in parts.values() for outcome in own]
+    outcomes = [outcome for of_part in parts.values() for outcome in of_part]
     if len(outcomes) > 1 and form != "json":
         named = [("", str(folder)) for folder in parts]
         compare_runs(named, outcomes[0].metrics, {"spread": "sd", "allow": ()}, form=form, across=False)
@@ -179,36 +179,26 @@ def _run_shards(
 
     number, count = shard
     for path, config in configs.items():
-        for done in run_shard(config, folders[path], number, count, force=force, watch=watching):
-            what = "already done" if done.kept else f"{done.ranks:,} ranks"
-            say(f"{done.folder}: shard {number} of {count}, {what}")
+        for folder, ranks in run_shard(config, folders[path], number, count, force=force, watch=watching).items():
+            say(f"{folder}: shard {number} of {count}, {'already done' if ranks is None else f'{ranks:,} ranks'}")
 
 
 def _folders(configs: Mapping[Path, RunConfig], out: Path | None) -> dict[Path, Path]:
     """Return the run directory of each configuration."""
     from kgeval.base.errors import ConfigError
 
-    several = len({path if path.is_file() else path.parent for path in configs}) > 1
-    folders = {
-        path: (_folder if path.is_file() else _folder_of_part)(path, config.output, out, several=several)
-        for path, config in configs.items()
-    }
+    files = {path: path if path.is_file() else path.parent for path in configs}  # of a part, FILE/DATASET, its file
+    folders = {}
+    for path, config in configs.items():
+        stem = files[path].stem
+        folder = Path("runs") / stem if out is None else out / stem if len({*files.values()}) > 1 else out
+        folder = folder if files[path] == path else folder / path.name
+        folders[path] = Path(config.output) if out is None and config.output else folder
     if len(set(folders.values())) < len(folders):
         raise ConfigError(
             "two configurations have the same run directory. Run them one by one, or give them different outputs."
         )
     return folders
-
-
-def _folder(config: Path, output: str | None, out: Path | None, *, several: bool) -> Path:
-    if out is None:
-        return Path(output) if output else Path("runs") / config.stem
-    return out / config.stem if several else out
-
-
-def _folder_of_part(part: Path, output: str | None, out: Path | None, *, several: bool) -> Path:
-    """Return the folder of one dataset of a configuration with several, ``CONFIG/DATASET``."""
-    return Path(str(output)) if out is None else _folder(part.parent, None, out, several=several) / part.name
 
 
 @click.command("merge")

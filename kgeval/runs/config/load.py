@@ -36,18 +36,18 @@ def load_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
 def load_configs(paths: Sequence[Path], overrides: Sequence[str], only: Sequence[str]) -> dict[Path, RunConfig]:
     """Read configuration files. One with several datasets or seeds gives ``FILE/DATASET`` for each dataset."""
     chosen = Only.of(only)
-    found: dict[Path, RunConfig] = {}
+    loaded: dict[Path, RunConfig] = {}
     for path in paths:
         document = _document(path, overrides)
         if is_grid(document):
             grid = Grid(document)
             configs = _check_all(document, grid.expand(chosen), grid.problems)
-            found |= {path / name: config for name, config in configs.items()}
+            loaded |= {path / name: config for name, config in configs.items()}
         elif only:
             raise ConfigError(f"--only: {path} has neither datasets nor seeds. Leave it out.")
         else:
-            found[path] = check(document)
-    return found
+            loaded[path] = check(document)
+    return loaded
 
 
 def _document(path: Path, overrides: Sequence[str]) -> Document:
@@ -72,10 +72,10 @@ def check(document: Document) -> RunConfig:
 
 
 def _check_all(
-    document: Document, parts: Mapping[str, Document], found: Sequence[Problem] = ()
+    document: Document, parts: Mapping[str, Document], known: Sequence[Problem] = ()
 ) -> dict[str, RunConfig]:
     """Check the parts of a configuration; refuse it with all of their problems, and with those that were found."""
-    configs, told = {}, []
+    configs, messages = {}, []
     for name, part in parts.items():
         problems = [
             Problem((*location, *wrong.location), wrong.message, wrong.hint)
@@ -86,18 +86,18 @@ def _check_all(
             configs[name] = RunConfig.model_validate(part.content)
             configs[name]._document = part
         except ValidationError as error:
-            own = problems_of(error, part.content, RunConfig)
-            problems = [*(_with_cure(part.in_file(problem), part) for problem in own), *problems]
-        told += part.told(problem for problem in problems if not _is_told(part.in_file(problem), found))
-    if told or found or document.problems:
-        raise document.refusal(found, told)
+            mistakes = problems_of(error, part.content, RunConfig)
+            problems = [*(_with_cure(part.in_file(problem), part) for problem in mistakes), *problems]
+        messages += part.told(problem for problem in problems if not _is_told(part.in_file(problem), known))
+    if messages or known or document.problems:
+        raise document.refusal(known, messages)
     return configs
 
 
-def _is_told(problem: Problem, found: Sequence[Problem]) -> bool:
+def _is_told(problem: Problem, known: Sequence[Problem]) -> bool:
     """Whether it is of a value that was found to be wrong, or of a block around one."""
     place = as_texts(problem.location)
-    return bool(place) and any(as_texts(one.location)[: len(place)] == place for one in found)
+    return bool(place) and any(as_texts(other.location)[: len(place)] == place for other in known)
 
 
 def _with_cure(problem: Problem, document: Document) -> Problem:
@@ -186,8 +186,8 @@ def _refused(location: Location, check: Callable[[Any], object], value: Any) -> 
 
 def _impossible_slices(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
     for index, name in enumerate(config.by or ()):
-        if (found := slice_of(name, config.groups)) is not None:
-            yield from _refused(("by", index), found.refuse_unfit, dataset)
+        if (chosen := slice_of(name, config.groups)) is not None:
+            yield from _refused(("by", index), chosen.refuse_unfit, dataset)
         if name == TIME and dataset.times is None:
             yield Problem.of(("by", index), DatasetError(f"dataset {dataset.name} has no times. Leave {TIME} out."))
 
@@ -216,12 +216,12 @@ def _nothing_to_learn_from(config: RunConfig, dataset: Dataset) -> Iterator[Prob
         if model.trains and "train" not in dataset.splits:
             yield Problem(place, f"dataset {dataset.name} has no train triples")
         if isinstance(model, TrainingConfig) and inductive and not scores_new_entities(model.model):
-            what = f"{model.model} only scores entities of train, and dataset {dataset.name} is inductive"
+            refusal = f"{model.model} only scores entities of train, and dataset {dataset.name} is inductive"
             cure = "Train a model that scores new entities, such as InductiveNodePiece."
-            yield Problem((*place, "model"), what, cure)
+            yield Problem((*place, "model"), refusal, cure)
         if isinstance(model, TrainingConfig) and not has_device(model.device):
-            what = f"this machine has no device {model.device!r}"
-            yield Problem((*place, "device"), what, "Leave it out, or write cpu.")
+            refusal = f"this machine has no device {model.device!r}"
+            yield Problem((*place, "device"), refusal, "Leave it out, or write cpu.")
         if isinstance(model, Baseline):
             yield from _refused(place, model.check, dataset)
 
@@ -244,7 +244,7 @@ class Only:
     def of(cls, texts: Sequence[str]) -> Only:
         """Read ``dataset=umls,model=TransE``."""
         chosen: dict[str, set[str]] = {}
-        for text in (part for one in texts for part in one.split(",")):
+        for text in (part for listed in texts for part in listed.split(",")):
             name, equals, value = text.partition("=")
             if not equals or not value or name not in PARTS:
                 raise ConfigError(f"--only {text}: expected dataset=NAME, model=NAME or seed=NUMBER.")
@@ -287,7 +287,7 @@ class Grid:
         if not self.problems:
             seeds = [str(seed) for seed in (*common, *(seed for _, seed in runs)) if seed is not None]
             only.refuse_unknown({"dataset": [*datasets], "model": [*models], "seed": seeds})
-        runs = {run: found for run, found in runs.items() if only("model", run[0]) and only("seed", run[1])}
+        runs = {run: entry for run, entry in runs.items() if only("model", run[0]) and only("seed", run[1])}
         origins: dict[Place, Place] = {}
         for run, (place, path, _) in runs.items():
             origins |= {("models", run_name(*run)): place, ("models", run_name(*run), "path"): path}
@@ -296,11 +296,10 @@ class Grid:
         documents = {}
         for name, (place, block) in datasets.items():
             if only("dataset", name):
-                blocks = {run_name(*run): _filled(own, "{dataset}", name) for run, (*_, own) in runs.items()}
+                blocks = {run_name(*run): _filled(written, "{dataset}", name) for run, (*_, written) in runs.items()}
                 folder = str(Path(output) / name) if isinstance(output, str) else output
-                own_content = {**rest, "dataset": block, "models": blocks, "output": folder}
-                own_origins = {**origins, ("dataset",): place}
-                documents[name] = replace(self.document, content=own_content, origins=own_origins)
+                part = {**rest, "dataset": block, "models": blocks, "output": folder}
+                documents[name] = replace(self.document, content=part, origins={**origins, ("dataset",): place})
         if not (documents and (runs or self.problems)):
             raise ConfigError("--only: no run matches all of these values.")
         return documents
@@ -311,30 +310,30 @@ class Grid:
     def _datasets(self) -> dict[str, tuple[Place, Any]]:
         """The blocks of datasets by name, and their places in the configuration."""
         content = self.document.content
-        given = content.get("datasets", [content.get("dataset")])
-        found: list[tuple[Any, Place, Any]] = []
+        listed = content.get("datasets", [content.get("dataset")])
+        entries: list[tuple[Any, Place, Any]] = []
         how = "Name it in datasets: {NAME: BLOCK}."
         if ("dataset" in content) == ("datasets" in content):
             self._refuse(("datasets",), "give either dataset (one) or datasets (several)")
-        elif isinstance(given, Mapping):
-            found = [(name, ("datasets", name), _titled(block, name)) for name, block in given.items()]
+        elif isinstance(listed, Mapping):
+            entries = [(name, ("datasets", name), _titled(block, name)) for name, block in listed.items()]
             how = "A name is not empty, has no slash and is no file of a run."
-        elif isinstance(given, list) and given:
-            places: list[Place] = [("datasets", str(at)) for at in range(len(given))]
+        elif isinstance(listed, list) and listed:
+            places: list[Place] = [("datasets", str(at)) for at in range(len(listed))]
             places = places if "datasets" in content else [("dataset",)]
-            found = [(_name_of(block), place, block) for place, block in zip(places, given, strict=True)]
+            entries = [(_name_of(block), place, block) for place, block in zip(places, listed, strict=True)]
         else:
             self._refuse(("datasets",), "expected a list of datasets, or datasets by name")
-        for name, place, _ in found:
+        for name, place, _ in entries:
             if not is_folder_name(name):
                 self._refuse(place, f"the name {name!r:.60} cannot be the name of a folder", how)
-        for name, count in Counter(name for name, *_ in found).items():
+        for name, count in Counter(name for name, *_ in entries).items():
             if count > 1:
-                blocks = (block for own, _, block in found if own == name)
+                blocks = (block for other, _, block in entries if other == name)
                 named = ", ".join(f"{name}-{at}: {_spelled(block)}" for at, block in enumerate(blocks, 1))
                 why, cure = f"{count} datasets are called {name!r:.60}", f"Name them, as in datasets: {{{named}}}."
                 self._refuse(("datasets",), why, cure)
-        return {str(name): (place, block) for name, place, block in found} or {"": (("datasets",), None)}
+        return {str(name): (place, block) for name, place, block in entries} or {"": (("datasets",), None)}
 
     def _models(self) -> dict[str, tuple[Place, Any]]:
         """The blocks of models by name, and their places in the configuration."""
@@ -353,9 +352,9 @@ class Grid:
                 self._refuse(("models", name), why)
         return {str(name): (("models", str(name)), block) for name, block in _blocks(models).items()}
 
-    def _seeds(self, given: Any, place: Place) -> list[int]:
+    def _seeds(self, value: Any, place: Place) -> list[int]:
         """Take the whole numbers of a list, or of the keys of a block."""
-        listed = [*given] if isinstance(given, list | Mapping) else []
+        listed = [*value] if isinstance(value, list | Mapping) else []
         seeds = [seed for seed in listed if isinstance(seed, int) and not isinstance(seed, bool)]
         if not seeds or len({*seeds}) < len(listed):
             self._refuse(place, "expected a list of different whole numbers, such as [0, 1, 2]")
@@ -364,20 +363,20 @@ class Grid:
     def _runs_of(self, place: Place, value: Any, common: list[int]) -> Iterator[tuple[int | None, Place, Any]]:
         """Yield the seeds of a model, its own or the common ones; where the path of each stands; and its block."""
         block = model_block(value)
-        own = _blocks(block)
-        trained, by_seed = own.get("kind") == "pykeen", own.get(SEEDS)
-        fixed = next((key for key in ("random_seed", "seed") if key in own), None)
-        seeds = self._seeds(by_seed, (*place, SEEDS)) if SEEDS in own else common
+        keys = _blocks(block)
+        trained, by_seed = keys.get("kind") == "pykeen", keys.get(SEEDS)
+        fixed = next((key for key in ("random_seed", "seed") if key in keys), None)
+        seeds = self._seeds(by_seed, (*place, SEEDS)) if SEEDS in keys else common
         takes_seed = trained or "{seed}" in str(block) or isinstance(by_seed, Mapping)
-        if fixed and seeds and (takes_seed or SEEDS in own):
+        if fixed and seeds and (takes_seed or SEEDS in keys):
             self._refuse(place, f"it has a {fixed}, and there are {SEEDS} too", f"Leave out {fixed} or {SEEDS}.")
-        elif isinstance(by_seed, Mapping) and (trained or "path" in own):
+        elif isinstance(by_seed, Mapping) and (trained or "path" in keys):
             why = "a path for each seed is for a checkpoint, instead of its path"
             self._refuse((*place, SEEDS), why, "Write a list of seeds.")
-        elif SEEDS in own and not takes_seed:
+        elif SEEDS in keys and not takes_seed:
             cure = f"Write {{seed}} in the path, or a path for each seed, as in {SEEDS}: {{0: PATH, 1: PATH}}."
             self._refuse((*place, SEEDS), "all of these seeds would be one model", cure)
-        rest = {key: it for key, it in own.items() if key != SEEDS}
+        rest = {key: it for key, it in keys.items() if key != SEEDS}
         if not seeds or not takes_seed:
             yield None, (*place, "path"), rest or block
             return

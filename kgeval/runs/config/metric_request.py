@@ -69,8 +69,8 @@ def _column_or_slice(name: str, block: ValidationInfo) -> str:
         return name
     groups = block.data["groups"] or {}
     with as_validation_error():
-        found = slice_of(name, groups)
-    if found is None and name not in (known := [*SCHEMA.names, TIME, *slices(), *groups]):
+        chosen = slice_of(name, groups)
+    if chosen is None and name not in (known := [*SCHEMA.names, TIME, *slices(), *groups]):
         raise ValueError(f"no slice and no column {short_repr(name)}. {did_you_mean(name, known, listed='slices')}")
     return name
 
@@ -106,15 +106,15 @@ def with_groups(content: Mapping[str, Any]) -> dict[str, Any]:
     from kgeval.runs.config.yaml_document import read_document
 
     by, groups = content.get("by"), content.get("groups")
-    own = groupings(groups) if isinstance(groups, dict) else {}
-    names = [*own] if by is None else names_in(by) if isinstance(by, str) else by
+    known = groupings(groups) if isinstance(groups, dict) else {}
+    names = [*known] if by is None else names_in(by) if isinstance(by, str) else by
     if not names or not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         return dict(content)
     chosen: list[str] = []
     for name in names:
         path = Path(name)
         read = groupings(read_document(path).content, alone=path.stem) if path.suffix in (".yaml", ".yml") else None
-        own, groups = (own, groups) if read is None else (own | read, own | read)
+        known, groups = (known, groups) if read is None else (known | read, known | read)
         chosen += [name] if read is None else read
     return {**content, "by": chosen} | ({} if groups is None else {"groups": groups})
 
@@ -204,13 +204,13 @@ class MetricRequest(Settings):
     def policies(self) -> dict[str, Any]:
         """The policies and intervals, as ``summarize`` takes them."""
         optional = {"ties": self.ties, "intervals": self.intervals}
-        own = {name: value for name, value in optional.items() if value is not None}
-        return {**own, "seed": self.seed, "chance": self.chance, "popularity": self.popularity}
+        chosen = {name: value for name, value in optional.items() if value is not None}
+        return {**chosen, "seed": self.seed, "chance": self.chance, "popularity": self.popularity}
 
     def with_overrides(self, options: Mapping[str, Any]) -> Self:
         """Options replace policies and keys of ``intervals``."""
         changes = {name: options[name] for name in POLICIES if name in options}
         if block := options.get("intervals"):
-            own = {} if self.intervals is None else self.intervals.model_dump()
-            changes["intervals"] = Intervals(**{**own, **block})
+            settings = {} if self.intervals is None else self.intervals.model_dump()
+            changes["intervals"] = Intervals(**{**settings, **block})
         return self.model_copy(update=changes)

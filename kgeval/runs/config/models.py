@@ -119,8 +119,8 @@ def wrong_arguments(training: Mapping[str, Any]) -> Iterator[Problem]:
 def _problem(place: tuple[str, Any], value: Any, names: set[str] | None) -> Problem | None:
     block, name = place
     if name in OUTSIDE.get(block, ()) or _texts(value) & READERS.get(block, set()):
-        what = "it lets PyKEEN work with files outside the run directory, and run the code that a pickled one holds"
-        return Problem(place, what, "Leave it out: the trained model is saved in the run directory.")
+        danger = "it lets PyKEEN work with files outside the run directory, and run the code that a pickled one holds"
+        return Problem(place, danger, "Leave it out: the trained model is saved in the run directory.")
     if place == ("stopper_kwargs", "metric") and isinstance(value, str):
         # Before the training, which may end before the stopper asks for its metric.
         from kgeval.pykeen.results import KGEvalMetricResults
@@ -142,14 +142,14 @@ def _component(part: str, model: Any, name: Any) -> Callable[..., Any] | None:
 
     Without a name it is the default one, which for loss and regularizer is the model's.
     """
-    found: Callable[..., Any] | None = None
+    component: Callable[..., Any] | None = None
     if part == "training":
-        found = _resolver("training_loop").lookup(None).train
+        component = _resolver("training_loop").lookup(None).train
     elif name is None and part in {"loss", "regularizer"}:
-        found = getattr(_resolver("model").lookup(model), f"{part}_default", None)
+        component = getattr(_resolver("model").lookup(model), f"{part}_default", None)
     elif name is not None or part in {"optimizer", "negative_sampler"}:
-        found = _resolver(part).lookup(name)
-    return found
+        component = _resolver(part).lookup(name)
+    return component
 
 
 def _argument_names(callee: Callable[..., Any] | None) -> set[str] | None:

@@ -22,7 +22,6 @@ from kgeval.ranking.rules import STANDARD
 from kgeval.ranking.run_directory.contents import is_run_name
 from kgeval.ranking.tasks.classification import Classification
 from kgeval.ranking.tasks.confidences import Confidences
-from kgeval.reports.document import EXTRA, has_libraries
 from kgeval.runs.config.metric_request import MetricRequest
 from kgeval.runs.config.models import CheckpointConfig, ModelConfig, TrainingConfig, model_block
 from kgeval.runs.config.yaml_document import Document
@@ -139,20 +138,25 @@ class RunConfig(TaskRequest, Evaluated):
 
     @model_validator(mode="after")
     def _some_model(self) -> RunConfig:
-        if (self.model is None) == (self.models is None):
-            raise ValueError("give either model (one) or models (several, by name)")
-        if self.report and self.task is not None:
-            raise ValueError("report: a page needs ranks, and a task has none. Leave it out")
-        if self.report and not has_libraries():
-            raise ValueError(f"report: a page needs libraries that are not installed. Run: pip install '{EXTRA}'")
-        if self.evaluation.estimate is not None and self.intervals is not None:
-            raise ValueError("intervals: an estimate always has intervals. Leave intervals out")
-        if self.evaluation.estimate is not None and (self.evaluation.shards, self.executor) != (None, None):
-            raise ValueError("estimate: a sample is not ranked in shards. Leave out evaluation.shards and executor")
-        if self.executor is not None and self.task is not None:
-            raise ValueError("executor: it ranks shards, and a task has none. Leave it out")
-        if self.task is not None and "evaluation" in self.model_fields_set:
-            raise ValueError("give either evaluation (a ranking) or task (a classification or confidences)")
+        from kgeval.reports.document import EXTRA, has_libraries
+
+        is_task, is_sample = self.task is not None, self.evaluation.estimate is not None
+        in_shards = self.executor is not None or self.evaluation.shards is not None
+        mistakes = {
+            "give either model (one) or models (several, by name)": (self.model is None) == (self.models is None),
+            "report: a page needs ranks, and a task has none. Leave it out": self.report and is_task,
+            f"report: a page needs libraries that are not installed. Run: pip install '{EXTRA}'": self.report
+            and not has_libraries(),
+            "intervals: an estimate always has intervals. Leave intervals out": is_sample and self.intervals,
+            "estimate: a sample is not ranked in shards. Leave out evaluation.shards and executor": is_sample
+            and in_shards,
+            "executor: it ranks shards, and a task has none. Leave it out": self.executor and is_task,
+            "give either evaluation (a ranking) or task (a classification or confidences)": is_task
+            and "evaluation" in self.model_fields_set,
+        }
+        for mistake, is_made in mistakes.items():
+            if is_made:
+                raise ValueError(mistake)
         return self
 
     @property

@@ -53,8 +53,8 @@ class ExpandingLoader(CountingLoader):
         node.value = HIDDEN.sub(lambda match: self._value(match[1], line), hidden)
         if node.value != hidden and node.style is None:
             node.tag = self.resolve(yaml.ScalarNode, node.value, (True, False))  # type: ignore[no-untyped-call]
-        found = ((name, os.environ.get(name.partition(":-")[0])) for name in HIDDEN.findall(hidden))
-        self.values[node] = {value: f"${{{name}}}" for name, value in found if value}
+        variables = ((name, os.environ.get(name.partition(":-")[0])) for name in HIDDEN.findall(hidden))
+        self.values[node] = {value: f"${{{name}}}" for name, value in variables if value}
         return node
 
     def _value(self, variable: str, line: int) -> str:
@@ -181,8 +181,8 @@ class Document:
 
     def told(self, problems: Iterable[Problem]) -> list[str]:
         """Return the messages of problems, without the values of variables."""
-        found = map(self.in_file, problems)
-        messages = [problem.format(self.line(problem), self._option(problem)) for problem in found]
+        located = map(self.in_file, problems)
+        messages = [problem.format(self.line(problem), self._option(problem)) for problem in located]
         return [*self.variables.conceal(messages)]
 
     def in_file(self, problem: Problem) -> Problem:
@@ -191,9 +191,9 @@ class Document:
         around = innermost(place, self.origins)
         return problem if around is None else replace(problem, location=self.origins[around] + place[len(around) :])
 
-    def refusal(self, problems: Iterable[Problem], told: Sequence[str] = ()) -> ConfigError:
-        """Refuse the configuration with all of its problems, each once; ``told`` are messages of its parts."""
-        messages = [*dict.fromkeys([*self.variables.conceal(self.problems), *self.told(problems), *told])]
+    def refusal(self, problems: Iterable[Problem], of_parts: Sequence[str] = ()) -> ConfigError:
+        """Refuse the configuration with all of its problems, each once; ``of_parts`` are messages of its parts."""
+        messages = [*dict.fromkeys([*self.variables.conceal(self.problems), *self.told(problems), *of_parts])]
         if self.options and len(messages) == 1:
             return ConfigError(messages[0])
         return ConfigError("\n  ".join([f"{self.source}: {counted(len(messages), 'problem')}", *messages]))
@@ -280,15 +280,15 @@ def survey(text: str, variables: Variables, at: Place = ()) -> tuple[dict[Place,
     loader = ExpandingLoader(text)
     lines: dict[Place, str] = {}
     problems: list[str] = []
-    seen: set[int] = set()
+    walked: set[int] = set()
 
     def walk(node: yaml.Node, place: Place) -> None:
         if isinstance(node, yaml.ScalarNode) and place:
             variables.add(place, loader, node)
         # Each block once: following its aliases too could take exponential time.
-        if id(node) in seen:
+        if id(node) in walked:
             return
-        seen.add(id(node))
+        walked.add(id(node))
         for key, mark, value in _items(node):
             path, line = (*place, key), f"config line {mark.line + 1}"
             if path in lines:
