@@ -167,7 +167,7 @@ def test_inspect_tells_what_an_unknown_file_holds(place, refused, data):
     torch = pytest.importorskip("torch")
     torch.save({"nodes.weight": torch.ones(8, 4), "edges.weight": torch.ones(3, 4)}, place / "stranger.pt")
     said = refused("inspect", "stranger.pt")
-    assert "found stranger.pt (a dictionary with nodes.weight [8, 4], edges.weight [3, 4]).\n" in said
+    assert "found stranger.pt (nodes.weight [8, 4], edges.weight [3, 4]).\n" in said
     assert len(said.splitlines()) == 3
     named = ("--option", "entity=nodes.weight", "--option", "relation=edges.weight", "--option", "model=DistMult")
     assert data("inspect", "stranger.pt", *named)["format"] == "state-dict"
@@ -185,13 +185,6 @@ def test_how_far_a_run_has_come_of_which_some_shards_are_ranked(place, data, don
         done("run", "config.yaml", "--out", "big", "--shard", shard)
     done("merge", "big")
     assert data("summarize", "big") == data("summarize", "run")
-
-
-def test_inspect_tells_what_an_array_is_for(place, refused):
-    np.save(place / "e.npy", np.zeros((8, 4)))
-    said = refused("inspect", "e.npy")
-    assert "\nIf it holds scores, name it tail_scores.npy" in said
-    assert "A dataset is a folder" not in said
 
 
 def test_folders_that_are_not_near_are_not_offered_as_datasets(place, refused):

@@ -106,7 +106,7 @@ WRONG = [
     ("pbg", "entity_names_all_0.json", "{}", "entity_names_all_0.json: expected a list of labels"),
     ("pbg", "entity_names_all_0.json", "[", "entity_names_all_0.json: cannot be read as a list of labels"),
     ("pbg", "entity_names_all_1.json", '["dog"]', "names an id that partition 1 has no label for"),
-    ("pbg", "entity_names_user_0.json", '["dog"]', "found 2 types (all, user)"),
+    ("pbg", "entity_names_user_0.json", '["dog"]', "found 2 (all, user)"),
     ("pbg", "dynamic_rel_names.json", '["likes"]', "names relation id 1, but there are 1 of them"),
     ("pbg", "small-train_partitioned/edges_0_0.h5", "hello", "edges_0_0.h5: missing, or not a readable HDF5 file"),
 ]

@@ -359,7 +359,7 @@ def test_an_array_of_json_and_simkgc_files_are_read(tmp_path):
     heads = evaluate(load_checkpoint(tmp_path / "backward.json", dataset=data), data, sides="head")
     assert (heads.column("score") > -np.inf).tolist() == [False, False]
     assert [note.split()[0] for note in heads.notes if "not in the list" in note] == ["2"]
-    for content, message in (([[1]], r"object 1: expected the keys .* found \[1\]"), ("[{", r"line 1: not JSON")):
+    for content, message in (([[1]], r"object 1: expected keys .* found \[1\]"), ("[{", r"line 1: not JSON")):
         (tmp_path / "bad.json").write_text(content if isinstance(content, str) else json.dumps(content))
         with pytest.raises(CheckpointError, match=message):
             load_checkpoint(tmp_path / "bad.json", dataset=data, format="predictions")
