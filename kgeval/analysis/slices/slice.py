@@ -272,7 +272,7 @@ def find_slice(name: str | Slice) -> Slice:
         return name
     member = slice_of(name) if isinstance(name, str) else None
     if member is None:
-        raise TableError(f"unknown member {name!r}. {did_you_mean(str(name), slices(), listed='slices')}")
+        raise TableError(f"unknown slice {name!r}. {did_you_mean(str(name), slices(), listed='slices')}")
     return member
 
 
