@@ -222,10 +222,9 @@ def ranked_lists(list_ids: IntArray, grades: Float64Array, scores: Float64Array)
     order, starts, num_above, tie_block_size = places_of(list_ids, scores)
     ordered = grades[order]
     is_relevant = ordered > 0
-    lengths = np.diff(starts)
-    relevant = np.bincount(np.repeat(np.arange(len(lengths)), lengths), is_relevant, minlength=len(lengths))
-    offsets = np.r_[0, np.cumsum(relevant)].astype(np.int64)
-    return RankedLists(offsets, num_above[is_relevant], tie_block_size[is_relevant], ordered[is_relevant], lengths)
+    offsets = np.r_[0, np.cumsum(is_relevant)][starts]
+    places = num_above[is_relevant], tie_block_size[is_relevant]
+    return RankedLists(offsets, *places, ordered[is_relevant], np.diff(starts))
 
 
 def safe_divide(numerator: Float64Array, denominator: IntArray | Float64Array) -> Float64Array:
