@@ -49,6 +49,7 @@ from kgeval.reports.study import (
     notes_on_ties,
     read_classifications,
     read_models,
+    with_names,
 )
 from kgeval.reports.theme import IN_PAGE, LIGHT, PRINT, each_text
 
@@ -436,10 +437,12 @@ def plot_precision_recall(runs: Runs, *, width: float | None = None) -> alt.Char
 
 
 def _curves(runs: Runs, curve: str, width: float | None) -> alt.Chart:
+    runs = with_names(runs)
     points = curve_points(summaries := read_classifications(runs), curve)
+    if not summaries and read_models(runs):  # which refuses what is no run
+        raise InputError("nothing to draw: these runs are no classifications.")
     if points.empty:
-        why = "the test triples are all true or all false" if summaries else "these runs are no classifications"
-        raise InputError(f"nothing to draw: {why}.")
+        raise InputError("nothing to draw: the test triples are all true or all false.")
     return figure(partial(curves_chart, points, curve=curve), width)
 
 
