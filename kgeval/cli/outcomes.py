@@ -42,11 +42,11 @@ def _pages(outcomes: Sequence[Outcome]) -> Iterator[Page]:
             yield Page((head,), (label_table(part),))
     elif len(outcomes) == 1:
         yield _page(outcomes[0])
-    elif any(summary.by for summary in of_ranks.values()):
+    elif any(one.by for one in outcomes):
         yield from (Page((f"{name}:", *one.heads), one.tables()) for name, one in of_ranks.items())
     elif of_ranks:
         page = side_by_side(of_ranks)
-        groups = {one.name: one.groups.tables() for one in outcomes if one.groups is not None}
+        groups = {one.name: one.summary.tables()[1:] for one in outcomes if one.groups_by}
         titled = (replace(table, title=f"{name}:") for name, tables in groups.items() for table in tables)
         yield Page(page.heads, (*page.parts, *titled))
 
@@ -56,15 +56,14 @@ def _page(outcome: Outcome) -> Page:
     from kgeval.base.tables.shown import Page
     from kgeval.base.tables.table import Table
 
-    framework, groups = outcome.framework, outcome.groups
-    further = () if groups is None else groups.tables()
+    framework, tables = outcome.framework, outcome.summary.tables()
     if framework is None or not outcome.follows_protocol:
-        return Page(outcome.summary.heads, (*outcome.summary.tables(), *further))
+        return Page(outcome.summary.heads, tables)
     headline = Table([framework.protocol, ""], [*framework.headline.items()])
     left_out = len(framework.headline) < len(framework.texts)
     counts = f"{len(framework.headline)} of {len(framework.texts)} numbers"
     notes = (f"{counts} are shown; metrics.json and --json have the others.",) if left_out else ()
-    return Page(outcome.summary.provenance.heads, (headline, *further), notes)
+    return Page(outcome.summary.provenance.heads, (headline, *tables[1:]), notes)
 
 
 def show_pages(outcomes: Sequence[Outcome]) -> None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kgeval.analysis.comparison.comparable import same_rows
 from kgeval.analysis.comparison.compare_grid import compare_grid
-from kgeval.analysis.comparison.grid_block import Block, Score, Spread
+from kgeval.analysis.comparison.grid_block import Block
 from kgeval.analysis.comparison.model_grid import ModelGrid
 from kgeval.analysis.comparison.paired_difference import PairedDifference
 from kgeval.analysis.slices.annotation import annotate
@@ -28,7 +28,7 @@ from kgeval.metrics.ranks.moments import HITS_AT_K, MEAN_RECIPROCAL_RANK
 from kgeval.metrics.ranks.ties import Ties, common_ties, tie_policy
 from kgeval.metrics.selection import RowSelection, TableView
 from kgeval.metrics.summarize import summarize
-from kgeval.metrics.summary import Group, Summary
+from kgeval.metrics.summary import Group, Spread, Summary, Value
 from kgeval.ranking.rank_table import TIME, RankTable
 from kgeval.reports.reading import EvaluatedModel, notes_on_ties
 
@@ -240,15 +240,15 @@ def _on_shared_rows(models: list[EvaluatedModel]) -> list[EvaluatedModel]:
     return [replace(next(cut), seeds=tuple(next(cut) for _ in model.seeds)) for model in models]
 
 
-def row_of(score: Score, spread: Spread) -> dict[str, Any]:
+def row_of(score: Value, spread: Spread) -> dict[str, Any]:
     """Lay out a score for a chart; missing numbers are NaN."""
     ends = score.ends(spread)
     return {
-        "value": np.nan if score.mean is None else score.mean,
+        "value": np.nan if score.value is None else score.value,
         "low": np.nan if ends is None else ends.low,
         "high": np.nan if ends is None else ends.high,
         "decimals": 4 if ends is None else ends.decimals,
-        "reason": score.reason if score.mean is None else "",
-        "without": "" if score.mean is None or ends is not None else score.reason,
-        "seeds": score.values if len(score.values) > 1 else (),
+        "reason": score.reason if score.value is None else "",
+        "without": "" if score.value is None or ends is not None else score.reason,
+        "seeds": score.runs if len(score.runs) > 1 else (),
     }

@@ -164,7 +164,7 @@ def values_by_dataset(
     for dataset, models in grid.items():
         for model, runs in models.items():
             summaries = [rank_summary(run.table, metrics, by=(), options=options) for run in runs]
-            for name in summaries[0].requested_columns:
+            for name in summaries[0].columns():
                 values = [summary[str(name)] for summary in summaries]
                 found.setdefault(name, {}).setdefault(dataset, {})[model] = sum(values) / len(values)
     return found

@@ -143,7 +143,7 @@ def test_groups_are_further_columns(results):
     for side, block in zip(("head", "tail"), found.blocks, strict=True):
         tables = results["nations"]["sums"]
         values = [(1 / ranks(table)[table.column("side") == side]).mean() for table in tables]
-        assert next(iter(block.scores.values())).values == pytest.approx(values, rel=1e-12)
+        assert next(iter(block.scores.values())).runs == pytest.approx(values, rel=1e-12)
 
 
 def test_the_latex_has_a_head_above_the_columns_of_a_dataset_and_compiles(grid, tmp_path):

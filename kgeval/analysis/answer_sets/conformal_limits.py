@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.base.arrays import Float64Array, IntArray
-from kgeval.metrics.groups import group_rows
+from kgeval.metrics.rank_summary import group_rows
 from kgeval.ranking.rank_table import SCHEMA, RankTable
 
 COLUMNS = ("relation", "side")

@@ -9,20 +9,20 @@ from typing import Any, get_args
 import numpy as np
 
 from kgeval.analysis.comparison.compare_models import compare
-from kgeval.analysis.comparison.grid_block import Block, Score, Spread
+from kgeval.analysis.comparison.grid_block import Block
 from kgeval.analysis.comparison.model_grid import ModelGrid
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference
 from kgeval.analysis.comparison.seed_differences import seed_differences
 from kgeval.base.errors import MetricError, refuse_unknown
-from kgeval.metrics.groups import group_rows
 from kgeval.metrics.intervals.interval import Intervals, Unit
 from kgeval.metrics.intervals.over_seeds import alike_runs, interval_over_seeds
 from kgeval.metrics.kinds import Chance
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.names import MetricName, parse_all
-from kgeval.metrics.rank_summary import column_names, rank_summary
+from kgeval.metrics.rank_summary import column_names, group_rows, rank_summary
 from kgeval.metrics.ranks.ties import Ties, tie_policy
 from kgeval.metrics.selection import MetricOptions, refuse_other_tables
+from kgeval.metrics.summary import Spread, Value
 from kgeval.ranking.rank_table import RankTable
 
 Tables = RankTable | Sequence[RankTable]
@@ -155,7 +155,7 @@ class _Results:
         provenances = [table.provenance for tables in models.values() for table in tables]
         return Block(dataset, group, provenances, scores, pairs, remarks)
 
-    def _scores(self, tables: Sequence[RankTable]) -> dict[MetricName, Score]:
+    def _scores(self, tables: Sequence[RankTable]) -> dict[MetricName, Value]:
         """The metrics of the runs of a model."""
         intervals = Intervals(unit=self.differences.unit, level=self.differences.level)
         alone = intervals if self.spread == "interval" and len(tables) == 1 and tables[0].sampling is None else None
@@ -170,14 +170,11 @@ class _Results:
             known = tuple(value for value in values if value is not None)
             if len(known) < len(values):
                 reasons = [summary.groups[0].undefined.get(str(name), "") for summary in groups]
-                found[metric] = Score((), reason=next(filter(None, reasons), ""))
+                found[metric] = Value(metric, reason=next(filter(None, reasons), ""))
             elif len(tables) > 1:
-                over = interval_over_seeds(tables, requested, intervals=intervals, options=self.options)
-                found[metric] = Score(**vars(over))
+                found[metric] = interval_over_seeds(tables, requested, intervals=intervals, options=self.options)
             else:
-                group = groups[0].groups[0]
-                reason = group.no_interval.get(str(name), "")
-                found[metric] = Score(known, group.intervals.get(name), reason=reason)
+                found[metric] = groups[0].groups[0].records[name]._replace(runs=known)
         return found
 
     def _pairs(self, models: Mapping[str, Sequence[RankTable]]) -> tuple[tuple[PairedDifference, ...], tuple[str, ...]]:

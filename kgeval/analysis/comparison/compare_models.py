@@ -22,11 +22,10 @@ from kgeval.analysis.comparison.pair_tests import paired_differences
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import MetricError, refuse_unknown
-from kgeval.metrics.groups import group_rows
 from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.kinds import RANKS, Chance
 from kgeval.metrics.metric import Metric
-from kgeval.metrics.rank_summary import column_names, rank_summary
+from kgeval.metrics.rank_summary import column_names, group_rows, rank_summary
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import MetricOptions, TableView, refuse_other_tables
 from kgeval.ranking.rank_table import RankTable
@@ -120,7 +119,7 @@ def compare(  # noqa: PLR0913
     if same.of_all:
         views = {model: TableView(table, metric_options) for model, table in tables.items()}
         groups = _groups(tables, same, columns)
-        columns_shown = next(iter(summaries.values())).requested_columns
+        columns_shown = next(iter(summaries.values())).columns()
         names = [name for name in columns_shown if name.metric.increasing is not None]
         pairs = paired_differences(views, names, same, groups, options)
         remarks += _notes_on_equals(tables, same)

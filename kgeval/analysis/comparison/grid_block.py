@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,42 +12,9 @@ from kgeval.analysis.comparison.model_order import order_of
 from kgeval.analysis.comparison.paired_difference import PairedDifference
 from kgeval.base.provenance import Provenance
 from kgeval.base.tables.displayed import Brief
-from kgeval.base.tables.table import Ends
-from kgeval.metrics.intervals.interval import justified_decimals
-from kgeval.metrics.intervals.over_seeds import OverSeeds
 from kgeval.metrics.names import MetricName
+from kgeval.metrics.summary import Value
 from kgeval.ranking.corruption.generator import size_range
-
-Spread = Literal["sd", "seeds", "interval", "none"]
-"""what follows ±"""
-
-
-class Around(NamedTuple):
-    """A number less and plus its standard deviation."""
-
-    low: float
-    high: float
-    decimals: int
-
-
-class Score(OverSeeds):
-    """A metric of a model on the triples of a block; it has no values where it is undefined.
-
-    The interval of a single run is of other triples alone.
-    """
-
-    @property
-    def mean(self) -> float | None:
-        return self.value if self.values else None
-
-    def ends(self, spread: Spread) -> Ends | None:
-        """The number after ±, as an interval around the mean."""
-        if spread != "sd":
-            return {"seeds": self.of_seeds, "interval": self.interval}.get(spread)
-        mean, deviation = self.mean, self.standard_deviation
-        if mean is None or deviation is None:
-            return None
-        return Around(mean - deviation, mean + deviation, justified_decimals(deviation) if deviation else 3)
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,7 +25,7 @@ class Block(Brief):
     group: Mapping[str, Any]
     """the values that the rows have in common, by column; empty for all rows"""
     provenances: Sequence[Provenance]
-    scores: Mapping[tuple[str, MetricName], Score]
+    scores: Mapping[tuple[str, MetricName], Value]
     """by model and metric; without those of models that were not ranked on the dataset"""
     pairs: Sequence[PairedDifference] = ()
     remarks: Sequence[str] = ()
@@ -76,12 +43,12 @@ class Block(Brief):
         return size_range(np.array([one.triples for one in self.provenances]))
 
     def runs(self, model: str) -> int:
-        return max((len(score.values) for (name, _), score in self.scores.items() if name == model), default=0)
+        return max((len(score.runs) for (name, _), score in self.scores.items() if name == model), default=0)
 
     def ranked(self, metric: MetricName) -> list[str]:
         """The models that have the metric, the best first."""
         sign = -1 if metric.metric.increasing else 1
-        means = {model: score.mean for (model, name), score in self.scores.items() if name == metric}
+        means = {model: score.value for (model, name), score in self.scores.items() if name == metric}
         known = {model: mean for model, mean in means.items() if mean is not None}
         return sorted(known, key=lambda model: sign * known[model])
 

@@ -109,14 +109,15 @@ def leaderboard_of(summaries: Mapping[str, RankSummary], grouped: Mapping[str, R
         for key in keys
         for model, summary in grouped.items()
     ]
-    return Leaderboard(summaries, next(iter(grouped.values())).by, shared_columns(grouped), found)
+    by = next(iter(grouped.values())).by
+    return Leaderboard(summaries, by, shared_columns(grouped, by), found)
 
 
 def _figure(group: Group, name: MetricName) -> Figure:
     """A metric without a side is that of all sides which the model ranked: the first of its metrics with that name."""
     if not name.side and name not in group.values:
         name = next((own for own in group.values if own.base == name.base), name)
-    return group.figure(name) if name in group.values else Figure(None)
+    return group.records[name].figure if name in group.records else Figure(None)
 
 
 def side_by_side(summaries: Mapping[str, RankSummary]) -> Page:

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from kgeval.analysis.comparison.grid_block import Block, Score, Spread
+from kgeval.analysis.comparison.grid_block import Block
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, adjustment
 from kgeval.base.errors import counted, first_few
 from kgeval.base.provenance import shared_description
 from kgeval.base.tables.shown import Shown
 from kgeval.base.tables.table import Cell, Figure, Table
 from kgeval.metrics.intervals.interval import PLURAL
-from kgeval.metrics.intervals.over_seeds import FEWEST_SEEDS
 from kgeval.metrics.names import MetricName, title_of
+from kgeval.metrics.summary import FEWEST_SEEDS, Spread, Value
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,7 +99,7 @@ class ModelGrid(Shown):
         whose: dict[str, list[str]] = {}
         for block in self.blocks:
             for (model, metric), score in block.scores.items():
-                if score.mean is None:
+                if score.value is None:
                     whose.setdefault(f"{metric} is undefined: {score.reason}.", []).append(f"{model} on {block.title}")
         yield from (f"{', '.join(models)}: {note}" for note, models in whose.items())
 
@@ -177,16 +177,16 @@ class ModelGrid(Shown):
 
     def _figures(self, block: Block, metric: MetricName, *, marked: bool = False) -> list[Figure]:
         """The numbers of a column, with as many digits as its spreads and differences justify."""
-        scores = {model: block.scores.get((model, metric), Score(())) for model in self.models}
+        scores = {model: block.scores.get((model, metric), Value(metric)) for model in self.models}
         ends = {model: score.ends(self.spread) for model, score in scores.items()}
         own = [pair for pair in block.pairs if replace(pair.metric, side=metric.side) == metric]
         spreads = [one.decimals for one in ends.values() if one is not None]
         digits = min(spreads + [pair.decimals for pair in own if pair.interval], default=None)
-        figures = {model: Figure(score.mean, ends[model], digits) for model, score in scores.items()}
+        figures = {model: Figure(score.value, ends[model], digits) for model, score in scores.items()}
         if marked and metric.metric.increasing is not None and len(order := block.ranked(metric)) > 1:
             best = order[0]
             for model in order:
-                equal = scores[model].mean == scores[best].mean
+                equal = scores[model].value == scores[best].value
                 near = not equal and block.seen(metric, best, model) == "none"
                 figures[model] = figures[model]._replace(best=equal, near=near)
         return list(figures.values())
@@ -209,9 +209,9 @@ class ModelGrid(Shown):
         row: dict[tuple[str, str, str], float | None] = {}
         for block in self.blocks:
             for metric in self.metrics:
-                score = block.scores.get((model, metric), Score(()))
+                score = block.scores.get((model, metric), Value(metric))
                 ends = {name: getattr(score.interval, name, None) for name in ("low", "high")}
-                found = {"mean": score.mean, "sd": score.standard_deviation, **ends, "runs": len(score.values)}
+                found = {"mean": score.value, "sd": score.standard_deviation, **ends, "runs": len(score.runs)}
                 row |= {(block.title, str(metric), name): value for name, value in found.items()}
         return row
 
@@ -230,9 +230,9 @@ class ModelGrid(Shown):
         for (model, metric), score in block.scores.items():
             intervals = {"seeds": score.of_seeds, "interval": score.interval}
             scores.setdefault(model, {})[str(metric)] = {
-                "mean": score.mean,
+                "mean": score.value,
                 "sd": score.standard_deviation,
-                "values": list(score.values),
+                "values": list(score.runs),
                 **{name: None if one is None else one.to_dict() for name, one in intervals.items()},
                 **({"reason": score.reason} if score.reason else {}),
             }

@@ -120,7 +120,7 @@ def same_ranks(tables: Mapping[str, RankTable], metrics: Any = RANKS.metrics, **
         tables = {name: replace(table, data=shared[name]) for name, table in tables.items()}
     options = MetricOptions(**policies)
     summaries = {name: rank_summary(table, metrics, by=(), options=options) for name, table in tables.items()}
-    wanted = dict.fromkeys(name for summary in summaries.values() for name in summary.requested_columns)
+    wanted = dict.fromkeys(name for summary in summaries.values() for name in summary.columns())
     values = {name.column: {of: its.groups[0].values.get(name) for of, its in summaries.items()} for name in wanted}
     fields = differing_fields(tables, rows, provenances, (*ALIKE, TRIPLES))
     notes = [*(f"{field}: {what}." for field, what in fields.items()), *notes_on_unknowns(provenances)]
