@@ -19,7 +19,7 @@ from kgeval.base.first_use import on_first_use
 
 if TYPE_CHECKING:
     from kgeval.analysis.answer_sets.answers import answers as answers
-    from kgeval.analysis.comparison.compare_models import compare as compare
+    from kgeval.analysis.comparison.compare import compare as compare
     from kgeval.analysis.slices.annotation import annotate as annotate
     from kgeval.analysis.slices.slice import Slice as Slice
     from kgeval.base import errors as errors

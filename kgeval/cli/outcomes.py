@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kgeval.base.tables.shown import Page
+    from kgeval.base.tables.shown import Page, Shown
     from kgeval.runs.outcome import Outcome
 
 
 def show_outcomes(outcomes: Sequence[Outcome], form: str = "text") -> None:
     """Print the metrics of one model, a table with a row for each of several models, or a table of groups for each."""
+    from kgeval.base.tables.shown import Page
     from kgeval.cli.display import show, show_notes
     from kgeval.cli.streams import say
     from kgeval.runs.outcome import with_common_ties
@@ -21,11 +21,11 @@ def show_outcomes(outcomes: Sequence[Outcome], form: str = "text") -> None:
         if index:
             say("")
         show(page, form)
-        show_notes(page.notes)
+        show_notes(page.notes if isinstance(page, Page) else ())
 
 
-def _pages(outcomes: Sequence[Outcome]) -> Iterator[Page]:
-    from kgeval.analysis.comparison.leaderboard import common_head, side_by_side
+def _pages(outcomes: Sequence[Outcome]) -> Iterator[Shown]:
+    from kgeval.analysis.comparison.comparison import Comparison, common_head
     from kgeval.base.tables.shown import Page
     from kgeval.metrics.labels.label_summary import LabelSummary, label_table
     from kgeval.metrics.rank_summary import RankSummary
@@ -38,17 +38,12 @@ def _pages(outcomes: Sequence[Outcome]) -> Iterator[Page]:
         # Models share baselines only if they were evaluated on the same triples.
         alone = ({name: summary} for name, summary in of_labels.items())
         for part in alone if comparability_notes(outcomes) else [of_labels]:
-            head, _ = common_head([summary.provenance for summary in part.values()])
+            head, _ = common_head([summary.provenance for summary in part.values()], [*part])
             yield Page((head,), (label_table(part),))
     elif len(outcomes) == 1:
         yield _page(outcomes[0])
-    elif any(one.by for one in outcomes):
-        yield from (Page((f"{name}:", *one.heads), one.tables()) for name, one in of_ranks.items())
     elif of_ranks:
-        page = side_by_side(of_ranks)
-        groups = {one.name: one.summary.tables()[1:] for one in outcomes if one.groups_by}
-        titled = (replace(table, title=f"{name}:") for name, tables in groups.items() for table in tables)
-        yield Page(page.heads, (*page.parts, *titled))
+        yield Comparison({"": of_ranks})
 
 
 def _page(outcome: Outcome) -> Page:

@@ -6,7 +6,7 @@ is computed group by group, which gives the reason.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -124,13 +124,15 @@ class RankSummary(Summary):
             "ties": self.ties,
             "num_triples": self.provenance.triples,
             **({} if self.sampling is None else {"estimated": True, "estimate": self.sampling.describe()}),
-            **self._further_options(),
+            **self.further_options,
             "notes": list(self.notes),
             **(whole[0] if whole else {}),
             **({"by": list(self.by), "groups": groups} if self.by else {}),
         }
 
-    def _further_options(self) -> dict[str, Any]:
+    @property
+    def further_options(self) -> dict[str, Any]:
+        """The options that some of the numbers depend on, beside the tie policy."""
         names = [name for group in self.groups for name in group.records]
         further: dict[str, Any] = {}
         policies = [self.options.ties, *(name.ties for name in names if name.ties)]
@@ -231,9 +233,9 @@ def refuse_absent_sides(names: Iterable[MetricName], ranked: Iterable[str], *, b
             raise MetricError(f"{name}: {found}. Use {name.base}.")
 
 
-def shared_columns(summaries: Mapping[str, RankSummary], by: Collection[str] = ()) -> list[MetricName]:
+def shared_columns(summaries: Collection[RankSummary], by: Collection[str] = ()) -> list[MetricName]:
     """The requested metrics of several models; one without a side has none where the models ranked other sides."""
-    first, *others = summaries.values()
+    first, *others = summaries
     alike = all(other.pooled == first.pooled for other in others)
     return first.columns(by) if alike else list(dict.fromkeys(first.requested))
 

@@ -5,6 +5,7 @@ A ``Value`` is one number with what is known of it, a ``Group`` has those of the
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -77,6 +78,10 @@ class Value(NamedTuple):
         """Add its interval, or why there is none."""
         return self._replace(interval=made) if isinstance(made, Interval) else self._replace(reason=str(made))
 
+    def as_one_run(self) -> Value:
+        """The same, as the mean over one run."""
+        return self if self.value is None else self._replace(runs=(self.value,))
+
     @property
     def standard_deviation(self) -> float | None:
         """The standard deviation over the runs, √(Σ (value − mean)² / (R − 1)); ``None`` of fewer than three."""
@@ -90,6 +95,24 @@ class Value(NamedTuple):
         if self.value is None or deviation is None:
             return None
         return Around(self.value - deviation, self.value + deviation, justified_decimals(deviation) if deviation else 3)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a record of plain data, without what is not known of it."""
+        further = {
+            "sd": self.standard_deviation,
+            "runs": list(self.runs),
+            "interval": self.interval and self.interval.to_dict(),
+            "seeds": self.of_seeds and self.of_seeds.to_dict(),
+            "reason": self.reason,
+        }
+        return {
+            "dataset": self.dataset,
+            **({"group": dict(self.group)} if self.group else {}),
+            "model": self.model,
+            "metric": self.metric.column,
+            "value": self.value,
+            **{name: part for name, part in further.items() if part not in (None, [], "")},
+        }
 
     @property
     def figure(self) -> Figure:
@@ -317,17 +340,61 @@ class Summary(Shown, Mapping[str, float], ABC):
         return self.provenance.heads
 
 
-def notes_with_models(notes: Mapping[str, Sequence[str]]) -> list[str]:
-    """Collect the notes of models, each once with their names; a note that all models have gets no names.
+NUMBER = re.compile(r"(?<![\w@.\-])[-−]?\d[\d,]*(?:\.\d+)?(?![\w@\-]|\.\d)")
+"""a number of a note, but not of a name, as in hits@10 or FB15k-237"""
 
-    >>> notes_with_models({"a": ["3 triples are repeated."], "b": ["3 triples are repeated.", "4 ranks tie."]})
-    ['3 triples are repeated.', 'b: 4 ranks tie.']
+
+def collected_notes(
+    notes: Mapping[tuple[str, str], Sequence[str]], *, named: bool = False, exact: bool = False
+) -> list[str]:
+    """Collect notes by dataset and model: each kind once, with whose they are and, where numbers differ, their range.
+
+    A note that all have gets no names, unless it shall be ``named``; with ``exact``, each number has a note of its own.
+
+    >>> notes = {("umls", "a"): ["3 ranks tie."], ("umls", "b"): ["4 ranks tie.", "9 are gone."], ("umls", "c"): []}
+    >>> collected_notes(notes)
+    ['a, b: 3 to 4 ranks tie.', 'b: 9 are gone.']
+    >>> collected_notes({**notes, ("nations", "a"): [], ("nations", "b"): ["5 ranks tie."], ("nations", "c"): []})
+    ['a on umls; b on umls, nations: 3 to 5 ranks tie.', 'b on umls: 9 are gone.']
     """
-    models: dict[str, list[str]] = {}
-    for model, of_model in notes.items():
-        for note in dict.fromkeys(of_model):
-            models.setdefault(note, []).append(model)
-    return [
-        note if len(names) == len(notes) and (len(names) > 1 or not names[0]) else f"{', '.join(names)}: {note}"
-        for note, names in models.items()
-    ]
+    kinds: dict[str, dict[str, list[tuple[str, str]]]] = {}
+    for place, of_place in notes.items():
+        for note in dict.fromkeys(of_place):
+            kinds.setdefault(note if exact else NUMBER.sub("#", note), {}).setdefault(note, []).append(place)
+    collected = []
+    for texts in kinds.values():
+        places = {place for of_text in texts.values() for place in of_text}
+        names = _places_in_words([place for place in notes if place in places], list(notes), named=named)
+        collected.append(": ".join(filter(None, [names, _with_ranges(list(texts))])))
+    return collected
+
+
+def _with_ranges(texts: Sequence[str]) -> str:
+    """Join texts that differ in numbers alone; each number becomes the range of all."""
+    ranges = []
+    for column in zip(*(NUMBER.findall(text) for text in texts), strict=True):
+        ordered = sorted(column, key=lambda found: float(found.replace(",", "").replace("−", "-")))
+        ranges.append(ordered[0] if ordered[0] == ordered[-1] else f"{ordered[0]} to {ordered[-1]}")
+    values = iter(ranges)
+    return NUMBER.sub(lambda _: next(values), texts[0])
+
+
+def _places_in_words(places: Sequence[tuple[str, str]], every: Sequence[tuple[str, str]], *, named: bool) -> str:
+    """Name datasets, models, or models on datasets; empty for all of several, and for one that has no name."""
+    needs_names = named and len({dataset for dataset, _ in every}) > 1
+    if set(places) == set(every) and not needs_names and (len(every) > 1 or not every[0][1]):
+        return ""
+    models_of: dict[str, list[str]] = {}
+    for dataset, model in places:
+        models_of.setdefault(dataset, []).append(model)
+    all_models = {dataset: [model for other, model in every if other == dataset] for dataset, _ in every}
+    if len(all_models) == 1:
+        return ", ".join(models_of[places[0][0]])
+    if all(models_of[dataset] == all_models[dataset] for dataset in models_of):
+        return ", ".join(models_of)
+    datasets_of: dict[tuple[str, ...], list[str]] = {}
+    for dataset, models in models_of.items():
+        datasets_of.setdefault(tuple(models), []).append(dataset)
+    if len(datasets_of) == 1 and len(models_of) == len(all_models):
+        return ", ".join(next(iter(datasets_of)))
+    return "; ".join(f"{', '.join(models)} on {', '.join(names)}" for models, names in datasets_of.items())

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kgeval.analysis.comparison.compare_grid import compare_grid
-from kgeval.analysis.comparison.grid_block import Block
-from kgeval.analysis.comparison.model_grid import ModelGrid
-from kgeval.base.tables.table import Cell, Figure, written
+from kgeval.analysis.comparison.block import Block
+from kgeval.analysis.comparison.compare import compare_grid
+from kgeval.analysis.comparison.comparison import Comparison
+from kgeval.base.tables.table import Figure, written
 from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.names import MetricName, short_title, title_of
 from kgeval.metrics.ranks.ties import Ties, common_ties
@@ -55,11 +55,11 @@ def render_grid(
     return grid_document(grid, sections), _title(grid)
 
 
-def _title(grid: ModelGrid) -> str:
+def _title(grid: Comparison) -> str:
     return f"{models_in_words(grid.models, grid.baselines)} on {', '.join(grid.datasets)}"
 
 
-def grid_document(grid: ModelGrid, further: Sequence[Section] = ()) -> str:
+def grid_document(grid: Comparison, further: Sequence[Section] = ()) -> str:
     """Write a page of the table, its orders and charts, and further sections."""
     results = _results(grid)
     return document(
@@ -72,18 +72,18 @@ def grid_document(grid: ModelGrid, further: Sequence[Section] = ()) -> str:
     )
 
 
-def _results(grid: ModelGrid) -> Section:
+def _results(grid: Comparison) -> Section:
     """Lay out the table, the orders and a chart for each dataset and metric."""
     titles = {metric: title_of(metric) for metric in grid.metrics}
     columns = [(block, metric) for block in grid.blocks for metric in grid.metrics]
-    (table,) = grid.papers()
+    figures = [block.figures(metric, paper=True) for block, metric in columns]
     content = {
         "datasets": [block.title for block in grid.blocks],
         "metrics": list(titles.values()),
         "columns": [(block.title, titles[metric]) for block, metric in columns],
         "rows": [
             {"model": model, "baseline": model in grid.baselines, "cells": [_cell(cell) for cell in cells]}
-            for model, *cells in table.rows
+            for model, *cells in zip(grid.models, *figures, strict=True)
         ],
         "orders": [
             (block.title, titles[metric], short_title(metric), order)
@@ -101,13 +101,12 @@ def _results(grid: ModelGrid) -> Section:
     return Section("grid", "Results", "Results over datasets", content, charts)
 
 
-def _cell(cell: Cell) -> dict[str, Any]:
-    figure = cell if isinstance(cell, Figure) else Figure(None)
+def _cell(figure: Figure) -> dict[str, Any]:
     value = "–" if figure.value is None else written(figure)
     return {"value": value, "best": figure.best, "sort": "" if figure.value is None else repr(float(figure.value))}
 
 
-def _panel_frame(grid: ModelGrid, block: Block, metric: MetricName, title: str) -> pd.DataFrame:
+def _panel_frame(grid: Comparison, block: Block, metric: MetricName, title: str) -> pd.DataFrame:
     """The rows of a chart: a mean with its standard deviation as whiskers, and a dot for each seed."""
     import pandas as pd
 
@@ -115,5 +114,5 @@ def _panel_frame(grid: ModelGrid, block: Block, metric: MetricName, title: str) 
     for model in grid.models:
         if (score := block.scores.get((model, metric))) is not None:
             about = {"model": model, "title": f"{block.title}: {title}", "chance": float("nan")}
-            rows.append({**about, "baseline": model in grid.baselines, **row_of(score, grid.spread)})
+            rows.append({**about, "baseline": model in grid.baselines, **row_of(score, grid.spread or "interval")})
     return pd.DataFrame(rows)

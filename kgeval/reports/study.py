@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from kgeval.analysis.comparison.block import Block
 from kgeval.analysis.comparison.comparable import same_rows
-from kgeval.analysis.comparison.compare_grid import compare_grid
-from kgeval.analysis.comparison.grid_block import Block
-from kgeval.analysis.comparison.model_grid import ModelGrid
+from kgeval.analysis.comparison.compare import compare_grid
+from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.analysis.comparison.paired_difference import PairedDifference
 from kgeval.analysis.slices.annotation import annotate
 from kgeval.analysis.slices.slice import slice_of
@@ -68,7 +68,7 @@ class Study:
     dataset: Dataset | None
     ties: Ties
     unit: Unit
-    grid: ModelGrid
+    grid: Comparison
     """the metrics, of several seeds their means, and the differences of each two models"""
 
     @property
@@ -84,8 +84,7 @@ class Study:
     @property
     def pairs(self) -> list[PairedDifference]:
         """The differences of each two models by the first metric; none of a single model."""
-        first = self.grid.metrics[0]
-        return [pair for pair in self.block.pairs if replace(pair.metric, side=first.side) == first]
+        return self.block.pairs_by(self.grid.metrics[0])
 
     @property
     def names(self) -> list[str]:
@@ -206,17 +205,11 @@ def study_of(
     ordered = sorted(models, key=lambda model: (model.baseline, np.nan_to_num(first[model.name], nan=np.inf)))
     shared = _on_shared_rows(ordered)
 
-    def grid(models: Sequence[EvaluatedModel]) -> ModelGrid:
-        runs = {model.name: [run.table for run in model.runs] for model in models}
-        names = [model.name for model in models if model.baseline]
-        how: dict[str, Any] = {"intervals": intervals, "ties": policy, "baselines": names, "allow": allow}
-        return compare_grid({models[0].table.dataset: runs}, metrics, spread="interval", **how)
-
-    found = grid(ordered)
-    if shared is not ordered:  # refused, unless that was allowed; the numbers are of the rows that all models have
-        (block,), (of_shared,) = found.blocks, grid(shared).blocks
-        found = replace(found, blocks=(replace(of_shared, remarks=block.remarks),))
-    return Study(shared, dataset, policy, intervals, found)
+    runs = {model.name: [run.table for run in model.runs] for model in ordered}
+    names = [model.name for model in ordered if model.baseline]
+    how: dict[str, Any] = {"intervals": intervals, "ties": policy, "baselines": names, "allow": allow}
+    grid = compare_grid({ordered[0].table.dataset: runs}, metrics, spread="interval", **how)
+    return Study(shared, dataset, policy, intervals, grid)
 
 
 def mean_of_runs(model: EvaluatedModel, metric: str, ties: Ties) -> float:

@@ -152,7 +152,7 @@ def versions(study: Study) -> Lamp:
 
 def alike(study: Study) -> Lamp:
     """Models whose ranks do not compare, or may not."""
-    warnings = study.block.remarks
+    warnings = study.grid.remarks
     return Lamp("Comparable", " ".join(f"{remark[:1].upper()}{remark[1:]}" for remark in warnings))
 
 

@@ -18,7 +18,7 @@ from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.rank_summary import RankSummary
 from kgeval.metrics.ranks.ties import Ties, common_ties, note_on_ties, tie_policy
 from kgeval.metrics.summarize import summarize
-from kgeval.metrics.summary import Summary, notes_with_models
+from kgeval.metrics.summary import Summary, collected_notes
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.protocols.protocol import protocol_of
 from kgeval.ranking.protocols.report import FrameworkMetrics, framework_metrics
@@ -171,7 +171,7 @@ def common_table(
 
 
 def notes_by_model(outcomes: Sequence[Outcome]) -> list[str]:
-    return notes_with_models({outcome.name: outcome.notes for outcome in outcomes})
+    return collected_notes({(outcome.summary.provenance.dataset, outcome.name): outcome.notes for outcome in outcomes})
 
 
 def comparability_notes(outcomes: Sequence[Outcome]) -> list[str]:

@@ -97,6 +97,8 @@ class PairedDifference(Brief):
     level: float = 0.95
     over_seeds: bool = False
     """whether training runs are resampled too; p is then from Student's t distribution"""
+    dataset: str = ""
+    """the dataset of the rows, in a comparison"""
 
     def _brief(self) -> str:
         values = f"{self.name} {number(self.difference, self.decimals)}"

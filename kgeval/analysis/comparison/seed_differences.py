@@ -7,13 +7,14 @@ degrees of freedom are those of :mod:`kgeval.metrics.intervals.over_seeds`; p = 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from kgeval.analysis.comparison.comparable import allowed_fields, differing_fields, same_rows
+from kgeval.analysis.comparison.comparable import SameRows, allowed_fields, differing_fields, same_rows
 from kgeval.analysis.comparison.pair_tests import SharedGroup
 from kgeval.analysis.comparison.paired_difference import (
     DEFAULT_DIFFERENCES,
@@ -22,7 +23,7 @@ from kgeval.analysis.comparison.paired_difference import (
     PairedDifference,
     with_adjusted_p,
 )
-from kgeval.base.arrays import Float64Array
+from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.errors import MetricError, refuse_unknown
 from kgeval.metrics.intervals.interval import Intervals, NoInterval
 from kgeval.metrics.intervals.mean_terms import Units
@@ -94,14 +95,29 @@ def seed_differences(
     same = same_rows(tables)
     differing_fields(tables, same, {key: table.provenance for key, table in tables.items()}, allowed_fields(allow))
     views = {key: TableView(table, metric_options) for key, table in tables.items()}
-    group = SharedGroup(views, same, np.arange(len(same)), options.unit)
     pooled = next(iter(views.values())).pooled
     requested = [metrics] if isinstance(metrics, str) else metrics
     names = [(one if isinstance(one, MetricName) else parse(one)).of_part(pooled) for one in requested]
-    tests = [
-        _MetricTests(name, group, keys, options, baselines) for name in names if name.metric.increasing is not None
-    ]
-    return with_adjusted_p(one.difference(*pair) for pair in options.pairs(runs) for one in tests)
+    names = [name for name in names if name.metric.increasing is not None]
+    return differences_over_seeds(views, keys, names, same, [({}, np.arange(len(same)))], options, baselines)
+
+
+def differences_over_seeds(
+    views: Mapping[str, TableView],
+    keys: Mapping[str, Sequence[str]],
+    names: Sequence[MetricName],
+    same: SameRows,
+    groups: Iterable[tuple[Mapping[str, Any], IntArray]],
+    options: DifferenceOptions,
+    baselines: Collection[str],
+) -> tuple[PairedDifference, ...]:
+    """Test all pairs of models by all metrics in all groups of rows; ``keys`` has the names of each model's runs."""
+    found = []
+    for of_group, places in groups:
+        group = SharedGroup(views, same, places, options.unit)
+        tests = [_MetricTests(name, group, keys, options, baselines) for name in names]
+        found += [replace(test.difference(*pair), group=of_group) for pair in options.pairs(keys) for test in tests]
+    return with_adjusted_p(found)
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,10 +35,13 @@ PREAMBLE = r"% \usepackage[T1]{fontenc} \usepackage{booktabs} \usepackage{siunit
 WIDEST = 70
 """letters that a line of a page holds; a wider table is made smaller"""
 
+LONGEST_PAGE = 45
+"""rows that a page holds; a longer table goes on over pages (longtable), with its head on each"""
+
 NUMBER = re.compile(r"(-?)(\d+)(?:\.(\d+))?")
 
 Marked = tuple[str, str]
-"""a text, empty for an undefined number, and its mark: ``best``, ``near`` or none"""
+"""a text, empty for an undefined number, and its marks: ``best``, ``near``, both or none"""
 
 
 def latex(
@@ -53,6 +56,7 @@ def latex(
     """Write a table whose first ``keys`` columns are text; plain numbers in the other columns are aligned.
 
     ``heads`` stand above the columns, one above equal neighbours; a table of many such columns is as wide as the page.
+    A table of many rows goes on over several pages.
     """
     own = [[row[place] for row in rows] for place in range(len(columns))]
     formats = [_digits([text for text, _ in column]) for column in own]
@@ -69,21 +73,32 @@ def latex(
     ]
     kind = "table*" if heads and len(columns) - keys > 3 else "table"
     is_wide = bool(heads) and sum(max(len(text) for text, _ in column) + 2 for column in own) > WIDEST
+    caption = rf"\caption{{{escape(title)}.}}"
+    head = [r"\toprule", *_spans(heads), _row([f"{{{escape(name)}}}" for name in columns]), r"\midrule"]
+    below = [rf"\par\smallskip\footnotesize {escape(notes)}"] if notes else []
+    if len(rows) > LONGEST_PAGE:
+        lines = [
+            PREAMBLE + r" \usepackage{longtable}",
+            rf"\begin{{longtable}}{{{' '.join(specs)}}}",
+            *([rf"{caption} \label{{tab:{_slug(title)}}} \\"] if title else []),
+            *(*head, r"\endfirsthead", *head, r"\endhead", r"\bottomrule", r"\endfoot"),
+            *map(_row, cells),
+            r"\end{longtable}",
+            *below,
+        ]
+        return "\n".join(lines) + "\n"
     lines = [
         PREAMBLE + (r" \usepackage{graphicx}" if is_wide else ""),
         rf"\begin{{{kind}}}",
         r"\centering",
-        *([rf"\caption{{{escape(title)}.}}", rf"\label{{tab:{_slug(title)}}}", r"\smallskip"] if title else []),
+        *([caption, rf"\label{{tab:{_slug(title)}}}", r"\smallskip"] if title else []),
         *([r"\resizebox{\linewidth}{!}{%"] if is_wide else []),
         rf"\begin{{tabular}}{{{' '.join(specs)}}}",
-        r"\toprule",
-        *_spans(heads),
-        _row([f"{{{escape(name)}}}" for name in columns]),
-        r"\midrule",
+        *head,
         *map(_row, cells),
         r"\bottomrule",
         r"\end{tabular}" + ("}" if is_wide else ""),
-        *([rf"\par\smallskip\footnotesize {escape(notes)}"] if notes else []),
+        *below,
         rf"\end{{{kind}}}",
     ]
     return "\n".join(lines) + "\n"
@@ -136,12 +151,12 @@ def _text_column(cells: Sequence[Marked]) -> str:
 def _cell(text: str, mark: str, digits: str) -> str:
     if not text:
         return "{--}"
-    text = text if digits else escape(text)
-    if mark == "best":
-        return rf"\bfseries {text}"
-    if mark == "near":
-        return rf"{{\underline{{\tablenum[{digits}]{{{text}}}}}}}" if digits else rf"\underline{{{text}}}"
-    return text
+    text, bold = text if digits else escape(text), r"\bfseries " if "best" in mark else ""
+    if "near" not in mark:
+        return bold + text
+    weight = ",detect-weight" if bold else ""
+    number = rf"{{\underline{{\tablenum[{digits}{weight}]{{{text}}}}}}}" if digits else rf"\underline{{{text}}}"
+    return rf"{{{bold}{number}}}" if bold else number
 
 
 def _room(text: str, column: Sequence[Marked]) -> str:

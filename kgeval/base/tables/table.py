@@ -212,9 +212,11 @@ def _marked(cell: Cell, digits: int | None) -> Marked:
     figure = cell if isinstance(cell, Figure) else Figure(0.0 if isinstance(cell, str) else cell)
     if figure.value is None and not figure.text:
         return "", ""
-    return written(cell, digits), "best" if figure.best else "near" if figure.near else ""
+    marks = [*(["best"] if figure.best else []), *(["near"] if figure.near else [])]
+    return written(cell, digits), " ".join(marks)
 
 
 def _markdown_cell(text: str, mark: str, *, of_text: bool) -> str:
     plain = escape_markdown(text) if text or of_text else "–"
-    return {"best": f"**{plain}**", "near": f"<u>{plain}</u>"}.get(mark, plain)
+    plain = f"<u>{plain}</u>" if "near" in mark else plain
+    return f"**{plain}**" if "best" in mark else plain

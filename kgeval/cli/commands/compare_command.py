@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -97,8 +96,7 @@ def compare_runs(
     named: list[tuple[str, str]], metrics: tuple[str, ...], options: dict[str, Any], *, form: str, across: bool
 ) -> None:
     """Show models with their differences, over datasets and seeds, or by their ranks on datasets."""
-    from kgeval.analysis.comparison.compare_grid import compare_grid
-    from kgeval.analysis.comparison.compare_models import compare
+    from kgeval.analysis.comparison.compare import compare, compare_grid
     from kgeval.runs.compared_runs import (
         common_policies,
         grid_of,
@@ -120,44 +118,31 @@ def compare_runs(
     settings |= policies | ({"metrics": metrics} if metrics else {})
     if len(grid) == 1 and all(len(runs) == 1 for models in grid.values() for runs in models.values()):
         (models,) = grid.values()
-        notes = _show_models(compare({name: run.table for name, (run,) in models.items()}, **settings), form)
+        comparison = compare({name: run.table for name, (run,) in models.items()}, **settings)
     else:
         tables = {
             dataset: {model: [run.table for run in runs] for model, runs in models.items()}
             for dataset, models in grid.items()
         }
         baselines = {model for models in grid.values() for model, (run, *_) in models.items() if run.is_baseline}
-        found = compare_grid(tables, spread=options["spread"], baselines=baselines, **settings)
-        if form == "html":
-            from kgeval.reports.grid_page import grid_document
-
-            say(grid_document(found).rstrip("\n"))
-        else:
-            show(found, form)
-        notes = found.notes if form in ("text", "json") else ()
+        comparison = compare_grid(tables, spread=options["spread"], baselines=baselines, **settings)
+    if form == "html":
+        say(_page(comparison).rstrip("\n"))
+    else:
+        show(comparison, form)
+    # A paper's table has notes on tests below it, and CSV has no differences.
+    notes = comparison.notes if form in ("text", "json", "html") else comparison.notes_on_numbers
     show_notes([*notes_on_changes(compared), *notes, *notes_on_ties(compared, options), *notes_on_unfinished(named)])
 
 
-def _show_models(comparison: Comparison, form: str) -> Sequence[str]:
-    """Show models side by side, and the differences of each pair; return the notes."""
-    from kgeval.analysis.comparison.leaderboard import side_by_side
-
-    if form == "html":
+def _page(comparison: Comparison) -> str:
+    if comparison.spread is None:
         from kgeval.reports.document import comparison_document
 
-        say(comparison_document(comparison).rstrip("\n"))
-    elif form != "text":
-        show(comparison, form)
-    else:
-        page, decisive = side_by_side(comparison.summaries), comparison.decisive
-        differences = (
-            replace(table, title=f"{metric}{'' if metric == decisive else ' (secondary)'}:")
-            for metric, table in comparison.differences_by_metric().items()
-        )
-        show(Page(page.heads, (*page.parts, *differences)))
-    # A paper's table has notes on tests below it, and CSV has no differences.
-    leaderboard_alone = (*comparison.remarks, *comparison.notes_on_models)
-    return comparison.notes if form in ("text", "json", "html") else leaderboard_alone
+        return comparison_document(comparison)
+    from kgeval.reports.grid_page import grid_document
+
+    return grid_document(comparison)
 
 
 def _compare_numbers(runs: tuple[str, ...], metrics: tuple[str, ...], options: dict[str, Any], *, form: str) -> None:

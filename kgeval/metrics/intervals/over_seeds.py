@@ -116,7 +116,8 @@ def summary_over_seeds(
     options: MetricOptions = DEFAULT_OPTIONS,
 ) -> RankSummary:
     """Summarize the runs of a model, of the same rows: each metric is the mean over them, of all rows or by groups."""
-    runs = [rank_summary(table, metrics, by=by, options=options) for table in alike_runs(tables)]
+    refuse_unlike_runs(tables)
+    runs = [rank_summary(table, metrics, by=by, options=options) for table in tables]
     views = [(group_rows(table, by) if by else None, TableView(table, options)) for table in tables]
     names = runs[0].columns(by)
     selections = {side: [select_side(side, *view) for view in views] for side in {name.side for name in names}}
@@ -242,7 +243,7 @@ def _over_seeds(name: MetricName, values: Sequence[float], level: float) -> Inte
     return student_interval(name.metric, value, spread, level=level, unit="seed", units=runs)
 
 
-def alike_runs(tables: Sequence[RankColumns]) -> Sequence[RankColumns]:
+def refuse_unlike_runs(tables: Sequence[RankColumns]) -> None:
     """Refuse runs that do not rank the same rows by the same rules."""
     if not tables:
         raise MetricError("an interval over seeds needs the ranks of several runs, found none.")
@@ -258,7 +259,6 @@ def alike_runs(tables: Sequence[RankColumns]) -> Sequence[RankColumns]:
                 f"runs 1 and {number} cannot be seeds of one model: they rank different triples or sides. "
                 "If they are two models, give each its own name."
             )
-    return tables
 
 
 def _rows(table: RankColumns) -> IntArray:
