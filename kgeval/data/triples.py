@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import DatasetError, counted, reason
-from kgeval.base.tables.displayed import Brief
+from kgeval.base.tables.shown import Brief
 from kgeval.data import SIDES as SIDES
 from kgeval.data import TARGETS as TARGETS
 from kgeval.data import EntitySide as EntitySide

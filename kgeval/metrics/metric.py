@@ -13,7 +13,7 @@ import numpy as np
 
 from kgeval.base.errors import MetricError
 from kgeval.base.registries import brought, by_name, instances
-from kgeval.base.tables.displayed import Brief
+from kgeval.base.tables.shown import Brief
 from kgeval.metrics.averages import OfGroups
 from kgeval.metrics.kinds import Needs
 

@@ -15,8 +15,7 @@ import numpy as np
 
 from kgeval.base.errors import MetricError, counted, did_you_mean, first_few
 from kgeval.base.provenance import LabelProvenance, Provenance, subject_of
-from kgeval.base.tables.displayed import Brief
-from kgeval.base.tables.shown import Shown
+from kgeval.base.tables.shown import Brief, Shown
 from kgeval.base.tables.table import Ends, Figure, number
 from kgeval.metrics.intervals.interval import FEWEST_DECIMALS, Interval, NoInterval, justified_decimals
 from kgeval.metrics.kinds import KindName

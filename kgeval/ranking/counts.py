@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import counted
-from kgeval.base.tables.displayed import Brief
+from kgeval.base.tables.shown import Brief
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,7 +11,7 @@ from kgeval.base.errors import InputError
 from kgeval.base.progress import long_loop
 from kgeval.base.provenance import UNKNOWN
 from kgeval.base.storage import write_text
-from kgeval.base.tables.displayed import Brief
+from kgeval.base.tables.shown import Brief
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source, as_dataset
 from kgeval.metrics.intervals.interval import Unit

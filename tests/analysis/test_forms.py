@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from kgeval import RankTable, compare, evaluate, summarize
 from kgeval.analysis import compare_grid
-from kgeval.base.tables.latex import escape
+from kgeval.base.tables.table import escape_latex
 from tests.conftest import random_dataset, unwrapped
 from tests.metrics.example_ranks import changed
 
@@ -175,7 +175,7 @@ def test_all_forms_of_a_comparison_have_the_numbers_and_marks_of_its_records(cas
     most = max(len(runs) for models in case.runs.values() for runs in models.values())
     assert (f"{most} seeds" in head) == (most > 1)
     assert head in paper.title
-    assert escape(head) in found.to_latex()
+    assert escape_latex(head) in found.to_latex()
     assert head in unwrapped(found)
 
 

@@ -14,8 +14,7 @@ import pytest
 
 from kgeval import compare, evaluate
 from kgeval.analysis import compare_grid
-from kgeval.base.tables.latex import escape
-from kgeval.base.tables.table import Table, written
+from kgeval.base.tables.table import Table, escape_latex, written
 from tests.conftest import random_dataset, unwrapped
 from tests.metrics.example_ranks import changed
 
@@ -110,7 +109,7 @@ LABELS = [
 @pytest.mark.parametrize("label", LABELS)
 def test_no_label_is_a_command(label):
     words = r"\\(textbackslash|textasciicircum|textasciitilde|textless|textgreater|textbar|textquotedbl){}"
-    plain = re.sub(words, "", escape(label))
+    plain = re.sub(words, "", escape_latex(label))
     assert not re.search(r"(?<!\\)[{}$&#%_^~]|\n", plain)
     assert plain.isprintable()
 
@@ -147,7 +146,7 @@ def test_the_latex_compiles(comparison, wrapped, tmp_path):
     if (latex := shutil.which("pdflatex") or shutil.which("tectonic")) is None:
         pytest.skip("needs pdflatex or tectonic")
     packages = "".join(rf"\usepackage{{{name}}}" for name in ("booktabs", "siunitx"))
-    hostile = escape("<script> 🚀 שלום a_b {x} $5 ~^\\ Gödel “a--b”")
+    hostile = escape_latex("<script> 🚀 שלום a_b {x} $5 ~^\\ Gödel “a--b”")
     head = rf"\documentclass{{article}}\usepackage[T1]{{fontenc}}{packages}"
     tables = "\n".join([comparison.to_latex(), wrapped.to_latex(), *(table.latex() for table in STARTED)])
     text = rf"{head}\begin{{document}}{hostile} {tables}\end{{document}}"

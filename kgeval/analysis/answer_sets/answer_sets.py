@@ -17,8 +17,7 @@ from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import InputError, counted
 from kgeval.base.provenance import UNKNOWN, subject_of
 from kgeval.base.storage.parquet_tables import Columns
-from kgeval.base.tables.displayed import Brief
-from kgeval.base.tables.shown import Shown
+from kgeval.base.tables.shown import Brief, Shown
 from kgeval.base.tables.table import Cell, Figure, Table
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source

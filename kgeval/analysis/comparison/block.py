@@ -8,7 +8,7 @@ from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
 from kgeval.analysis.comparison.paired_difference import PairedDifference
-from kgeval.base.tables.displayed import Brief
+from kgeval.base.tables.shown import Brief
 from kgeval.base.tables.table import Figure
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.summary import Value

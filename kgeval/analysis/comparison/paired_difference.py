@@ -13,7 +13,7 @@ import numpy as np
 
 from kgeval.analysis.comparison.sign_flips import check_draws, holm
 from kgeval.base.errors import MetricError, refuse_unknown
-from kgeval.base.tables.displayed import Brief
+from kgeval.base.tables.shown import Brief
 from kgeval.base.tables.table import DIGITS, number, p_text
 from kgeval.metrics.intervals.interval import PLURAL, UNITS, Interval, Unit
 from kgeval.metrics.names import MetricName

@@ -21,7 +21,7 @@ from kgeval.analysis.slices.named_groups import (
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import DatasetError, TableError, did_you_mean
 from kgeval.base.registries import brought, by_name, instances
-from kgeval.base.tables.displayed import Brief
+from kgeval.base.tables.shown import Brief
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.entity_types import PREFIX
 from kgeval.data.triples import Triples

@@ -19,7 +19,7 @@ from kgeval.base.errors import FileError, TableError, counted, did_you_mean, rea
 from kgeval.base.files.containers import read_parquet
 from kgeval.base.files.opening import checked
 from kgeval.base.storage import replacing
-from kgeval.base.tables.displayed import Displayed, Parts
+from kgeval.base.tables.shown import Displayed, Parts
 from kgeval.base.tables.table import Cell, Figure, Table
 
 if TYPE_CHECKING:

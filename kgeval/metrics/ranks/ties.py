@@ -12,7 +12,7 @@ import numpy as np
 from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.errors import MetricError, refuse_unknown
 from kgeval.base.registries import brought, by_name
-from kgeval.base.tables.displayed import Brief
+from kgeval.base.tables.shown import Brief
 from kgeval.metrics.metric import NoExpectation, check_name
 
 

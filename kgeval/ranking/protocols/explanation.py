@@ -9,8 +9,7 @@ import numpy as np
 
 from kgeval.base.errors import counted
 from kgeval.base.provenance import Provenance, subject_of
-from kgeval.base.tables.displayed import Brief
-from kgeval.base.tables.shown import Shown
+from kgeval.base.tables.shown import Brief, Shown
 from kgeval.base.tables.table import Cell, Figure, Table
 
 NOTHING = "·"

@@ -15,7 +15,7 @@ from kgeval.base.errors import ConfigError, TableError, did_you_mean
 from kgeval.base.progress import Progress, reporting
 from kgeval.base.provenance import UNKNOWN
 from kgeval.base.registries import brought, by_name, instances
-from kgeval.base.tables.displayed import Brief
+from kgeval.base.tables.shown import Brief
 from kgeval.data.dataset import Dataset
 from kgeval.data.split_names import filtered_by
 from kgeval.data.triples import SIDES, Side

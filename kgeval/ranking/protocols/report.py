@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.base.errors import ConfigError, MetricError, counted, refuse_unknown
-from kgeval.base.tables.displayed import Displayed, Parts
+from kgeval.base.tables.shown import Displayed, Parts
 from kgeval.base.tables.table import Cell, Figure, Table
 from kgeval.data.triples import SIDES
 from kgeval.metrics.names import parse
