@@ -76,7 +76,7 @@ def _results(grid: Comparison) -> Section:
     """Lay out the table, the orders and a chart for each dataset and metric."""
     titles = {metric: title_of(metric) for metric in grid.metrics}
     columns = [(block, metric) for block in grid.blocks for metric in grid.metrics]
-    figures = [block.figures(metric, paper=True) for block, metric in columns]
+    figures = [grid.figures(block.dataset, metric, [block.group], paper=True) for block, metric in columns]
     content = {
         "datasets": [block.title for block in grid.blocks],
         "metrics": list(titles.values()),

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kgeval.analysis.comparison.paired_difference import PairedDifference
 from kgeval.base.tables.shown import Brief
-from kgeval.base.tables.table import Figure
-from kgeval.metrics.names import MetricName
-from kgeval.metrics.summary import Value
-
-if TYPE_CHECKING:
-    from kgeval.analysis.comparison.comparison import Comparison
+from kgeval.metrics.names import MetricName, Part
+from kgeval.metrics.summary import Group, Value
 
 TURNED = {"better": "worse", "worse": "better"}
 
@@ -23,10 +19,20 @@ TURNED = {"better": "worse", "worse": "better"}
 class Block(Brief):
     """The values and differences on a dataset, or on one of its groups of rows."""
 
-    results: Comparison
     dataset: str
     group: Mapping[str, Any]
     """the values that the rows have in common, by column; empty for all rows"""
+    models: Sequence[str]
+    """all models of the comparison, in its order"""
+    metrics: Sequence[MetricName]
+    of_models: Mapping[str, Group]
+    """the values of the models that ranked these rows"""
+    pairs: Sequence[PairedDifference]
+    """the differences of each two models"""
+    pooled: Part
+    """the side of metrics that name none"""
+    reference: str | None = None
+    """the model that all others were compared with"""
 
     @property
     def title(self) -> str:
@@ -39,29 +45,26 @@ class Block(Brief):
     @property
     def scores(self) -> dict[tuple[str, MetricName], Value]:
         """The values by model and metric, without those of models that were not ranked on the dataset."""
-        models = self.results.summaries[self.dataset]
-        return {(model, metric): self.value(model, metric) for model in models for metric in self.results.metrics}
-
-    @property
-    def pairs(self) -> tuple[PairedDifference, ...]:
-        """The differences of each two models."""
-        places = ((pair.dataset or self.results.datasets[0], pair.group) for pair in self.results.pairs)
-        return tuple(
-            pair for pair, place in zip(self.results.pairs, places, strict=True) if place == (self.dataset, self.group)
-        )
+        return {(model, metric): self.value(model, metric) for model in self.of_models for metric in self.metrics}
 
     def pairs_by(self, metric: MetricName) -> list[PairedDifference]:
         """The differences of each two models by a metric."""
-        pooled = next(iter(self.results.summaries[self.dataset].values())).pooled
-        return [pair for pair in self.pairs if pair.metric == metric.of_part(pooled)]
+        return [pair for pair in self.pairs if pair.metric == metric.of_part(self.pooled)]
 
     def value(self, model: str, metric: MetricName) -> Value:
-        return self.results.value(model, metric, self.dataset, self.group)
+        """Look a value up; one without a number where there is none.
+
+        A metric without a side is of all sides that the model ranked.
+        """
+        records = self.of_models[model].records if model in self.of_models else {}
+        if metric not in records and not metric.side:  # the first of its name is of all sides
+            metric = next((name for name in records if name.base == metric.base), metric)
+        return records.get(metric, Value(metric))
 
     def ranked(self, metric: MetricName) -> list[str]:
         """The models that have the metric, the best first."""
         sign = -1 if metric.metric.increasing else 1
-        values = {model: self.value(model, metric).value for model in self.results.models}
+        values = {model: self.value(model, metric).value for model in self.models}
         known = {model: value for model, value in values.items() if value is not None}
         return sorted(known, key=lambda model: sign * known[model])
 
@@ -79,10 +82,6 @@ class Block(Brief):
             return ""
         return order_of(models, lambda one, other: self.seen(metric, one, other))
 
-    def figures(self, metric: MetricName, *, paper: bool) -> list[Figure]:
-        """The numbers of all models."""
-        return self.results.figures(self.dataset, metric, [self.group], paper=paper)
-
     def marks(self, metric: MetricName) -> list[tuple[bool, bool]]:
         """Whether each model is the best, and whether its tested difference to the best is not significant.
 
@@ -90,16 +89,16 @@ class Block(Brief):
         """
         order = self.ranked(metric)
         if len(order) < 2:
-            return [(False, False)] * len(self.results.models)
+            return [(False, False)] * len(self.models)
         best = self.value(order[0], metric).value
-        against = self.results.options.reference or order[0]
-        leads = {model: self.value(model, metric).value == best for model in self.results.models}
+        against = self.reference or order[0]
+        leads = {model: self.value(model, metric).value == best for model in self.models}
         return [
             (
                 leads[model],
                 self.seen(metric, against, model) == "none" and not (leads[model] and leads.get(against)),
             )
-            for model in self.results.models
+            for model in self.models
         ]
 
 

@@ -111,22 +111,21 @@ class Comparison(Shown):
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
         """Each dataset, and each group of its rows."""
-        return tuple(
-            Block(self, dataset, dict(group))
-            for dataset, models in self.summaries.items()
-            for group in dict.fromkeys(tuple(one.key.items()) for each in models.values() for one in each.groups)
-        )
+        places = dict.fromkeys((dataset, group) for dataset, _, group in self._groups)
+        return tuple(self.block(dataset, dict(group)) for dataset, group in places)
+
+    def block(self, dataset: str, group: Mapping[str, Any]) -> Block:
+        """Return the values and differences of the rows of a group of a dataset."""
+        models, key = self.summaries[dataset], tuple(group.items())
+        groups = {model: self._groups.get((dataset, model, key)) for model in models}
+        of_models = {model: found for model, found in groups.items() if found is not None}
+        pairs = self._pairs.get((dataset, key), [])
+        pooled = next(iter(models.values())).pooled
+        return Block(dataset, group, self.models, self.metrics, of_models, pairs, pooled, self.options.reference)
 
     def value(self, model: str, metric: MetricName, dataset: str = "", group: Mapping[str, Any] | None = None) -> Value:
-        """Look a value up, by default on the first dataset and all rows; one without a number where there is none.
-
-        A metric without a side is of all sides that the model ranked.
-        """
-        found = self._groups.get((dataset or self.datasets[0], model, tuple((group or {}).items())))
-        records = {} if found is None else found.records
-        if metric not in records and not metric.side:  # the first of its name is of all sides
-            metric = next((name for name in records if name.base == metric.base), metric)
-        return records.get(metric, Value(metric))
+        """Look a value up, by default on the first dataset and all rows; one without a number where there is none."""
+        return self.block(dataset or self.datasets[0], group or {}).value(model, metric)
 
     def of(self, model: str, name: str | Metric, /, *, dataset: str = "", **key: Any) -> float:
         """Return a metric of a model, by default on the first dataset, on all rows or, as in ``side="head"``, a group.
@@ -161,6 +160,13 @@ class Comparison(Shown):
             for model, summary in models.items()
             for group in summary.groups
         }
+
+    @cached_property
+    def _pairs(self) -> dict[tuple[str, tuple[Any, ...]], list[PairedDifference]]:
+        pairs: dict[tuple[str, tuple[Any, ...]], list[PairedDifference]] = {}
+        for pair in self.pairs:
+            pairs.setdefault((pair.dataset or self.datasets[0], tuple(pair.group.items())), []).append(pair)
+        return pairs
 
     # Words
 
@@ -424,7 +430,7 @@ class Comparison(Shown):
         self, dataset: str, metric: MetricName, groups: Sequence[Mapping[str, Any]], *, paper: bool
     ) -> list[Figure]:
         """The numbers of a column: in papers and of seeds with the digits that its spreads and differences justify."""
-        blocks = [Block(self, dataset, group) for group in groups]
+        blocks = [self.block(dataset, group) for group in groups]
         values = [block.value(model, metric) for block in blocks for model in self.models]
         if not paper and self.spread is None:
             return [value.figure for value in values]
