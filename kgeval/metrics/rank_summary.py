@@ -24,7 +24,7 @@ from kgeval.metrics.intervals.estimate import Sampling
 from kgeval.metrics.intervals.interval import BOUNDED, PLURAL, UNITS, Intervals
 from kgeval.metrics.intervals.mean_terms import attempt
 from kgeval.metrics.intervals.selection_intervals import SelectionIntervals
-from kgeval.metrics.intervals.table_estimates import TableEstimates
+from kgeval.metrics.intervals.stratified_sample import TableEstimates
 from kgeval.metrics.metric import Metric, Undefined
 from kgeval.metrics.names import PARTS, MetricName, Part, parse, parse_all, pooled_side
 from kgeval.metrics.ranks.ranks import SERIOUS, TieStatistics, diagnose

@@ -27,10 +27,10 @@ from kgeval.reports.reading import read_dataset, read_models
 from kgeval.reports.study import study_of
 from kgeval.reports.triple_table import EXTREME, MOST, extreme_rows, triple_table
 from kgeval.reports.trust import WAYS, leaks
-from kgeval.runs.compared_runs import grid_of, read_compared
 from kgeval.runs.config.load import check
 from kgeval.runs.config.yaml_document import Document
 from kgeval.runs.runner import run
+from kgeval.runs.stored import grid_of, read_compared
 from tests.reports.conftest import family, ranks_of
 
 pytest.importorskip("altair")

@@ -22,14 +22,13 @@ from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.run_directory.contents import SHARDS, STAGE
 from kgeval.reports.reading import read_models
-from kgeval.runs.compared_runs import read_compared
 from kgeval.runs.config.load import load_config
 from kgeval.runs.jobs import Job
 from kgeval.runs.resume import Fingerprint, leaves
 from kgeval.runs.runner import run
 from kgeval.runs.shards.division import KEY, OPERATIONS_A_MINUTE, divide, divide_exactly, usual_count
 from kgeval.runs.shards.shard_store import ShardStore
-from kgeval.runs.stored import read_outcome
+from kgeval.runs.stored import read_compared, read_outcome
 from tests.conftest import random_dataset
 from tests.ranking.test_kernels import Vectors
 from tests.runs.conftest import table

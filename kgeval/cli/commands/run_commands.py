@@ -62,8 +62,7 @@ def run_command(  # noqa: C901
     Example: kgeval run umls.yaml --set evaluation.split=valid
     """
     from kgeval.base.errors import RunError
-    from kgeval.cli.outcomes import show_outcomes, show_remarks
-    from kgeval.cli.row_order import refuse_unrequested
+    from kgeval.cli.display import refuse_unrequested, show_outcomes, show_remarks
     from kgeval.cli.streams import say, say_json
     from kgeval.runs.config.load import load_configs
     from kgeval.runs.metric_bounds import limits_of, misses, refuse_missed
@@ -106,8 +105,7 @@ def run_command(  # noqa: C901
 def _show_grid(parts: Mapping[Path, list[Outcome]], form: str, *, report: bool) -> None:
     """Show the runs of all datasets and seeds as one table, and write their page if the configuration asks for one."""
     from kgeval.cli.commands.compare_command import compare_runs
-    from kgeval.cli.display import show_place
-    from kgeval.cli.outcomes import show_outcomes
+    from kgeval.cli.display import show_outcomes, show_place
 
     outcomes = [outcome for own in parts.values() for outcome in own]
     if len(outcomes) > 1 and form != "json":
@@ -224,8 +222,7 @@ def merge_command(folder: Path, force: bool, form: str) -> None:
 
     Example: kgeval merge runs/umls
     """
-    from kgeval.cli.display import show_note, watching
-    from kgeval.cli.outcomes import show_outcomes, show_remarks
+    from kgeval.cli.display import show_note, show_outcomes, show_remarks, watching
     from kgeval.cli.streams import say_json
     from kgeval.runs.outcome import common_table
     from kgeval.runs.shards.shard_job import merge

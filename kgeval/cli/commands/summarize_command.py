@@ -86,8 +86,7 @@ def _summarize_several(
     folder: Path, metrics: tuple[str, ...], options: dict[str, Any], bounds: Bounds, *, form: str
 ) -> None:
     """Show the metrics of the runs inside a folder side by side."""
-    from kgeval.cli.display import show_notes
-    from kgeval.cli.outcomes import show_outcomes, show_remarks
+    from kgeval.cli.display import show_notes, show_outcomes, show_remarks
     from kgeval.cli.streams import say_json
     from kgeval.ranking.run_directory.folders import CommonTable, unfinished_in
     from kgeval.runs.metric_bounds import misses, refuse_missed, thresholds_of

@@ -15,9 +15,8 @@ from kgeval.base.provenance import LabelProvenance
 from kgeval.base.tables.table import Table
 from kgeval.metrics.confidence_metrics import ConfidencePredictions, RankedFacts
 from kgeval.metrics.kinds import Calibration
-from kgeval.metrics.labels.fitted import ConfidenceMapping, LabelPredictions, Thresholds, predict_labels
+from kgeval.metrics.labels.fitted import ConfidenceMapping, LabelPredictions, ScoredLabels, Thresholds, predict_labels
 from kgeval.metrics.labels.label_metrics import precision_recall, reliability, roc
-from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.metric import Undefined, or_reason
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.ranks.ties import Ties
