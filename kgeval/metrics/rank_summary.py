@@ -89,7 +89,9 @@ class RankSummary(Summary):
                 for name, value in group.records.items()
                 if value.value is None and not _of_other_side(name, group) and not _repeats_both(value, group)
             }
-            notes += [*sorted(reasons), *_interval_notes(part)]
+            notes += sorted(reasons)
+            if self.intervals is not None or self.sampling is not None:
+                notes += _interval_notes(part)
         return tuple(dict.fromkeys(notes))
 
     @property
@@ -168,8 +170,8 @@ def _by_side(group: Group) -> Table:
 def common_ties_of(summaries: Iterable[RankSummary]) -> str:
     """Name the tie policy of a table of several models; the notes tell which have that of their file instead."""
     policies = {summary.ties for summary in summaries}
-    own = sorted(policies - {OF_FILE})
-    return f"{own[0]}, for some models {OF_FILE}" if own and OF_FILE in policies else (*own, OF_FILE)[0]
+    named = sorted(policies - {OF_FILE})
+    return f"{named[0]}, for some models {OF_FILE}" if named and OF_FILE in policies else (*named, OF_FILE)[0]
 
 
 def refuse_unknown_ties(table: RankColumns, names: Sequence[MetricName], options: MetricOptions) -> None:
@@ -229,8 +231,10 @@ def refuse_absent_sides(names: Iterable[MetricName], ranked: Iterable[str], *, b
         if name.side == "both" and "side" in by:
             raise MetricError(f"{name}: each group has one side. Use {replace(name, side=None)}.")
         if name.side and name.side not in (*there, pooled_side(there)):
-            found = f"only {' and '.join(f'{side}s' for side in there)} are ranked" if there else "there are no ranks"
-            raise MetricError(f"{name}: {found}. Use {name.base}.")
+            ranked_sides = (
+                f"only {' and '.join(f'{side}s' for side in there)} are ranked" if there else "there are no ranks"
+            )
+            raise MetricError(f"{name}: {ranked_sides}. Use {name.base}.")
 
 
 def shared_columns(summaries: Collection[RankSummary], by: Collection[str] = ()) -> list[MetricName]:
@@ -290,8 +294,8 @@ def _interval_notes(groups: Sequence[Group]) -> Iterator[str]:
         if carried:
             listed = first_few([str(name) for name in names if name in carried], MOST_NAMED)
             where = " in some groups" if len(groups) > 1 else ""
-            what = f"the value depends on few {PLURAL[unit]}{where}"
-            yield f"{listed}: {what}. The interval is made wider, as other {PLURAL[unit]} may have other rare values."
+            cause = f"the value depends on few {PLURAL[unit]}{where}"
+            yield f"{listed}: {cause}. The interval is made wider, as other {PLURAL[unit]} may have other rare values."
 
 
 @dataclass(frozen=True, eq=False)
@@ -396,8 +400,8 @@ def _ties(selection: RowSelection, count: int) -> Iterable[TieStatistics | None]
     if not len(ranks):
         return [TieStatistics(0, 0, 0, None, None) if selection.groups is None else None] * count
     starts = starts_of_runs(groups)
-    found = dict(zip(groups[starts].tolist(), diagnose(ranks, starts), strict=True))
-    return map(found.get, range(count))
+    statistics = dict(zip(groups[starts].tolist(), diagnose(ranks, starts), strict=True))
+    return map(statistics.get, range(count))
 
 
 def _add_intervals(groups: list[Group], names: list[MetricName], selection: RowSelection, intervals: Intervals) -> None:

@@ -52,7 +52,7 @@ class Value(NamedTuple):
     value: float | None = None
     """``None`` where it is undefined"""
     interval: Interval | None = None
-    """where it would be with other units; of several runs, with other seeds and other units"""
+    """of the mean over all such units; of several runs, over all seeds and all such units"""
     reason: str = ""
     """why it is undefined, or else why an interval is missing"""
     dataset: str = ""
@@ -63,7 +63,7 @@ class Value(NamedTuple):
     runs: tuple[float, ...] = ()
     """what it is the mean of, a value for each seed; empty where it is of one run"""
     of_seeds: Interval | None = None
-    """of a mean over runs: where it would be with other seeds, on the same units"""
+    """of several runs: of the mean over all seeds, on the same units"""
     left_out: int = 0
     """how many relations a mean over relations leaves out, because the metric is undefined in them"""
 
@@ -259,8 +259,8 @@ class Summary(Shown, Mapping[str, float], ABC):
                 [*baseline, *(f"{column}={key}" for column, key in record.group.items()), str(record.metric)]
             )
             ends = {end: getattr(record.interval, end, None) for end in ("low", "high")}
-            found = {name: record.value, **{f"{name}.{end}": value for end, value in ends.items()}}
-            numbers |= {key: value for key, value in found.items() if value is not None}
+            ends_too = {name: record.value, **{f"{name}.{end}": value for end, value in ends.items()}}
+            numbers |= {key: value for key, value in ends_too.items() if value is not None}
         return numbers
 
     def of(self, predictor: str, name: str | Metric, /, **key: Any) -> float:
@@ -352,9 +352,9 @@ def collected_notes(
 
     >>> notes = {("umls", "a"): ["3 ranks tie."], ("umls", "b"): ["4 ranks tie.", "9 are gone."], ("umls", "c"): []}
     >>> collected_notes(notes)
-    ['a, b: 3 to 4 ranks tie.', 'b: 9 are gone.']
+    ['a, b: 3–4 ranks tie.', 'b: 9 are gone.']
     >>> collected_notes({**notes, ("nations", "a"): [], ("nations", "b"): ["5 ranks tie."], ("nations", "c"): []})
-    ['a on umls; b on umls, nations: 3 to 5 ranks tie.', 'b on umls: 9 are gone.']
+    ['a, b on umls; b on nations: 3–5 ranks tie.', 'b on umls: 9 are gone.']
     """
     kinds: dict[str, dict[str, list[tuple[str, str]]]] = {}
     for place, of_place in notes.items():
@@ -372,28 +372,23 @@ def _with_ranges(texts: Sequence[str]) -> str:
     """Join texts that differ in numbers alone; each number becomes the range of all."""
     ranges = []
     for column in zip(*(NUMBER.findall(text) for text in texts), strict=True):
-        ordered = sorted(column, key=lambda found: float(found.replace(",", "").replace("−", "-")))
-        ranges.append(ordered[0] if ordered[0] == ordered[-1] else f"{ordered[0]} to {ordered[-1]}")
+        ordered = sorted(column, key=lambda text: float(text.replace(",", "").replace("−", "-")))
+        low, high = ordered[0], ordered[-1]
+        ranges.append(low if low == high else f"{low} to {high}" if low[0] in "-−" else f"{low}–{high}")
     values = iter(ranges)
     return NUMBER.sub(lambda _: next(values), texts[0])
 
 
 def _places_in_words(places: Sequence[tuple[str, str]], every: Sequence[tuple[str, str]], *, named: bool) -> str:
     """Name datasets, models, or models on datasets; empty for all of several, and for one that has no name."""
-    needs_names = named and len({dataset for dataset, _ in every}) > 1
-    if set(places) == set(every) and not needs_names and (len(every) > 1 or not every[0][1]):
+    several = len({dataset for dataset, _ in every}) > 1
+    if set(places) == set(every) and not (named and several) and (len(every) > 1 or not every[0][1]):
         return ""
-    models_of: dict[str, list[str]] = {}
-    for dataset, model in places:
-        models_of.setdefault(dataset, []).append(model)
-    all_models = {dataset: [model for other, model in every if other == dataset] for dataset, _ in every}
-    if len(all_models) == 1:
-        return ", ".join(models_of[places[0][0]])
-    if all(models_of[dataset] == all_models[dataset] for dataset in models_of):
-        return ", ".join(models_of)
+    if not several:
+        return ", ".join(model for _, model in places)
     datasets_of: dict[tuple[str, ...], list[str]] = {}
-    for dataset, models in models_of.items():
-        datasets_of.setdefault(tuple(models), []).append(dataset)
-    if len(datasets_of) == 1 and len(models_of) == len(all_models):
-        return ", ".join(next(iter(datasets_of)))
-    return "; ".join(f"{', '.join(models)} on {', '.join(names)}" for models, names in datasets_of.items())
+    for dataset in dict.fromkeys(dataset for dataset, _ in places):
+        models, of_all = (tuple(model for other, model in some if other == dataset) for some in (places, every))
+        datasets_of.setdefault(() if models == of_all else models, []).append(dataset)
+    listed = {models: ", ".join(datasets) for models, datasets in datasets_of.items()}
+    return "; ".join(f"{', '.join(models)} on {names}" if models else names for models, names in listed.items())

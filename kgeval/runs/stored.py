@@ -203,13 +203,13 @@ def read_request(run: StoredRun) -> TaskRequest:
 def _unknown_names(run: StoredRun) -> dict[str, list[str]]:
     """Find the names in a run's configuration that no installed package has, by their keys."""
     around: dict[str, Any] = {name: run.config[name] for name in ("task", "groups") if name in run.config}
-    found = {}
+    unknown = {}
     for key in PLUGGED:
         value = run.config.get(key)
         tried: dict[str, Any] = {value: value} if key == "ties" and isinstance(value, str) else {}
         tried |= {name: [name] for name in value if isinstance(name, str)} if isinstance(value, list) else {}
-        found[key] = [name for name, one in tried.items() if not _is_valid({**around, key: one})]
-    return {key: names for key, names in found.items() if names}
+        unknown[key] = [name for name, one in tried.items() if not _is_valid({**around, key: one})]
+    return {key: names for key, names in unknown.items() if names}
 
 
 def _is_valid(content: Mapping[str, Any]) -> bool:
@@ -299,11 +299,17 @@ def own_groups(run: StoredRun) -> dict[str, Any]:
 
 
 def group_stored(
-    table: RankTable, by: Sequence[str], run: StoredRun, source: str | None, groups: Mapping[str, Any]
+    table: RankTable,
+    by: Sequence[str],
+    run: StoredRun,
+    source: str | None,
+    groups: Mapping[str, Any],
+    loaded: dict[str, tuple[Dataset, str]] | None = None,
 ) -> tuple[RankTable, tuple[str, ...]]:
     """Add those slices of some names that are no columns of a stored table; also return what to know of the dataset.
 
-    The source is the folder or PyKEEN name of the dataset; by default the one that the run's configuration names.
+    The source is the folder or PyKEEN name of the dataset; by default the one that the run's configuration names. A
+    dataset is loaded once for all runs with the same ``loaded``, which has it with its SHA-256.
     """
     for name in by:
         if slice_of(name, groups) is None and name not in (known := [*table.columns, *slices(), *groups]):
@@ -313,14 +319,18 @@ def group_stored(
     added = slices_to_add(table, by, groups)
     if (files := [file for one in added for file in one.files]) and run.is_complete:
         _refuse_changed_inputs(run, files)
-    dataset = run.dataset() if source is None else load_dataset(source)
-    if run.fingerprint in (None, dataset.sha256()):
+    loaded, place = {} if loaded is None else loaded, source or str(run.config.get("dataset"))
+    if place not in loaded:
+        dataset = run.dataset() if source is None else load_dataset(source)
+        loaded[place] = dataset, dataset.sha256()
+    dataset, fingerprint = loaded[place]
+    if run.fingerprint in (None, fingerprint):
         return annotate(table, dataset, added), ()
-    what = f"dataset {dataset.name} has changed since it was ranked in {str(run.path)!r}"
-    what = f"{what}: labels, triples or their order differ"
+    change = f"dataset {dataset.name} has changed since it was ranked in {str(run.path)!r}"
+    change = f"{change}: labels, triples or their order differ"
     if source is None:
-        raise InputError(f"{what}. Give the dataset that was ranked: --dataset DATASET.")
-    return annotate(table, dataset, added), (f"{what}. The slices use the given dataset.",)
+        raise InputError(f"{change}. Give the dataset that was ranked: --dataset DATASET.")
+    return annotate(table, dataset, added), (f"{change}. The slices use the given dataset.",)
 
 
 def named(summary: Summary, names: Mapping[str, str]) -> Summary:
@@ -386,9 +396,9 @@ def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -
         [[name] if name else words_of(run.path) for name, run in places],
         [(dataset, bool(name)) for dataset, (name, _) in zip(datasets, places, strict=True)] if apart else None,
     )
-    compared = []
+    compared, loaded = [], dict[str, tuple[Dataset, str]]()
     for name, (chosen, run), table, dataset in zip(names, places, tables, datasets, strict=True):
-        grouped, changes = group_stored(table, by, run, options.get("dataset"), groups)
+        grouped, changes = group_stored(table, by, run, options.get("dataset"), groups, loaded)
         training = Training.of(run.config, run.manifest)
         origin = RunOf(dataset if apart else "", chosen, name, training, training.key(run.config))
         unknown = notes_on_unknown(run, table, [*options, "metrics", "by"])
@@ -399,30 +409,34 @@ def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -
 
 def _common_groups(runs: Sequence[StoredRun], by: Collection[str]) -> dict[str, Any]:
     """Collect the groups of all runs; refuse runs that give one name to different groups."""
-    found: dict[str, tuple[StoredRun, Any]] = {}
+    of_runs: dict[str, tuple[StoredRun, Any]] = {}
     for run in runs:
         for name, groups in own_groups(run).items():
-            first, known = found.setdefault(name, (run, groups))
+            first, known = of_runs.setdefault(name, (run, groups))
             if name in by and known != groups:
-                what = f"{str(first.path)!r} and {str(run.path)!r} define the groups {name!r} differently"
-                raise ConfigError(f"{what}. Give a file with the groups to compare by: --by FILE.yaml.")
-    return {name: groups for name, (_, groups) in found.items()}
+                unlike = f"{str(first.path)!r} and {str(run.path)!r} define the groups {name!r} differently"
+                raise ConfigError(f"{unlike}. Give a file with the groups to compare by: --by FILE.yaml.")
+    return {name: groups for name, (_, groups) in of_runs.items()}
 
 
 def grid_of(runs: Sequence[ComparedRun]) -> Grid:
     """Join the runs that are seeds of one model, dataset by dataset."""
     grid: Grid = {}
     groups = [[runs[place] for place in places] for places in join_seeds([run.origin for run in runs])]
-    given = Counter((own[0].origin.dataset, own[0].origin.training.name) for own in groups)
-    for own in groups:
-        first = own[0].origin
+    given = Counter((members[0].origin.dataset, members[0].origin.training.name) for members in groups)
+    for members in groups:
+        first = members[0].origin
         alone = first.training.name if first.dataset and given[first.dataset, first.training.name] == 1 else ""
-        name = model_name([run.origin for run in own]) if len(own) > 1 else first.chosen or alone or own[0].name
+        name = (
+            model_name([run.origin for run in members])
+            if len(members) > 1
+            else first.chosen or alone or members[0].name
+        )
         models = grid.setdefault(first.dataset or runs[0].table.dataset, {})
         if name in models:
             where = f" on {first.dataset}" if first.dataset else ""
             raise InputError(f"two models are called {name!r}{where}. Name them, as in NAME=PATH.")
-        models[name] = own
+        models[name] = members
     return grid
 
 
@@ -463,14 +477,14 @@ def values_by_dataset(
 ) -> dict[MetricName, dict[str, dict[str, float]]]:
     """Compute metrics of models on several datasets, means over their seeds; {metric: {dataset: {model: value}}}."""
     options = MetricOptions(**policies)
-    found: dict[MetricName, dict[str, dict[str, float]]] = {}
+    means: dict[MetricName, dict[str, dict[str, float]]] = {}
     for dataset, models in grid.items():
         for model, runs in models.items():
             summaries = [rank_summary(run.table, metrics, by=(), options=options) for run in runs]
             for name in summaries[0].columns():
                 values = [summary[str(name)] for summary in summaries]
-                found.setdefault(name, {}).setdefault(dataset, {})[model] = sum(values) / len(values)
-    return found
+                means.setdefault(name, {}).setdefault(dataset, {})[model] = sum(values) / len(values)
+    return means
 
 
 def _policies(table: RankTable, run: StoredRun) -> dict[str, Any]:

@@ -115,6 +115,7 @@ def test_the_words_say_what_is_meant(grid, results):
     notes = "\n".join(grid.notes)
     assert "nations, umls: fewer than 3 seeds: two seeds 2. Intervals and tests need at least 3 seeds." in notes
     assert "floor 1" not in notes
+    assert "no intervals" not in notes
     assert "t test of means over seeds" in notes
     missing = compare_grid({"nations": results["nations"], "umls": {"sums": results["umls"]["sums"]}}, "mrr")
     assert "umls: no run of products, two seeds, floor." in missing.notes
@@ -175,6 +176,14 @@ def test_a_grid_tells_leaks_and_ties_as_a_model_does(results):
     assert alone[0].heads[1].startswith("leaks: ")
 
 
+def test_a_reference_that_a_dataset_lacks_is_not_compared_there(results):
+    kept = {name: models if name == "nations" else {**models} for name, models in results.items()}
+    del kept["umls"]["sums"]
+    found = compare_grid(kept, "mrr", reference="sums", baselines=["floor"])
+    assert {(pair.dataset, pair.other) for pair in found.pairs} == {("nations", "sums")}
+    assert "umls: no run of sums." in found.notes
+
+
 def test_notes_of_one_kind_are_one_note_that_names_models_and_datasets(results):
     """Ten datasets, of which some have a note each of their own numbers."""
 
@@ -191,7 +200,7 @@ def test_notes_of_one_kind_are_one_note_that_names_models_and_datasets(results):
     }
     found = compare_grid(several, "mrr", draws=99)
     assert [note for note in found.notes if "labels" in note] == [
-        f"a, b on d0, d1; a on {', '.join(f'd{place}' for place in range(2, 10))}: 0 to 9 labels were cut."
+        f"d0, d1; a on {', '.join(f'd{place}' for place in range(2, 10))}: 0–9 labels were cut."
     ]
     assert found.notes.count("read as it is.") == 1
     assert found.heads[0].startswith("2 models on 10 datasets, 201 test triples, ")
@@ -227,6 +236,7 @@ def test_csv_and_json_have_all_digits(grid):
             assert float(row[f"{record['dataset']} mrr mean"]) == record["value"]
             assert len(record["runs"]) == int(row[f"{record['dataset']} mrr runs"])
     assert content["orders"][0]["order"] == grid.blocks[0].order(grid.metrics[0])
+    assert any("p: two-sided Student's t test over seeds × triple" in note for note in content["notes"])
 
 
 def test_wrong_arguments_are_refused(results):
@@ -234,6 +244,8 @@ def test_wrong_arguments_are_refused(results):
         compare_grid(results, "mrr", spread="std")
     with pytest.raises(MetricError, match="nothing to compare"):
         compare_grid({}, "mrr")
+    with pytest.raises(MetricError, match=r"reference: no model is called 'sum'\. Did you mean 'sums'"):
+        compare_grid(results, "mrr", reference="sum")
     with pytest.raises(MetricError, match="Did you mean"):
         compare_grid(results, "mrrr")
     with pytest.raises(MetricError):
@@ -250,7 +262,7 @@ def test_the_order_tells_what_was_seen_of_every_pair(case):
     count, better = case
     names = [f"m{place}" for place in range(count)]
     line = order_of(names, lambda one, other: "better" if (int(one[1:]), int(other[1:])) in better else "none")
-    signs, _, exceptions = line.partition(" (and ")
+    signs, _, exceptions = line.partition(" (but ")
     told = {}
     parts = signs.split()
     for first in range(count):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -71,6 +72,9 @@ def test_the_product_is_run_and_continued(finished, place):
     assert seeds == {run: {"training": int(run[-1])} for run in seeds}
     assert manifest("graph/trained/5")["name"] == "trained"
     assert "nations mrr" in finished.stdout
+    kinds = [re.sub(r"\d[\d.,]*", "#", note) for note in " ".join(finished.stderr.split()).split("Note: ")[1:]]
+    assert len({kind.partition(": ")[2] for kind in kinds if ": " in kind}) == sum(": " in kind for kind in kinds)
+    assert any("popularity" in kind for kind in kinds)
     assert "2 seeds" in finished.stdout
     graph = load_dataset("graph")
     again = evaluate(load_checkpoint("runs/graph/trained/5/model", dataset=graph), graph)

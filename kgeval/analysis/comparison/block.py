@@ -120,7 +120,7 @@ def order_of(models: Sequence[str], seen: Callable[[str, str], str]) -> str:
     'a > b ≈ c > d'
     >>> better -= {("c", "d"), ("a", "c")}
     >>> order_of("abcd", lambda one, other: "better" if (one, other) in better else "none")
-    'a > b ≈ c ≈ d (and a ≈ c, b > d)'
+    'a > b ≈ c ≈ d (but a ≈ c, b > d)'
     """
     signs = [SIGNS[seen(one, other)] for one, other in pairwise(models)]
     line = models[0] if models else ""
@@ -130,10 +130,10 @@ def order_of(models: Sequence[str], seen: Callable[[str, str], str]) -> str:
     for first, second in combinations(range(len(models)), 2):
         between = signs[first:second]
         said = ">" if ">" in between else "," if "," in between else "≈"
-        found = SIGNS[seen(models[first], models[second])]
-        if found not in (said, ","):
-            unlike.append(f"{models[first]} {found} {models[second]}")
+        sign = SIGNS[seen(models[first], models[second])]
+        if sign not in (said, ","):
+            unlike.append(f"{models[first]} {sign} {models[second]}")
     if not unlike:
         return line
     further = f" and {len(unlike) - MOST_EXCEPTIONS} more pairs" if len(unlike) > MOST_EXCEPTIONS else ""
-    return f"{line} (and {', '.join(unlike[:MOST_EXCEPTIONS])}{further})"
+    return f"{line} (but {', '.join(unlike[:MOST_EXCEPTIONS])}{further})"

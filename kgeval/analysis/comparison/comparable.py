@@ -199,7 +199,7 @@ def _other_ranks(tables: Mapping[str, RankTable], same: SameRows) -> dict[str, s
     if any(table.candidates == UNKNOWN for table in tables.values()):
         expected = table.column("candidates")[same.rows[first]]
         candidates = {model: other.column("candidates")[same.rows[model]] for model, other in others}
-        if unlike := [model for model, found in candidates.items() if not np.array_equal(found, expected)]:
+        if unlike := [model for model, numbers in candidates.items() if not np.array_equal(numbers, expected)]:
             return {"candidates": f"{', '.join(unlike)} and {first} have different numbers of them"}
     return {}
 
@@ -345,7 +345,7 @@ def same_ranks(tables: Mapping[str, RankTable], metrics: Any = RANKS.metrics, **
     wanted = dict.fromkeys(name for summary in summaries.values() for name in summary.columns())
     values = {name.column: {of: its.groups[0].values.get(name) for of, its in summaries.items()} for name in wanted}
     fields = differing_fields(tables, rows, provenances, (*ALIKE, TRIPLES))
-    notes = [*(f"{field}: {what}." for field, what in fields.items()), *notes_on_unknowns(provenances)]
+    notes = [*(f"{field}: {difference}." for field, difference in fields.items()), *notes_on_unknowns(provenances)]
     notes += [] if len(prefixes) > 1 else ["raw ranks were not compared: one table has none."]
     notes += [] if tells_ties else ["ties were not compared: one table has only ranks."]
     same = rows.of_all and not len(differing) and all(len({*pair.values()}) == 1 for pair in values.values())

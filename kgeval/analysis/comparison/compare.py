@@ -179,6 +179,9 @@ def compare_grid(  # noqa: PLR0913
     }
     if not any(several.values()):
         raise MetricError("nothing to compare: give {dataset: {model: tables}}.")
+    if reference is not None:
+        names = {model for models in several.values() for model in models}
+        refuse_unknown("reference: no model is called", reference, names, MetricError)
     options = MetricOptions(ties, seed, chance, popularity)
     differences = DifferenceOptions(intervals, level, draws, seed, reference)
     columns, allowed = column_names(by), allowed_fields(allow)
@@ -209,8 +212,8 @@ class _Rules:
         remarks: dict[tuple[str, str], list[str]] = {}
         pairs: list[PairedDifference] = []
         for dataset, models in datasets.items():
-            summaries[dataset], found, remarks[dataset, ""] = self._on_dataset(models)
-            pairs += [replace(pair, dataset=dataset) for pair in found]
+            summaries[dataset], differences, remarks[dataset, ""] = self._on_dataset(models)
+            pairs += [replace(pair, dataset=dataset) for pair in differences]
         about = (tuple(collected_notes(remarks, named=True)), tuple(pairs), self.differences)
         return Comparison(summaries, *about, self.spread, self.baselines)
 
@@ -228,10 +231,11 @@ class _Rules:
         if len(models) < 2:
             return {model: self._summary(runs) for model, runs in models.items()}, (), []
         same = same_rows(tables)
-        provenances = {key: table.provenance for key, table in tables.items()}
-        differing = differing_fields(tables, same, provenances, self.allowed)
-        remarks = _remarks(same, models, differing, self.allowed)
-        if samples := [f"{note}." for note in notes_on_samples({model: tables[model] for model in models})]:
+        differing = differing_fields(
+            tables, same, {key: table.provenance for key, table in tables.items()}, self.allowed
+        )
+        remarks, firsts = _remarks(same, models, differing, self.allowed), {model: tables[model] for model in models}
+        if samples := [f"{note}." for note in notes_on_samples(firsts)]:
             estimates = "values with an interval are estimates for the whole split"
             remarks += [*samples, f"{estimates}; differences are for the common rows."]
         if not same.of_all and len(same) and TRIPLES in self.allowed:
@@ -239,11 +243,16 @@ class _Rules:
             same = same_rows(tables)
         summaries = {model: self._summary([tables[key] for key in keys[model]]) for model in models}
         pairs: tuple[PairedDifference, ...] = ()
-        if same.of_all:
+        if same.of_all and self.differences.reference in (None, *models):
             names = [one for one in next(iter(summaries.values())).columns() if one.metric.increasing is not None]
             pairs = self._pairs(tables, same, keys, names)
+        if same.of_all:
             remarks += _notes_on_equals({model: tables[model] for model in models}, same)
-        return summaries, pairs, [*remarks, *notes_on_unknowns({model: provenances[model] for model in models})]
+        return (
+            summaries,
+            pairs,
+            [*remarks, *notes_on_unknowns({model: one.provenance for model, one in firsts.items()})],
+        )
 
     def _pairs(
         self,

@@ -118,7 +118,7 @@ class Comparison(Shown):
         """Return the values and differences of the rows of a group of a dataset."""
         models, key = self.summaries[dataset], tuple(group.items())
         groups = {model: self._groups.get((dataset, model, key)) for model in models}
-        of_models = {model: found for model, found in groups.items() if found is not None}
+        of_models = {model: values for model, values in groups.items() if values is not None}
         pairs = self._pairs.get((dataset, key), [])
         pooled = next(iter(models.values())).pooled
         return Block(dataset, group, self.models, self.metrics, of_models, pairs, pooled, self.options.reference)
@@ -290,7 +290,7 @@ class Comparison(Shown):
         notes: dict[tuple[str, str], list[str]] = {(dataset, ""): [] for dataset in self.datasets}
         for pair in self.pairs:
             if pair.reason and pair.p is None:
-                notes[pair.dataset or self.datasets[0], ""].append(f"not tested: {pair.reason}.")
+                notes[pair.dataset or self.datasets[0], ""].append(f"not tested (A, B): {pair.reason}.")
         yield from collected_notes(notes)
 
     def _test_in_words(self, sign: str) -> str:
@@ -380,12 +380,12 @@ class Comparison(Shown):
         return {
             name: Table(
                 [*keys, "difference", "p", "detectable", "seen"],
-                own,
+                lines,
                 2 + len(self.by),
                 title=f"{name}{'' if name == self.decisive else ' (secondary)'}:",
                 item="group" if self.by else "",
             )
-            for name, own in rows.items()
+            for name, lines in rows.items()
         }
 
     def _parts_of_rows(self) -> list[list[Mapping[str, Any]]]:
@@ -407,6 +407,8 @@ class Comparison(Shown):
         """Lay out a row for each model, in each group, and a column for each metric on each dataset."""
         by, (_, different) = list(groups[0]), self._common_head
         names = shared_columns(self._every, by)
+        if by and self.spread is None and not self.pairs:  # else the table of differences has the numbers of ranks
+            names = list(dict.fromkeys([*names, replace(parse("count"), side=names[0].side)]))
         titles = [title_of(name) if paper else name.column for name in names]
         columns = [self.figures(dataset, name, groups, paper=paper) for dataset in self.datasets for name in names]
         models = self.summaries[self.datasets[0]]
@@ -479,7 +481,7 @@ class Comparison(Shown):
                 "adjustment": "holm",
                 "pairs": [{"dataset": pair.dataset, **pair.to_dict()} for pair in self.pairs],
             },
-            "notes": list(self.notes),
+            "notes": list(dict.fromkeys([*self.notes, *notes_on_tests(self.pairs, self.options)])),
         }
 
     def to_frame(self) -> pd.DataFrame:

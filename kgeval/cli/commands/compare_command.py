@@ -154,10 +154,10 @@ def _compare_numbers(runs: tuple[str, ...], metrics: tuple[str, ...], options: d
         raise ConfigError("--same compares all ranks of two runs. Leave out --by, --across-datasets and --format html.")
     compared = read_compared(named_runs(runs), options)
     tables, further = {run.name: run.table for run in compared}, {"metrics": metrics} if metrics else {}
-    found = same_ranks(tables, **further, **common_policies(compared, options))
-    show(Page(found.heads, ()) if found.same and form == "text" else found, form)
-    show_notes([*notes_on_changes(compared), *found.notes, *notes_on_ties(compared, options)])
-    if not found.same:
+    result = same_ranks(tables, **further, **common_policies(compared, options))
+    show(Page(result.heads, ()) if result.same and form == "text" else result, form)
+    show_notes([*notes_on_changes(compared), *result.notes, *notes_on_ties(compared, options)])
+    if not result.same:
         click.get_current_context().exit(1)
 
 
@@ -173,16 +173,16 @@ def _show_datasets(
     from kgeval.cli.streams import say_json
     from kgeval.runs.stored import values_by_dataset
 
-    found = {
+    by_metric = {
         name.column: rank_models(
             values, increasing=name.highest_is_best, level=options["level"], reference=options.get("reference")
         )
         for name, values in values_by_dataset(grid, metrics, policies).items()
     }
     if form == "json":
-        say_json({metric: ranks.to_dict() for metric, ranks in found.items()})
+        say_json({metric: ranks.to_dict() for metric, ranks in by_metric.items()})
     else:
-        for number, (metric, of_models) in enumerate(found.items()):
+        for number, (metric, of_models) in enumerate(by_metric.items()):
             if number:
                 say("")
             (table,) = of_models.tables()

@@ -88,7 +88,8 @@ def run_command(  # noqa: C901
             if len(outcomes) > 1:
                 say("")
             show_outcomes(outcomes[path], form)
-        show_remarks(outcomes[path], places=path in configs)
+        if path in configs or config.task is not None or form == "json":  # else their common table has the notes
+            show_remarks(outcomes[path], places=path in configs)
     for path in configs:
         parts = [part for part, config in run_configs.items() if part.parent == path and config.task is None]
         parts = [part for part in parts if outcomes[part]]
@@ -105,7 +106,7 @@ def run_command(  # noqa: C901
 def _show_grid(parts: Mapping[Path, list[Outcome]], form: str, *, report: bool) -> None:
     """Show the runs of all datasets and seeds as one table, and write their page if the configuration asks for one."""
     from kgeval.cli.commands.compare_command import compare_runs
-    from kgeval.cli.display import show_outcomes, show_place
+    from kgeval.cli.display import show_outcomes, show_place, show_remarks
 
     outcomes = [outcome for own in parts.values() for outcome in own]
     if len(outcomes) > 1 and form != "json":
@@ -113,6 +114,7 @@ def _show_grid(parts: Mapping[Path, list[Outcome]], form: str, *, report: bool) 
         compare_runs(named, outcomes[0].metrics, {"spread": "sd", "allow": ()}, form=form, across=False)
     elif form != "json":
         show_outcomes(outcomes, form)
+        show_remarks(outcomes, places=False)
     for folder in parts:
         show_place(folder)
     if report and len(parts) > 1:

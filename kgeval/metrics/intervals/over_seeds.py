@@ -173,8 +173,8 @@ def error_over_seeds(
     >>> round(error, 4), round(degrees, 6)
     (0.1, 9999.0)
     """
-    sizes = np.array([len(own) for own in values])
-    of_models = np.array([np.var(own, ddof=1) / len(own) if len(own) > 1 else 0.0 for own in values])
+    sizes = np.array([len(runs) for runs in values])
+    of_models = np.array([np.var(runs, ddof=1) / len(runs) if len(runs) > 1 else 0.0 for runs in values])
     of_seeds, of_units = float(of_models.sum()), max(_of_units(covariance, sizes), 0.0)
     variance, doubt = of_seeds + of_units, of_units / (units - 1)
     if of_seeds:
@@ -184,14 +184,14 @@ def error_over_seeds(
 
 def _of_units(covariance: Float64Array, sizes: IntArray) -> float:
     """Compute c of one model, or c₁₁ + c₂₂ − 2 c₁₂ of two: the mean covariance of a run and another one."""
-    places, found = np.split(np.arange(len(covariance)), np.cumsum(sizes)[:-1]), 0.0
-    for (one, own), (other, others) in product(enumerate(places), repeat=2):
-        block = covariance[np.ix_(own, others)]
-        if one == other and len(own) > 1:
-            found += float(block.sum() - block.trace()) / (len(own) * (len(own) - 1))
+    places, total = np.split(np.arange(len(covariance)), np.cumsum(sizes)[:-1]), 0.0
+    for (one, runs), (other, other_runs) in product(enumerate(places), repeat=2):
+        block = covariance[np.ix_(runs, other_runs)]
+        if one == other and len(runs) > 1:
+            total += float(block.sum() - block.trace()) / (len(runs) * (len(runs) - 1))
         else:
-            found += float(block.mean()) * (1 if one == other else -1)
-    return found
+            total += float(block.mean()) * (1 if one == other else -1)
+    return total
 
 
 def covariance_of_runs(
@@ -203,8 +203,8 @@ def covariance_of_runs(
     means; the covariance of the same bootstrap draws of all runs otherwise; float64[run, run].
     """
     refuse_few(units[0].count, units[0].kind)
-    found = [mean_terms(name, one, unit=of.kind, units=of) for one, of in zip(selections, units, strict=True)]
-    if terms := [one for one in found if one is not None]:
+    of_runs = [mean_terms(name, one, unit=of.kind, units=of) for one, of in zip(selections, units, strict=True)]
+    if terms := [one for one in of_runs if one is not None]:
         weighed = np.any([one.unit_shares > 0 for one in terms], axis=0)
         count, deviations = int(weighed.sum()), np.stack([one.deviations for one in terms])
         refuse_few(count, units[0].kind)
@@ -230,8 +230,8 @@ def _over_seeds_and_units(
     units = [units_of(one, intervals.unit, needs=name.metric.needs) for one in selections]
     covariance, count = covariance_of_runs(name, selections, units, intervals)
     spread = error_over_seeds([values], covariance, count)
-    what, value = f"seed × {units[0].kind}", float(np.mean(values))
-    return student_interval(name.metric, value, spread, level=intervals.level, unit=what, units=count)
+    unit, value = f"seed × {units[0].kind}", float(np.mean(values))
+    return student_interval(name.metric, value, spread, level=intervals.level, unit=unit, units=count)
 
 
 def _over_seeds(name: MetricName, values: Sequence[float], level: float) -> Interval:

@@ -132,8 +132,8 @@ def label_summary(
     valid, test = table.scored("valid"), table.scored("test")
     predictions = {MODEL: predict_labels(valid, test, calibration=calibration)}
     for baseline, threshold in table.baselines.items():
-        own = (table.scored("valid", baseline), table.scored("test", baseline))
-        predictions[baseline] = predict_labels(*own, calibration=calibration, threshold=threshold)
+        scored = (table.scored("valid", baseline), table.scored("test", baseline))
+        predictions[baseline] = predict_labels(*scored, calibration=calibration, threshold=threshold)
     true = int(test.is_true.sum())
     return LabelSummary(
         table.provenance,
@@ -230,14 +230,16 @@ def confidence_summary(
     fitted = or_reason(lambda: mapping.fitted(tables.facts("valid")))
     groups: list[Group] = []
     for column in tables.predictors:
-        predictor, own = (MODEL, fitted) if column == "score" else (column, ConfidenceMapping())
+        predictor, of_scores = (MODEL, fitted) if column == "score" else (column, ConfidenceMapping())
         ranks = tables.ranked(column, ties=options.ties, seed=options.seed)
-        predictions = _predictions(tables.facts("test", column), own, ranks)
+        predictions = _predictions(tables.facts("test", column), of_scores, ranks)
         groups += label_groups(predictor, predictions, names, by)
         groups += label_groups(predictor, predictions.with_confidence_at_least(high_confidence), names, facts=subset)
         with_negatives = tables.facts("test", column, negatives=True)
         if len(with_negatives) > len(predictions.confidences):
-            groups += label_groups(predictor, _predictions(with_negatives, own, None), errors, facts="with negatives")
+            groups += label_groups(
+                predictor, _predictions(with_negatives, of_scores, None), errors, facts="with negatives"
+            )
     facts = tables.facts("test")
     return LabelSummary(
         tables.provenance,

@@ -1,4 +1,4 @@
-"""Metrics of ranks alone: means, such as mean reciprocal rank and hits at k, median and spread, and adjusted for chance.
+"""Metrics of ranks alone: means, such as mean reciprocal rank, hits at k, median, spread, and adjusted for chance.
 
 A rank is 1 + the candidates above the answer; a tie makes it an interval a … b (``kgeval.metrics.ranks.ranks``), over
 which the expectation of r is (a + b)/2, of 1/r (H(b) − H(a − 1))/(b − a + 1) with H the harmonic numbers, and of a hit
@@ -6,7 +6,7 @@ which the expectation of r is (a + b)/2, of 1/r (H(b) − H(a − 1))/(b − a +
 
 An adjusted index is (M − E[M]) / (1 − E[M]): 1 is perfect, which every base metric calls 1, and 0 is random ranking. It
 is comparable between graphs, whose candidate sets differ in size. Its range as declared is that of exact chance:
-counted among the N − 1 without the answer, an answer may rank below all that chance could, and the index falls below −1.
+counted among the N − 1 without the answer, an answer may rank below all that chance could, and the index is below −1.
 
 >>> two_tied_on_top = Ranks(np.array([0]), np.array([1]), np.array([5]))
 >>> MRR(two_tied_on_top.under("expected")), MRR(two_tied_on_top)
