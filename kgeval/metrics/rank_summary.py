@@ -55,17 +55,13 @@ class RankSummary(Summary):
     @property
     def heads(self) -> tuple[str, ...]:
         about, *further = self.provenance.heads
-        return (f"{about}, ties: {self.ties}", *further, *self.method)
-
-    @property
-    def method(self) -> tuple[str, ...]:
-        """How the triples were sampled, or what the intervals resample."""
+        heads = (f"{about}, ties: {self.ties}", *further)
         if self.sampling is not None:
-            return (str(self.sampling),)
+            return (*heads, str(self.sampling))
         if self.intervals is None:
-            return ()
+            return heads
         triples = self.intervals.unit == "triple" and any(name.metric.needs == "lists" for name in self.requested)
-        return (f"{self.intervals}{', of lists resampling queries' if triples else ''}",)
+        return (*heads, f"{self.intervals}{', of lists resampling queries' if triples else ''}")
 
     @property
     def ties(self) -> str:

@@ -6,9 +6,10 @@ Every form, text, paper, CSV, JSON and frame, is written from the values of the 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,17 +77,17 @@ class Comparison(Shown):
     @property
     def by(self) -> tuple[str, ...]:
         """The columns whose values make the groups."""
-        return self._every[0].by
+        return self._first.by
 
     @property
     def ties(self) -> str:
         """The name of the tie policy of all metrics that name none."""
-        return common_ties_of(self._every)
+        return common_ties_of(self._every.values())
 
     @property
     def metrics(self) -> tuple[MetricName, ...]:
         """The metrics as they were requested."""
-        return tuple(dict.fromkeys(self._every[0].requested))
+        return tuple(dict.fromkeys(self._first.requested))
 
     @property
     def family(self) -> int:
@@ -101,11 +102,9 @@ class Comparison(Shown):
     @property
     def records(self) -> tuple[Value, ...]:
         """All values, each with its dataset, group and model."""
+        every = self._every.items()
         return tuple(
-            value._replace(dataset=dataset, model=model)
-            for dataset, models in self.summaries.items()
-            for model, summary in models.items()
-            for value in summary.records
+            value._replace(dataset=dataset, model=model) for (dataset, model), one in every for value in one.records
         )
 
     @cached_property
@@ -122,10 +121,6 @@ class Comparison(Shown):
         pairs = self._pairs.get((dataset, key), [])
         pooled = next(iter(models.values())).pooled
         return Block(dataset, group, self.models, self.metrics, of_models, pairs, pooled, self.options.reference)
-
-    def value(self, model: str, metric: MetricName, dataset: str = "", group: Mapping[str, Any] | None = None) -> Value:
-        """Look a value up, by default on the first dataset and all rows; one without a number where there is none."""
-        return self.block(dataset or self.datasets[0], group or {}).value(model, metric)
 
     def of(self, model: str, name: str | Metric, /, *, dataset: str = "", **key: Any) -> float:
         """Return a metric of a model, by default on the first dataset, on all rows or, as in ``side="head"``, a group.
@@ -145,21 +140,22 @@ class Comparison(Shown):
         MetricError
             if the metric says nothing about quality, was not requested, or is undefined for a model
         """
-        sign = 1 if parse(name, also=[one.metric for one in self._every[0].requested]).highest_is_best else -1
+        sign = 1 if parse(name, also=[one.metric for one in self._first.requested]).highest_is_best else -1
         return max(self.models, key=lambda model: sign * self.of(model, name, **place))
 
     @cached_property
-    def _every(self) -> list[RankSummary]:
-        return [summary for models in self.summaries.values() for summary in models.values()]
+    def _every(self) -> dict[tuple[str, str], RankSummary]:
+        summaries = self.summaries.items()
+        return {(dataset, model): summary for dataset, models in summaries for model, summary in models.items()}
+
+    @property
+    def _first(self) -> RankSummary:
+        return next(iter(self._every.values()))
 
     @cached_property
     def _groups(self) -> dict[tuple[str, str, tuple[Any, ...]], Group]:
-        return {
-            (dataset, model, tuple(group.key.items())): group
-            for dataset, models in self.summaries.items()
-            for model, summary in models.items()
-            for group in summary.groups
-        }
+        every = self._every.items()
+        return {(*place, tuple(group.key.items())): group for place, summary in every for group in summary.groups}
 
     @cached_property
     def _pairs(self) -> dict[tuple[str, tuple[Any, ...]], list[PairedDifference]]:
@@ -176,34 +172,26 @@ class Comparison(Shown):
         head, _ = self._common_head
         intervals_said = self.spread is not None  # after ±
 
-        def further(summary: RankSummary) -> tuple[str, ...]:
-            return (replace(summary, intervals=None) if intervals_said else summary).heads[1:]
-
-        further_lines = collected_notes(self._by_place(further), exact=len(self.datasets) <= MOST_DATASETS)
-        return (f"{head}, ties: {self.ties}{self._spread_in_words()}", *further_lines)
-
-    def _by_place(self, notes: Callable[[RankSummary], Iterable[str]]) -> dict[tuple[str, str], list[str]]:
-        return {
-            (dataset, model): [*notes(summary)]
-            for dataset, models in self.summaries.items()
-            for model, summary in models.items()
+        summaries = {
+            place: replace(summary, intervals=None) if intervals_said else summary
+            for place, summary in self._every.items()
         }
+        further = {place: summary.heads[1:] for place, summary in summaries.items()}
+        lines = collected_notes(further, exact=len(self.datasets) <= MOST_DATASETS)
+        return (f"{head}, ties: {self.ties}{self._spread_in_words()}", *lines)
 
     @cached_property
     def _common_head(self) -> tuple[str, list[str]]:
         """Describe all models without what differs and, on one dataset, name what differs between them."""
-        of_datasets = {
-            dataset: [summary.provenance for summary in models.values()] for dataset, models in self.summaries.items()
-        }
-        every = [one for several in of_datasets.values() for one in several]
-        if len(of_datasets) == 1:
+        every = [summary.provenance for summary in self._every.values()]
+        if len(self.datasets) == 1:
             return common_head(every, self.models)
         different = [*differing_parts(every), "dataset", "triples"]
-        sizes = [size_range(np.array([one.triples for one in several])) for several in of_datasets.values()]
-        listed, triples = " and ".join(of_datasets), " and ".join(sizes)
-        if len(of_datasets) > MOST_DATASETS:
-            listed = f"{len(of_datasets)} datasets"
-            triples = size_range(np.array([one.triples for one in every]))
+        sizes = [[one.provenance.triples for one in models.values()] for models in self.summaries.values()]
+        listed = " and ".join(self.datasets)
+        if len(sizes) > MOST_DATASETS:
+            listed, sizes = f"{len(sizes)} datasets", [[one.triples for one in every]]
+        triples = " and ".join(size_range(np.array(several)) for several in sizes)
         subject = f"{counted(len(self.models), 'model')} on {listed}"
         head = shared_description(subject, every[0], different, triples=triples)
         of_all = all(
@@ -236,9 +224,10 @@ class Comparison(Shown):
     def notes_on_numbers(self) -> tuple[str, ...]:
         """The notes without those on tests: one of each kind, which names the models and datasets that it is of."""
         whole = {place: group for place, group in self._groups.items() if not place[2]}
-        notes = self._by_place(
-            lambda summary: [note for note in summary.notes if not whole or note not in summary.tie_notes]
-        )
+        notes = {
+            place: [note for note in summary.notes if not whole or note not in summary.tie_notes]
+            for place, summary in self._every.items()
+        }
         return (*self.remarks, *collected_notes(notes), *self._notes_on_ties(whole), *self._notes_on_runs())
 
     def _notes_on_ties(self, whole: Mapping[tuple[str, str, Any], Group]) -> Iterator[str]:
@@ -257,11 +246,8 @@ class Comparison(Shown):
         return max(max(self._runs(dataset).values()) for dataset in self.datasets)
 
     def _runs(self, dataset: str) -> dict[str, int]:
-        values = {model: self.summaries[dataset].get(model) for model in self.models}
-        return {
-            model: 0 if summary is None else max((len(value.runs) for value in summary.records), default=0)
-            for model, summary in values.items()
-        }
+        models = self.summaries[dataset].items()
+        return {model: max((len(value.runs) for value in summary.records), default=0) for model, summary in models}
 
     def _fewer_runs(self, dataset: str) -> list[str]:
         """The models other than baselines that have fewer runs than others, and how many."""
@@ -323,10 +309,11 @@ class Comparison(Shown):
         if self.spread is not None:
             models = counted(len(self.models), "model")
             return f"{models} on {first_few(self.datasets)}: {first_few(self.metrics)}"
-        metric, on = self._every[0].requested[0], self._every[0].provenance.dataset
+        metric, on = self._first.requested[0], self._first.provenance.dataset
         if self.by:
             return f"{metric} on {on}: {first_few(self.models)}, by {', '.join(self.by)}"
-        values = [f"{model} {number(self.value(model, self.metrics[0]).value, 3)}" for model in self.models]
+        block = self.blocks[0]
+        values = [f"{model} {number(block.value(model, self.metrics[0]).value, 3)}" for model in self.models]
         return f"{metric} on {on}: {first_few(values)}"
 
     # Tables
@@ -340,13 +327,13 @@ class Comparison(Shown):
         boards = [self._board(groups) for groups in self._parts_of_rows()]
         if self.spread is None:
             return (*boards, *self.differences().values())
-        orders: list[list[Cell]] = [
-            [block.title, metric.column, order]
-            for block in self.blocks
-            for metric in self.metrics
-            if (order := block.order(metric))
-        ]
+        orders = [[block.title, metric.column, order] for block, metric, order in self._orders()]
         return (*boards, *([Table(["dataset", "metric", "order"], orders, prose=True)] if orders else []))
+
+    def _orders(self) -> Iterator[tuple[Block, MetricName, str]]:
+        for block, metric in product(self.blocks, self.metrics):
+            if order := block.order(metric):
+                yield block, metric, order
 
     def papers(self) -> tuple[Table, ...]:
         """Return the numbers for a paper: the best are bold, and what is not seen to differ underlined."""
@@ -406,7 +393,7 @@ class Comparison(Shown):
     def _board(self, groups: Sequence[Mapping[str, Any]], *, paper: bool = False) -> Table:
         """Lay out a row for each model, in each group, and a column for each metric on each dataset."""
         by, (_, different) = list(groups[0]), self._common_head
-        names = shared_columns(self._every, by)
+        names = shared_columns(self._every.values(), by)
         if by and self.spread is None and not self.pairs:  # else the table of differences has the numbers of ranks
             names = list(dict.fromkeys([*names, replace(parse("count"), side=names[0].side)]))
         titles = [title_of(name) if paper else name.column for name in names]
@@ -450,29 +437,20 @@ class Comparison(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, in full precision: a record for each value and for each difference."""
-        orders = [
-            {
-                "dataset": block.dataset,
-                **({"group": dict(block.group)} if block.group else {}),
-                "metric": metric.column,
-                "order": order,
-            }
-            for block in self.blocks
-            for metric in self.metrics
-            if (order := block.order(metric))
-        ]
         return {
             "schema": 2,
             "models": [
                 {"dataset": dataset, "model": model, "provenance": summary.provenance.to_dict()}
-                for dataset, models in self.summaries.items()
-                for model, summary in models.items()
+                for (dataset, model), summary in self._every.items()
             ],
             "ties": self.ties,
-            **self._every[0].further_options,
+            **self._first.further_options,
             **({"by": list(self.by)} if self.by else {}),
             "values": [value.to_dict() for value in self.records],
-            "orders": orders,
+            "orders": [
+                {"dataset": block.dataset, "group": dict(block.group), "metric": metric.column, "order": order}
+                for block, metric, order in self._orders()
+            ],
             "differences": {
                 **{name: getattr(self.options, name) for name in ("unit", "level", "draws", "seed")},
                 "decisive": self.decisive,
@@ -521,8 +499,9 @@ class Comparison(Shown):
     def _numbers_of(self, group: tuple[tuple[str, Any], ...], model: str) -> dict[tuple[str, str, str], float | None]:
         row: dict[tuple[str, str, str], float | None] = {}
         for dataset in self.datasets:
+            block = self.block(dataset, dict(group))
             for metric in self.metrics:
-                value = self.value(model, metric, dataset, dict(group))
+                value = block.value(model, metric)
                 ends = {name: getattr(value.interval, name, None) for name in ("low", "high")}
                 numbers = {"mean": value.value, "sd": value.standard_deviation, **ends, "runs": len(value.runs)}
                 row |= {(dataset, metric.column, name): each for name, each in numbers.items()}
