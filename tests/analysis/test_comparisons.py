@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from kgeval import CallableScorer, RankTable, compare, evaluate, summarize
+from kgeval.analysis import compare_grid
 from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.base.errors import MetricError
 from kgeval.ranking.corruption import DegreeWeighted, Uniform
@@ -43,9 +44,19 @@ def test_groups_have_their_sizes_and_names():
 
 
 @pytest.mark.filterwarnings("error")
-def test_tables_without_rows_have_no_differences():
+@pytest.mark.parametrize("by", [(), "side"])
+def test_tables_without_rows_have_no_differences_and_every_form(by):
     empty = FULL.where(np.zeros(len(FULL), bool))
-    assert compare({"one": empty, "two": empty}, ["mrr"]).pairs == ()
+    seeds = {"d": {"one": [empty] * 3, "two": [empty] * 3}}
+    datasets = {"d": {"one": empty}, "f": {"one": empty}}
+    found = compare({"one": empty, "two": empty}, ["mrr"], by=by)
+    for comparison in (found, compare_grid(seeds, "mrr", by=by), compare_grid(datasets, "mrr", by=by)):
+        assert [pair for pair in comparison.pairs if pair.p is not None] == []
+        assert "0 test triples" in str(comparison)
+        assert "mrr" in comparison.to_csv() or by
+        assert len(comparison.to_frame()) == (0 if by else len(comparison.models))
+        for text in (comparison.to_latex(), comparison.to_markdown(), comparison._repr_html_()):
+            assert "MRR" in text or "mrr" in text
 
 
 @pytest.mark.parametrize(

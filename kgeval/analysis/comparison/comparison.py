@@ -353,7 +353,7 @@ class Comparison(Shown):
         rows = [self._numbers_of(*row) for row in self._rows]
         keys = [[*map(str, dict(group).values()), model] for group, model in self._rows]
         cells: list[list[Cell]] = [[*key, *row.values()] for key, row in zip(keys, rows, strict=True)]
-        columns = [*self.by, "model", *map(" ".join, rows[0])]
+        columns = [*self.by, "model", *map(" ".join, rows[0] if rows else ())]
         return (Table(columns, cells, 1 + len(self.by), item="group" if self.by else "model"),)
 
     def differences(self) -> dict[str, Table]:
@@ -379,7 +379,7 @@ class Comparison(Shown):
         """The groups of each table of numbers: all rows as a whole, then the groups of rows."""
         keys: list[Mapping[str, Any]] = [dict(group) for group in dict.fromkeys(place[2] for place in self._groups)]
         parts = [[key for key in keys if bool(key) == of_groups] for of_groups in (False, True)]
-        return [part for part in parts if part]
+        return [part for part in parts if part] or [[]]
 
     @property
     def _rows(self) -> list[tuple[tuple[Any, ...], str]]:
@@ -392,7 +392,7 @@ class Comparison(Shown):
 
     def _board(self, groups: Sequence[Mapping[str, Any]], *, paper: bool = False) -> Table:
         """Lay out a row for each model, in each group, and a column for each metric on each dataset."""
-        by, (_, different) = list(groups[0]), self._common_head
+        by, (_, different) = list(groups[0] if groups else self.by), self._common_head
         names = shared_columns(self._every.values(), by)
         if by and self.spread is None and not self.pairs:  # else the table of differences has the numbers of ranks
             names = list(dict.fromkeys([*names, replace(parse("count"), side=names[0].side)]))
@@ -478,8 +478,9 @@ class Comparison(Shown):
         )
         if self.spread is not None:
             rows = [self._numbers_of(*row) for row in self._rows]
-            columns = pd.MultiIndex.from_tuples(list(rows[0]), names=["dataset", "metric", ""])
-            return pd.DataFrame([list(row.values()) for row in rows], index, columns)
+            frame = pd.DataFrame([list(row.values()) for row in rows], index)
+            names = rows[0] if rows else {}
+            return frame.set_axis(pd.MultiIndex.from_tuples([*names], names=["dataset", "metric", ""]), axis=1)
         groups = [self._groups.get((self.datasets[0], model, group)) for group, model in self._rows]
         values = [
             {} if group is None else {str(name): value for name, value in group.values.items()} for group in groups

@@ -285,7 +285,7 @@ def latex(
         for row in rows
     ]
     kind = "table*" if heads and len(columns) - keys > 3 else "table"
-    is_wide = bool(heads) and sum(max(len(text) for text, _ in column) + 2 for column in own) > WIDEST
+    is_wide = bool(heads) and sum(max((len(text) for text, _ in column), default=0) + 2 for column in own) > WIDEST
     caption = rf"\caption{{{escape_latex(title)}.}}"
     head = [r"\toprule", *_spans(heads), _row([f"{{{escape_latex(name)}}}" for name in columns]), r"\midrule"]
     below = [rf"\par\smallskip\footnotesize {escape_latex(notes)}"] if notes else []
