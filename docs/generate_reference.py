@@ -14,7 +14,7 @@ import click
 import mkdocs_gen_files
 
 import kgeval
-from kgeval.base.settings.descriptions import descriptions
+from kgeval.base.settings import descriptions
 from kgeval.cli import COMMANDS, main
 from kgeval.cli.commands.list_command import LISTINGS
 from kgeval.ranking.evaluation import Evaluation
@@ -457,9 +457,12 @@ def default_of(value: Schema) -> str:
 # ----------------------------------------------------------------------------------------------------------- Python
 
 
+SUBMODULES = ("analysis", "corruption", "metrics", "pykeen", "tasks")
+
+
 def python_pages() -> None:
     """Write a page for each topic of the public names, and one that lists all names."""
-    submodules = {m: importlib.import_module(f"kgeval.{m}") for m in kgeval._SUBMODULES}
+    submodules = {m: importlib.import_module(f"kgeval.{m}") for m in SUBMODULES}
     public = {*kgeval.__all__, *(f"{m}.{name}" for m, module in submodules.items() for name in module.__all__)}
     public -= {f"{m}.{name}" for m in submodules for name in kgeval.__all__}  # those are described as kgeval.NAME
     public.add("pykeen.evaluate")

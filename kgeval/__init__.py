@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from kgeval.models.adapters.array_scorers import DualEncoder as DualEncoder
     from kgeval.models.adapters.array_scorers import ScoreTable as ScoreTable
     from kgeval.models.adapters.functions import CallableScorer as CallableScorer
-    from kgeval.models.adapters.query_scorer import QueryScorer as QueryScorer
-    from kgeval.models.baselines.baseline import Baseline as Baseline
+    from kgeval.models.adapters.functions import QueryScorer as QueryScorer
+    from kgeval.models.baselines import Baseline as Baseline
     from kgeval.models.checkpoints import load_checkpoint as load_checkpoint
-    from kgeval.models.checkpoints.reader import Reader as Reader
+    from kgeval.models.checkpoints.readers import Reader as Reader
     from kgeval.models.checkpoints.readers.native import save_checkpoint as save_checkpoint
     from kgeval.models.family import Family as Family
     from kgeval.models.scorer import Scorer as Scorer
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from kgeval.ranking.protocols.report import framework_metrics as framework_metrics
     from kgeval.ranking.rank_table import RankTable as RankTable
     from kgeval.ranking.recorder import Recorder as Recorder
-    from kgeval.ranking.tasks.classify import classify as classify
+    from kgeval.ranking.tasks.classification import classify as classify
     from kgeval.reports.page import report as report
     from kgeval.reports.plots import plot_critical_difference as plot_critical_difference
     from kgeval.reports.plots import plot_distribution as plot_distribution

@@ -59,21 +59,21 @@ def cache_class() -> Any:
     return Cache
 
 
-_told: ContextVar[Callable[[], None] | None] = ContextVar("told", default=None)
+_on_compiling: ContextVar[Callable[[], None] | None] = ContextVar("on_compiling", default=None)
 
 
 @contextmanager
 def telling(tell: Callable[[], None]) -> Iterator[None]:
     """Call a function before loops within are compiled, for the first time on this machine."""
-    token = _told.set(tell)
+    token = _on_compiling.set(tell)
     try:
         yield
     finally:
-        _told.reset(token)
+        _on_compiling.reset(token)
 
 
 def tell_if_cold() -> None:
-    if (tell := _told.get()) is not None and is_cache_cold():
+    if (tell := _on_compiling.get()) is not None and is_cache_cold():
         tell()
 
 

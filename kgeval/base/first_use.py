@@ -12,8 +12,8 @@ from typing import Any
 def on_first_use(package: str, *submodules: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Make the ``__getattr__``, ``__dir__`` and ``__all__`` of a package of what stands below ``if TYPE_CHECKING``."""
     spec: Any = sys.modules[package].__spec__
-    found = re.findall(r"^    from (\S+) import \w+ as (\w+)$", spec.loader.get_source(package), re.MULTILINE)
-    homes = {name: home for home, name in found}
+    imports = re.findall(r"^    from (\S+) import \w+ as (\w+)$", spec.loader.get_source(package), re.MULTILINE)
+    homes = {name: home for home, name in imports}
 
     def attribute(name: str) -> Any:
         if name in submodules:
@@ -22,4 +22,7 @@ def on_first_use(package: str, *submodules: str) -> tuple[Callable[[str], Any], 
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(import_module(homes[name]), name)
 
-    return attribute, lambda: [*vars(sys.modules[package]), *homes, *submodules], sorted(homes.keys() - submodules)
+    def names() -> list[str]:
+        return [*{*homes, *submodules, *filter(re.compile("__").match, vars(sys.modules[package]))}]
+
+    return attribute, names, sorted(homes.keys() - submodules)

@@ -142,24 +142,18 @@ def _lines(what: str, total: int | None, unit: str, stream: TextIO, every: float
         print(before, end="", file=stream, flush=True)
 
 
-def _rate(rate: float, unit: str) -> str:
-    """Format a number of steps per second.
-
-    >>> _rate(1234.5, "ranks"), _rate(0.25, "sections")
-    ('1,234 ranks/s', '0.2 sections/s')
-    """
-    return f"{rate:,.0f} {unit}/s" if rate >= 1 else f"{rate:.1f} {unit}/s"
-
-
 def _line(what: str, done: int, total: int | None, seconds: float, unit: str = "ranks") -> str:
     """Format the progress of some work.
 
     >>> _line("ranking", 500, 2000, 10), _line("ranking", 0, 2000, 10), _line("loading umls", 0, None, 20)
     ('ranking: 500 of 2,000 ranks, 50 ranks/s, 30 s left', 'ranking: 0 of 2,000 ranks, 10 s', 'loading umls: 20 s')
+    >>> _line("report", 5, 9, 20, "sections")
+    'report: 5 of 9 sections, 0.2 sections/s, 16 s left'
     """
     if not total:
         return f"{what}: {seconds:.0f} s"
     counts = f"{what}: {done:,} of {total:,} {unit}"
     if not done:
         return f"{counts}, {seconds:.0f} s"
-    return f"{counts}, {_rate(done / seconds, unit)}, {max(total - done, 0) * seconds / done:,.0f} s left"
+    rate = f"{done / seconds:,.{int(done < seconds)}f} {unit}/s"
+    return f"{counts}, {rate}, {max(total - done, 0) * seconds / done:,.0f} s left"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypeVar
+
+from kgeval.base.errors import counted
 
 UNKNOWN = "unknown"
 """the name of a model, a dataset and so on that is not known"""
@@ -38,13 +40,12 @@ class LeakCounts:
     def in_words(self, split: str, *, any_time: bool = False) -> str:
         """Name the counts and shares that are not 0; of a temporal graph, whose times were ignored, say so."""
         train = "in train at any time" if any_time else "in train"
-        found = [(self.repeated, train), (self.swapped, f"{train} with head and tail swapped")]
-        (first, where), *others = [(count, where) for count, where in found if count]
-        whole = f" of {self.triples:,} {of_split(split)}"
-        words = f"{first:,}{whole} ({percent(first / self.triples)}) {_are(first)} {where}"
-        return words + "".join(
-            f", and {count:,} ({percent(count / self.triples)}) {_are(count)} {where}" for count, where in others
-        )
+        whole, counts = f" of {self.triples:,} {of_split(split)}", list[str]()
+        for count, where in ((self.repeated, train), (self.swapped, f"{train} with head and tail swapped")):
+            if count:
+                share = f"({percent(count / self.triples)}) {'is' if count == 1 else 'are'} {where}"
+                counts.append(f"{count:,}{'' if counts else whole} {share}")
+        return ", and ".join(counts)
 
 
 def percent(share: float) -> str:
@@ -54,10 +55,6 @@ def percent(share: float) -> str:
     '1.7 %'
     """
     return f"{100 * share:.1f} %"
-
-
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
 
 
 @dataclass(frozen=True)
@@ -119,10 +116,7 @@ class Provenance:
         return {name: value for name, value in content.items() if value != usual[name]}
 
     def __str__(self) -> str:
-        triples = f"{self.triples:,} {of_split(self.split)}{_of_sides(self.sides)}{_without(self.missing)}"
-        rules = f"protocol {self.protocol}, {_filtered(self.filter)}{_at_times(self)}"
-        subject = subject_of(self.model, self.dataset)
-        return f"{subject}, {triples}, {rules}, candidates: {self.candidates}{_known(self.competing)}"
+        return _described(self, vars(self), subject_of(self.model, self.dataset))
 
 
 @dataclass(frozen=True)
@@ -178,6 +172,11 @@ def shared_description(
     '2 models on umls, 661 test triples (tails only), unfiltered'
     """
     kept = {name: value for name, value in vars(of).items() if name not in differing and value is not None}
+    return _described(of, kept, subject, triples)
+
+
+def _described(of: Provenance | LabelProvenance, kept: Mapping[str, Any], subject: str, triples: str = "") -> str:
+    """Describe a subject by the fields that are kept."""
     triples = triples or (f"{of.triples:,}" if "triples" in kept else "")
     triples += " " if triples else ""
     triples += of_split(of.split) if "split" in kept else "triples" if triples else ""
@@ -222,8 +221,7 @@ class PredictionProvenance:
         return {**asdict(self), "filter": list(self.filter)}
 
     def __str__(self) -> str:
-        of_split = "" if self.split is None else f"{self.split} "
-        queries = f"{self.queries:,} {of_split}{'query' if self.queries == 1 else 'queries'}"
+        queries = counted(self.queries, "query" if self.split is None else f"{self.split} query")
         without = f" without those known from {', '.join(self.filter)}" if self.drops_known and self.filter else ""
         among = "" if self.candidates == UNKNOWN else f", candidates: {self.candidates}"
         return f"{subject_of(self.model, self.dataset)}, the {self.places:,} best answers to {queries}{without}{among}"
@@ -248,9 +246,8 @@ def subject_of(model: str, dataset: str) -> str:
 
 
 def of_split(split: str) -> str:
-    return (
-        "triples of an unknown split" if split == UNKNOWN else f"{'validation' if split == 'valid' else split} triples"
-    )
+    name = "validation" if split == "valid" else split
+    return "triples of an unknown split" if split == UNKNOWN else f"{name} triples"
 
 
 def _of_sides(sides: tuple[str, ...]) -> str:

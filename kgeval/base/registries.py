@@ -49,10 +49,10 @@ def entry_points(group: str) -> Iterable[Any]:
 
 
 def modules(package: str) -> list[ModuleType]:
-    """Import every module of a package and of the packages in it, in alphabetical order."""
+    """Import a package, and every module of it and of the packages in it, in alphabetical order."""
     root = importlib.import_module(package)
     names = sorted(info.name for info in pkgutil.walk_packages(root.__path__, f"{package}."))
-    return [importlib.import_module(name) for name in names]
+    return [root, *map(importlib.import_module, names)]
 
 
 def instances(package: str, kind: type[T]) -> list[T]:
@@ -71,7 +71,7 @@ def subclasses(package: str, base: type[T]) -> list[type[T]]:
     ]
 
 
-def brought(group: str, kind: type[Any], *, classes: bool = False) -> list[Any]:
+def load_entry_points(group: str, kind: type[Any], *, classes: bool = False) -> list[Any]:
     """Load what installed packages declare in a group of entry points: objects of a type, or classes below it.
 
     An entry point that cannot be loaded, or is something else, is left out with a warning: the other members of
@@ -129,7 +129,7 @@ def last_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {reason(error)}" if str(error) else type(error).__name__
 
 
-def blamed(error: BaseException) -> str | None:
+def find_plugin_of(error: BaseException) -> str | None:
     """Find whose code raised an exception: the innermost package with entry points, or its entry point, if it has one.
 
     None if no such package has code in the traceback.
@@ -149,14 +149,12 @@ def by_name(
     what: str, members: Iterable[T], names: Callable[[Any], Iterable[str]] = lambda member: [str(member.name)]
 ) -> dict[str, T]:
     """Map the name of each member, or its several ``names``, to the member; no two may have the same."""
-    found: dict[str, T] = {}
+    mapping: dict[str, T] = {}
     for name, member in [(name, one) for one in members for name in names(one)]:
-        if name in found:
+        if name in mapping:
             points = (point for group in GROUPS for point in entry_points(group=group))
             packages = ", ".join(sorted({point.dist.name for point in points if point.dist is not None}))
-            raise InputError(
-                f"two {what} are called {name!r}. Rename or remove the one of an installed package: "
-                f"{packages or 'there is none'}."
-            )
-        found[name] = member
-    return found
+            cure = f"Rename or remove the one of an installed package: {packages or 'there is none'}."
+            raise InputError(f"two {what} are called {name!r}. {cure}")
+        mapping[name] = member
+    return mapping

@@ -126,8 +126,8 @@ def _compute_alone_after_fork() -> None:
     """
     global _lock, _is_forked
     _lock, _is_forked = Lock(), True  # another thread may have held the lock
-    found = {library.filepath: library for libraries in _found.values() for library in libraries}
-    for library in [*found.values(), *([_Torch()] if found and "torch" in sys.modules else [])]:
+    by_path = {library.filepath: library for libraries in _found.values() for library in libraries}
+    for library in [*by_path.values(), *([_Torch()] if by_path and "torch" in sys.modules else [])]:
         library.set_num_threads(1)
 
 

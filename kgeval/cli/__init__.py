@@ -13,7 +13,6 @@ import click
 
 from kgeval.base.errors import BrokenPackage, KgevalError, did_you_mean, visible
 from kgeval.base.progress import loops_shown
-from kgeval.cli.completion import TURN_ON
 from kgeval.cli.streams import discard_output, exit_status, say, termination_as_interrupt
 
 COMMANDS = {
@@ -39,11 +38,15 @@ COMMANDS = {
 
 MODULES = {
     **dict.fromkeys(["run", "merge", "schema"], "kgeval.cli.commands.run_commands"),
-    **dict.fromkeys(["evaluate", "classify"], "kgeval.cli.commands.evaluate_commands"),
+    **dict.fromkeys(["evaluate", "classify", "explain"], "kgeval.cli.commands.evaluate_commands"),
     **dict.fromkeys(["report", "plot"], "kgeval.cli.commands.report_commands"),
-    **dict.fromkeys(["audit", "negatives"], "kgeval.cli.commands.dataset_commands"),
+    **dict.fromkeys(["audit", "convert", "negatives"], "kgeval.cli.commands.dataset_commands"),
 }
 """the modules of commands that share a module"""
+
+TURN_ON = (
+    """Completion in bash: eval "$(_KGEVAL_COMPLETE=bash_source kgeval)"; in zsh and fish, zsh_source, fish_source"""
+)
 
 CLOSED_PIPE = 128 + 13
 """the exit status after a closed pipe, as shells report it after SIGPIPE"""
@@ -126,9 +129,9 @@ class _Commands(click.Group):
             say(f"Error: {error.filename or 'input or output'}: {error.strerror or error}.", err=True)
             ctx.exit(1)
         except (Exception, SystemExit) as error:
-            from kgeval.base.registries import blamed, last_line
+            from kgeval.base.registries import find_plugin_of, last_line
 
-            if (package := blamed(error)) is None:
+            if (package := find_plugin_of(error)) is None:
                 raise
             say(f"Error: {package} raised {last_line(error)}. Repair or uninstall the package.", err=True)
             ctx.exit(1)

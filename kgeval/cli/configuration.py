@@ -12,8 +12,7 @@ from kgeval.cli.setting_options import OPTIONS, pairs
 if TYPE_CHECKING:
     from kgeval.data.dataset import Dataset
     from kgeval.runs.config.run_config import RunConfig
-    from kgeval.runs.config.variables import Place
-    from kgeval.runs.config.yaml_document import Document
+    from kgeval.runs.config.yaml_document import Document, Place
     from kgeval.runs.metric_bounds import Threshold
     from kgeval.runs.outcome import Outcome
 
@@ -42,7 +41,7 @@ def configuration(
         the other blocks of the configuration, as ``blocks`` makes them
     """
     from kgeval.base.errors import ConfigError
-    from kgeval.base.files.paths import exists_safely, suggest_paths
+    from kgeval.base.files import exists_safely, suggest_paths
     from kgeval.ranking.run_directory.stored_run import StoredRun
     from kgeval.runs.config.load import check
     from kgeval.runs.config.run_config import expand_shorthand
@@ -89,10 +88,10 @@ def _over_stored(command: str, stored: Document, options: Mapping[str, Any], blo
     content = {name: value for name, value in content.items() if name not in WHERE_IT_WENT}
     if "evaluation" in blocks:
         blocks = {**blocks, "evaluation": {**content.get("evaluation", {}), **blocks["evaluation"]}}
-    given: set[Place] = {(name,) for name in blocks if name != "evaluation"}
-    given |= {("evaluation", name) for name in blocks.get("evaluation", ())}
-    lines = {place: line for place, line in stored.lines.items() if not {place[:1], place[:2]} & given}
-    spelled = {place: option for place, option in OPTIONS.items() if {place[:1], place[:2]} & given}
+    changed: set[Place] = {(name,) for name in blocks if name != "evaluation"}
+    changed |= {("evaluation", name) for name in blocks.get("evaluation", ())}
+    lines = {place: line for place, line in stored.lines.items() if not {place[:1], place[:2]} & changed}
+    spelled = {place: option for place, option in OPTIONS.items() if {place[:1], place[:2]} & changed}
     return replace(stored, content={**content, **blocks}, lines=lines, options=spelled)
 
 

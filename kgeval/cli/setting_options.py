@@ -1,24 +1,191 @@
-"""Options made of settings: name, type, default and help of an option are those of the field."""
+"""Options made of settings: name, type, default, help and completion of an option are those of the field."""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from inspect import getdoc
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import click
+from click.shell_completion import CompletionItem
 
-from kgeval.base.settings.descriptions import descriptions
-from kgeval.base.settings.settings import plain
-from kgeval.cli.completion import PATH, OneOf
+from kgeval.base.settings import descriptions, plain
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
     from pydantic.fields import FieldInfo
 
-    from kgeval.base.settings.settings import Settings
-    from kgeval.runs.config.variables import Place
+    from kgeval.base.settings import Settings
+    from kgeval.runs.config.yaml_document import Place
+
+
+Listing = tuple[list[str], list[list[str]]]
+"""columns and rows"""
+
+
+def by_name(rows: list[list[str]]) -> list[list[str]]:
+    return sorted(rows, key=lambda row: row[0].lower())
+
+
+def _metrics() -> Listing:
+    from kgeval.metrics.averages import WEIGHINGS
+    from kgeval.metrics.metric import metrics
+    from kgeval.metrics.ranks.ties import tie_policies
+
+    cutoffs = {"none": "", "optional": "[@k]", "required": "@k"}
+    better = {True: "higher", False: "lower", None: "—"}
+    columns = ["name", "title", "needs", "formula", "range", "better", "undefined", "synonyms", "source"]
+    rows = [
+        [
+            metric.name + cutoffs[metric.cutoff],
+            metric.title,
+            metric.needs,
+            metric.formula,
+            f"{metric.lowest:g} … {metric.highest:g}",
+            better[metric.increasing],
+            metric.undefined,
+            ", ".join(metric.synonyms),
+            metric.source,
+        ]
+        for metric in [*metrics().values(), *metrics("labels").values(), *metrics("confidences").values()]
+    ]
+    # Prefixes of names have no range and no synonyms.
+    averages = [
+        [f"{it.name}.", it.title, "ranks, lists" if it.lists else "ranks", it.formula, "", "", "", "", it.source]
+        for it in WEIGHINGS.values()
+    ]
+    ties = [
+        [f"{entry.name}.", entry.title, "ranks", entry.formula, "", "", entry.undefined, "", entry.source]
+        for entry in tie_policies().values()
+    ]
+    return columns, [*by_name(rows), *by_name([*averages, *ties])]
+
+
+def _models() -> Listing:
+    from kgeval.models.family import families
+
+    columns = ["name", "score", "arrays", "options"]
+    return columns, [
+        [name, family.formula, ", ".join(family.array_names()), ", ".join(family.option_names())]
+        for name, family in sorted(families().items(), key=lambda named: named[0].lower())
+    ]
+
+
+def _baselines() -> Listing:
+    from kgeval.models.baselines import Baseline, baselines
+
+    columns = ["name", "title", "rule", "tasks", "settings", "source"]
+    return columns, [
+        [name, entry.title, entry.rule, ", ".join(entry.tasks), _own_fields(entry, Baseline.model_fields), entry.source]
+        for name, entry in sorted(baselines().items())
+    ]
+
+
+def _own_fields(settings: type[BaseModel], others: Container[str]) -> str:
+    return ", ".join(name for name in settings.model_fields if name not in others)
+
+
+def _first_paragraph(described: object) -> str:
+    return plain((getdoc(described) or "").partition("\n\n")[0])
+
+
+def _formats() -> Listing:
+    from kgeval.models.checkpoints.readers import formats
+
+    rows = [[name, entry.summary, _first_paragraph(entry.read)] for name, entry in sorted(formats().items())]
+    return ["name", "files", "reading"], rows
+
+
+def _protocols() -> Listing:
+    from kgeval.ranking.protocols.protocol import protocols
+
+    return ["name", "rules"], [[name, protocol.summary] for name, protocol in sorted(protocols().items())]
+
+
+def _corruptions() -> Listing:
+    from kgeval.ranking.corruption.generator import generators
+
+    rows = [[kind, _first_paragraph(item), _own_fields(item, {"kind"})] for kind, item in sorted(generators().items())]
+    return ["kind", "candidates", "options"], rows
+
+
+def _slices() -> Listing:
+    from kgeval.analysis.slices.slice import WRITTEN, slices
+
+    rows = [[entry.name, entry.title, entry.rule, entry.source] for entry in slices().values()]
+    return ["name", "title", "rule", "source"], [*by_name(rows), *map(list, WRITTEN)]
+
+
+def _datasets() -> Listing:
+    from kgeval.data.layouts import layouts
+    from kgeval.data.layouts.pykeen import names
+
+    folders = [["folder", name, layout.summary] for name, layout in sorted(layouts().items())]
+    return ["kind", "name", "files"], [*folders, *(["PyKEEN", name, ""] for name in names())]
+
+
+LISTINGS: dict[str, Callable[[], Listing]] = {
+    "metrics": _metrics,
+    "models": _models,
+    "baselines": _baselines,
+    "formats": _formats,
+    "protocols": _protocols,
+    "corruptions": _corruptions,
+    "slices": _slices,
+    "datasets": _datasets,
+}
+
+
+class _Path(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.5 only
+    """A file or folder, or the name of something else."""
+
+    name = "path"
+
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(incomplete, type="file")]
+
+
+PATH = _Path()
+
+
+class OneOf(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.5 only
+    """Some names, or those that ``kgeval list`` shows; several may be joined by commas.
+
+    >>> [item.value for item in OneOf(["head", "tail"]).shell_complete(None, None, "head,t")]
+    ['head,tail']
+    """
+
+    name = "name"
+
+    def __init__(self, names: Sequence[str] | str) -> None:
+        self._names = names
+
+    def names(self) -> Sequence[str]:
+        return _listed(self._names) if isinstance(self._names, str) else self._names
+
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
+        before, comma, last = incomplete.rpartition(",")
+        return [CompletionItem(f"{before}{comma}{name}") for name in self.names() if name.startswith(last)]
+
+
+def _listed(listing: str) -> list[str]:
+    """The names of a list; metrics with a cutoff of 10 if they need one, without averages and tie policies."""
+    if listing == "ties":
+        from kgeval.metrics.ranks.ties import tie_policies
+
+        return list(tie_policies())
+    if listing == "layouts":
+        from kgeval.data.layouts import layouts
+
+        return list(layouts())
+    columns, rows = LISTINGS[listing]()
+    place = columns.index("name" if "name" in columns else "kind")
+    names = (re.sub(r"\[@k\]$", "", row[place]).replace("@k", "@10") for row in rows)
+    return [name for name in names if not re.search(r"\.$|PATTERN|FILE", name)]
+
 
 OPTIONS: dict[Place, str] = {
     ("dataset",): "--dataset",
@@ -181,7 +348,7 @@ def _checked(field: FieldInfo) -> Callable[..., Any]:
     """Check a value that is for a stored run: no configuration has it, whose check would find that it is wrong."""
     from pydantic import TypeAdapter, ValidationError
 
-    from kgeval.base.settings.messages import problems_of
+    from kgeval.base.settings import problems_of
 
     annotation: Any = Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
 
@@ -204,7 +371,7 @@ def _default(settings: type[Settings], place: Place, *, stored: bool) -> str:
         return "  [default: as in the run]"
     if default in (None, ()):
         return ""
-    spelled = " ".join(f"{one:g}" for one in default) if isinstance(default, tuple) else default
+    spelled = " ".join(f"{number:g}" for number in default) if isinstance(default, tuple) else default
     return f"  [default: {'as in the run, or ' if stored else ''}{spelled}]"
 
 

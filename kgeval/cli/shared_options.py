@@ -12,14 +12,13 @@ from typing import Any
 import click
 
 from kgeval.base.errors import ConfigError, InputError
-from kgeval.base.files.paths import exists_safely
+from kgeval.base.files import exists_safely
 from kgeval.base.progress import loops_shown
 from kgeval.base.storage import refuse_special
-from kgeval.cli.completion import PATH, OneOf
 from kgeval.cli.display import DIGITS as NUM_DIGITS
 from kgeval.cli.display import JSON_HELP, SortKey, format_options
 from kgeval.cli.display import QUIET as IS_QUIET
-from kgeval.cli.setting_options import REPEATED, split_at_commas
+from kgeval.cli.setting_options import PATH, REPEATED, OneOf, split_at_commas
 
 SPLITS = ("train", "valid", "test")
 
@@ -257,8 +256,8 @@ def _every(name: str, path: str) -> list[tuple[str, str]]:
     """List the runs that match a path with wildcards, which the shell does not expand after ``NAME=``."""
     if not name or exists_safely(Path(path)) or not has_magic(path):
         return [(name, path)]
-    if found := sorted(glob(path)):  # noqa: PTH207, as the pattern may be absolute
-        return [(name, run) for run in found]
+    if runs := sorted(glob(path)):  # noqa: PTH207, as the pattern may be absolute
+        return [(name, run) for run in runs]
     raise InputError(f"{name}={path}: no run matches the wildcards.")
 
 

@@ -4,7 +4,7 @@
 (``columns.py``, ``tables.py``), numbers the labels and makes a ``Dataset``. ``queries.py`` asks its test triples,
 ``known.py`` has the answers that a filter removes, ``leaks.py`` the triples that train gives away.
 
-Called by every room above. Layouts are imported by nobody: ``layout.layouts()`` finds them in ``layouts``, so a new one
+Called by every room above. Layouts are imported by nobody: ``layouts.layouts()`` finds them in its folder, so a new one
 is a ``Layout`` in a file there. Here are the words of settings, which need no arrays.
 """
 

@@ -100,11 +100,11 @@ def is_header(cells: Sequence[str]) -> bool:
     >>> is_header(["t", "h", "r"]), is_header(["head", "about", "tail"]), is_header(["e1", "type", "e2"])
     (True, True, False)
     """
-    found = {cell.lower(): of for cell in map(unquoted, cells) if (of := meaning(cell)) and of.role in TRIPLE}
-    words = {name: of.role for name, of in found.items() if _is_word(name, of)}
+    by_name = {cell.lower(): of for cell in map(unquoted, cells) if (of := meaning(cell)) and of.role in TRIPLE}
+    words = {name: of.role for name, of in by_name.items() if _is_word(name, of)}
     whole = {role for name, role in words.items() if not re.search("[0-9]", name)}
-    all_three = len({of.role for of in found.values()}) == 3
-    return len(whole) == 2 or (all_three and (bool(words) or found.keys() in LETTERS))
+    all_three = len({of.role for of in by_name.values()}) == 3
+    return len(whole) == 2 or (all_three and (bool(words) or by_name.keys() in LETTERS))
 
 
 def _is_word(name: str, of: Meaning) -> bool:
@@ -120,7 +120,10 @@ def unquoted(cell: str) -> str:
 ColumnNames = str | Sequence[str] | Mapping[str, str]
 """the columns in their order, or which column holds what: ``{"tail": "gene", "relation": "'binds'"}``"""
 
-OPTION = "--columns head=…,relation=…,tail=… (in Python and in configurations columns)"
+IN_PYTHON = "(in Python and in configurations columns)"
+"""what follows the option --columns in messages"""
+
+OPTION = f"--columns head=…,relation=…,tail=… {IN_PYTHON}"
 """how a user says what the columns are"""
 
 PAIR = re.compile(r"""\s*([^=,]*?)\s*(?:=\s*('[^']*'|"[^"]*"|[^,]*?)\s*)?(?:,|$)""")
@@ -129,8 +132,8 @@ PAIR = re.compile(r"""\s*([^=,]*?)\s*(?:=\s*('[^']*'|"[^"]*"|[^,]*?)\s*)?(?:,|$)
 
 def _role(name: str) -> str:
     """Call what a column holds by its usual word: ``truth`` is a label, ``weight`` a confidence."""
-    said = meaning(name)
-    return name if name in ROLES or said is None or said.rank % MAX_WEAK else said.role
+    named = meaning(name)
+    return name if name in ROLES or named is None or named.rank % MAX_WEAK else named.role
 
 
 class Columns(NamedTuple):
@@ -190,12 +193,11 @@ def resolve(
     names: Sequence[str],
     columns: Columns = UNSAID,
     further: re.Pattern[str] | None = None,
-    needs: Collection[str] = TRIPLE,
 ) -> list[str]:
     """Call each column by what it holds; a column that holds nothing of use keeps its name, in lower case.
 
-    ``names`` is the header. The table must have the roles in ``needs``. ``further`` matches other names of this kind of
-    table, such as those of ranks.
+    ``names`` is the header. The table must have the columns of a triple. ``further`` matches other names of this kind
+    of table, such as those of ranks.
 
     Raises
     ------
@@ -203,15 +205,15 @@ def resolve(
         if two columns could hold the same, or none holds what is needed, with the option that decides it
     """
     header = [unquoted(name) for name in names]
-    found = f"found the columns {', '.join(map(repr, header))}" if header else "found no columns"
+    listed = f"found the columns {', '.join(map(repr, header))}" if header else "found no columns"
     roles = {_place(source, role, column, header): role for role, column in columns.names.items()}
-    for place, role in _by_meaning(source, header, [*columns.names, *columns.constants], found).items():
+    for place, role in _by_meaning(source, header, [*columns.names, *columns.constants], listed).items():
         if role not in roles.values():
             roles.setdefault(place, role)
-    if missing := [role for role in needs if role not in (*roles.values(), *columns.constants)]:
+    if missing := [role for role in TRIPLE if role not in (*roles.values(), *columns.constants)]:
         constant = " One that is the same in all rows: relation='NAME'." if missing == ["relation"] else ""
-        what = f"{source}: no column is the {' or the '.join(missing)}; {found}."
-        raise DatasetError(f"{what} Say which: {OPTION}.{constant}")
+        fault = f"{source}: no column is the {' or the '.join(missing)}; {listed}."
+        raise DatasetError(f"{fault} Say which: {OPTION}.{constant}")
     taken = further is not None and not any(map(further.fullmatch, columns.names))
     for place, name in enumerate(map(str.lower, header)):
         is_further = further is not None and further.fullmatch(name) is not None
@@ -231,9 +233,7 @@ def _by_meaning(source: str | Path, header: Sequence[str], decided: Collection[s
         (rank, place), *others = sorted(ranked)
         if same := [other for other_rank, other in others if other_rank == rank]:
             named = " and ".join(repr(header[other]) for other in (place, *same))
-            raise DatasetError(
-                f"{source}: {1 + len(same)} columns are the {role} ({named}); {found}. Say which: {OPTION}."
-            )
+            raise DatasetError(f"{source}: several columns are the {role} ({named}); {found}. Say which: {OPTION}.")
         roles[place] = role
     for place, name in enumerate(header):
         if place not in roles and name.lower() in ("label", "labels") and "label" not in decided:

@@ -18,9 +18,8 @@ from kgeval.base.errors import DatasetError, did_you_mean, first_few, visible
 from kgeval.data import SPLITS as SPLITS
 from kgeval.data import Split as Split
 from kgeval.data.columns import ColumnNames, Columns
-from kgeval.data.labelled_triples import LabelledTriples
+from kgeval.data.labelled_triples import LabelledTriples, read_own
 from kgeval.data.numbering import number
-from kgeval.data.own_triples import read_own
 from kgeval.data.split_names import parts_of
 from kgeval.data.tables import from_memory
 from kgeval.data.triples import Side, Triples
@@ -191,12 +190,10 @@ class Dataset:
         >>> list(data.entities), data.test.ids
         (['Abel', 'Eve', 'Adam'], array([[2, 0, 0]]))
         """
-        splits: dict[str, Any] = {
-            split: rows for split, rows in zip(SPLITS, (train, valid, test), strict=True) if rows is not None
-        }
-        said = Columns.of(columns)
-        tables = {split: from_memory(rows, f"{name}, split {split}", said) for split, rows in splits.items()}
-        tables = {split: table for split, table in tables.items() if len(table)}
+        named, tables = Columns.of(columns), {}
+        for split, rows in {"train": train, "valid": valid, "test": test}.items():
+            if rows is not None and len(table := from_memory(rows, f"{name}, split {split}", named)):
+                tables[split] = table
         if not tables:
             raise DatasetError(f"{name}: no triples in it. Expected rows of head, relation, tail.")
         graph = number(
@@ -232,17 +229,17 @@ class Dataset:
         others = {} if self._others is None else self._others
         if name not in others:
             parts = [self.split(part) for part in parts_of(name)]
-            own = (self.entities, self.relations, self.times)
-            others[name] = Triples.concatenated(parts).distinct().triples if parts else read_own(name, *own)
+            labels = (self.entities, self.relations, self.times)
+            others[name] = Triples.concatenated(parts).distinct().triples if parts else read_own(name, *labels)
         return others[name]
 
     def snapshot(self) -> Dataset:
         """Return the dataset for one evaluation, which reads each file of triples once, when it first needs it."""
         if self._others is not None:
             return self
-        own = copy(self)
-        object.__setattr__(own, "_others", {})
-        return own
+        copied = copy(self)
+        object.__setattr__(copied, "_others", {})
+        return copied
 
     def is_same(self, other: Dataset) -> bool:
         """Whether both are one dataset, or snapshots of one."""
@@ -311,7 +308,7 @@ def check_ids(triples: Triples, entities: Vocabulary, relations: Vocabulary, whe
 def _refuse_beyond(ids: IntArray, labels: Sequence[Vocabulary], where: Callable[[int], str]) -> None:
     """Refuse ids without a label; int64[row, kind]."""
     sizes = np.array([len(part) for part in labels])
-    wrong = ids.view(np.uint64) >= sizes.astype(np.uint64)  # as which a negative id is beyond all sizes
+    wrong = ids.view(np.uint64) >= sizes.astype(np.uint64)  # viewed as unsigned, a negative id exceeds any size
     if wrong.any():
         row, column = (int(index) for index in np.argwhere(wrong)[0])
         named = f"{where(row)} names {labels[column].kind} id {ids[row, column]}"

@@ -9,9 +9,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from kgeval.base.errors import NoPathError
-from kgeval.base.files.paths import exists_safely, no_file, suggest_paths
-from kgeval.base.settings.messages import short_repr
-from kgeval.base.settings.settings import PathText, Settings, as_validation_error, listed, or_text
+from kgeval.base.files import exists_safely, no_file, suggest_paths
+from kgeval.base.settings import PathText, Settings, as_validation_error, listed, or_text, short_repr
 from kgeval.data.columns import Columns
 from kgeval.data.dataset import Dataset
 from kgeval.data.human_names import with_names
@@ -36,9 +35,7 @@ ReadableFile = Annotated[PathText, AfterValidator(readable)]
 def _columns(value: Any) -> Any:
     """Check the setting ``columns``: a text, a block or a list."""
     if not isinstance(value, str | dict | list | tuple | None):
-        raise ValueError(  # noqa: TRY004  # which pydantic tells
-            f"expected what columns hold, such as {{head: gene, tail: drug}}, found {value!r:.60}"
-        )
+        raise ValueError(f"expected columns such as {{head: gene, tail: drug}}, found {value!r:.60}")  # noqa: TRY004
     with as_validation_error():
         Columns.of(value).check()
     return {role: str(column) for role, column in value.items()} if isinstance(value, dict) else value
@@ -109,9 +106,7 @@ class DatasetConfig(Settings):
         if self.path is not None and self.options:
             raise ValueError("options are for a PyKEEN dataset, given by name; a folder has none")
         if self.path is not None and self.layout == PYKEEN:
-            raise ValueError(
-                f"layout {PYKEEN!r} takes a PyKEEN name, but this is a folder. Give a name, or another layout"
-            )
+            raise ValueError(f"layout {PYKEEN!r} takes a PyKEEN name, and this is a folder. Give another layout")
         if self.name is not None and self.layout not in ("auto", PYKEEN):
             missing = f"layout {short_repr(self.layout)} is for folders, but there is no folder {short_repr(self.name)}"
             raise ValueError(f"{missing}. For the PyKEEN dataset of that name, leave the layout out")

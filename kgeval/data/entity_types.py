@@ -1,21 +1,28 @@
-"""Lists of entities, and the types of entities: from a file, or from the text before ``::`` in a label."""
+"""Types of entities, from a file or from the text before ``::`` in a label, and the candidates of relations by them.
+
+The candidates of a relation are the entities whose types it takes, or those that a JSON file lists for its tails.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.base.arrays import IntArray
-from kgeval.base.errors import DatasetError, InputError
+from kgeval.base.errors import DatasetError, InputError, counted, refusing
+from kgeval.base.files import read_json
 from kgeval.data.dataset import Dataset
-from kgeval.data.rows import Rows
+from kgeval.data.known import by_relation, observed_types, read_types
+from kgeval.data.queries import Rows
 from kgeval.data.tables import read_text
-from kgeval.data.text import UNIT_SEPARATOR, read_columns
+from kgeval.data.text import UNIT_SEPARATOR, read_columns, refuse_missing
+from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.data.vocabulary import Vocabulary
 
 PREFIX = "prefix"
@@ -67,11 +74,11 @@ def read_types_of_entities(source: str | Path, dataset: Dataset) -> TypesOfEntit
     """
     num_unknown, size = 0, len(dataset.entities)
     if source == PREFIX:
-        found = pc.extract_regex(dataset.entities.labels, f"(?s)^(?P<type>.+?){SEPARATOR}")
-        ids, types = np.where(found.is_valid(), np.arange(size), -1), pc.struct_field(found, "type")
+        prefixes = pc.extract_regex(dataset.entities.labels, f"(?s)^(?P<type>.+?){SEPARATOR}")
+        ids, types = np.where(prefixes.is_valid(), np.arange(size), -1), pc.struct_field(prefixes, "type")
         if not (ids >= 0).any():
-            what = f"no entity of dataset {dataset.name} has a type before {SEPARATOR!r} in its label"
-            raise DatasetError(f"{what}, as 'Compound::DB00014' has. Give a file of types.")
+            fault = f"no entity of dataset {dataset.name} has a type before {SEPARATOR!r} in its label"
+            raise DatasetError(f"{fault}, as 'Compound::DB00014' has. Give a file of types.")
     else:
         path = Path(source)
         table = read_text(path, ["entity", "type"])
@@ -115,12 +122,90 @@ def ids_of_listed(
     DatasetError
         if all are unknown, with the labels that are nearest to the first; if a label is not text
     """
-    what = ""
+    fault = ""
     try:
         ids = vocabulary.ids(labels)
         if len(ids) and (ids < 0).all():
-            what = f"the dataset has none of the {len(labels):,} labels in it. The first is an "
+            fault = f"the dataset has none of the {len(labels):,} labels in it. The first is an "
             vocabulary.id(str(labels[0]))
     except InputError as error:
-        raise DatasetError(f"{where}: {what}{error}") from error
+        raise DatasetError(f"{where}: {fault}{error}") from error
     return ids, len({str(labels[row]) for row in np.flatnonzero(ids < 0).tolist()})
+
+
+RelationCandidates: TypeAlias = tuple[dict[Side, Rows], tuple[str, ...]]
+"""the entities of each relation by side, ascending and distinct, one row per relation; and what to know about them"""
+
+
+def typed_candidates(source: str, splits: Sequence[Triples], dataset: Dataset) -> RelationCandidates:
+    """Take the entities that share a type with an entity that some triples of the relation have on a side.
+
+    ``source`` is that of :func:`~kgeval.data.entity_types.read_types_of_entities`.
+
+    >>> rows = [("Gene::1", "binds", "Drug::1"), ("Drug::2", "treats", "Gene::1")]
+    >>> data = Dataset.from_labels(train=rows, relations=["binds", "treats"])
+    >>> found = typed_candidates("prefix", [data.train], data)
+    >>> list(data.entities), found[0]["tail"].row(0)
+    (['Drug::1', 'Drug::2', 'Gene::1'], array([0, 1]))
+    """
+    types = read_types_of_entities(source, dataset)
+    has_type = _matrix(types.rows, len(types.names))
+    rows: dict[Side, Rows] = {}
+    for side in SIDES:
+        shared = _matrix(observed_types(splits, side, dataset), len(dataset.entities)) @ has_type @ has_type.T
+        shared.sort_indices()
+        rows[side] = Rows(shared.indptr.astype(np.int64), shared.indices.astype(np.int64))
+    where = "their labels" if source == PREFIX else source
+    untyped = f"{counted(types.num_untyped, 'entity', 'entities')} without a type in {where}: not used as candidates."
+    unknown = f"{counted(types.num_unknown, 'entity', 'entities')} in {where} not in the dataset: left out."
+    notes = tuple(note for count, note in ((types.num_untyped, untyped), (types.num_unknown, unknown)) if count)
+    return rows, notes
+
+
+def _matrix(rows: Rows, width: int) -> Any:
+    """Mark the ids of each row, which are below ``width``; a sparse bool[row, id]."""
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix((np.ones(len(rows.ids), np.bool_), rows.ids, rows.offsets), shape=(len(rows), width))
+
+
+def read_candidates(path: Path, dataset: Dataset) -> RelationCandidates:
+    """Read the candidates of relations from OpenKE's ``type_constrain.txt``, or from JSON if the file is ``.json``.
+
+    JSON is ``{relation: [entity, …]}`` with the candidates of tails, as in the few-shot sets NELL-One and Wiki-One
+    (Xiong et al., 2018): ``rel2candidates.json``. Labels that the dataset does not have are left out, and counted.
+
+    Raises
+    ------
+    DatasetError
+        if the file is missing, malformed or of another dataset
+    """
+    if path.suffix.lower() != ".json":
+        return read_types(path, dataset), ()
+    lists = _lists(path)
+    relations, unknown_relations = ids_of_listed(path, [*lists], dataset.relations)
+    labels = [label for listed in lists.values() for label in listed]
+    entities, unknown_entities = ids_of_listed(path, labels, dataset.entities)
+    owners = np.repeat(relations, [len(listed) for listed in lists.values()])
+    known = (owners >= 0) & (entities >= 0)
+    notes = [
+        f"{counted(count, *kind)} in {path} not in the dataset: left out."
+        for count, kind in ((unknown_relations, ("relation",)), (unknown_entities, ("entity", "entities")))
+        if count
+    ]
+    return {"tail": by_relation(owners[known], entities[known], dataset)}, tuple(notes)
+
+
+def _lists(path: Path) -> dict[str, list[str]]:
+    """Read JSON, and refuse it if it is no ``{relation: [entity, …]}``."""
+    refuse_missing(path)
+    expected = "Expected {relation: [entity, …]}, the labels of the candidates of tails."
+    with refusing(path, "not a JSON file", ValueError, RecursionError, cure=expected):
+        content: Any = read_json(path)
+    if not isinstance(content, dict) or not content:
+        raise DatasetError(f"{path}: {'nothing in it' if content == {} else f'a {type(content).__name__}'}. {expected}")
+    for relation, listed in content.items():
+        wrong = [listed] if not isinstance(listed, list) else [it for it in listed if not isinstance(it, str)]
+        if wrong:
+            raise DatasetError(f"{path}: relation {relation!r:.60} has {wrong[0]!r:.60} in it. {expected}")
+    return content

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections import ChainMap
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,45 +23,7 @@ NamesSource = Mapping[str, str] | str | Path | Iterable[str | Path]
 """names by label, or a file of them, or several"""
 
 
-@dataclass(frozen=True, eq=False)
-class Names(Mapping[str, str]):
-    """Names by label, as a file has them."""
-
-    labels: pa.ChunkedArray
-    """string[name], distinct"""
-    names: pa.ChunkedArray
-    """string[name]"""
-
-    @classmethod
-    def of(cls, names: Mapping[str, str]) -> Names:
-        with refusing("names", "expected text by label", pa.ArrowException, TypeError, UnicodeEncodeError):
-            columns = (pa.array(column, pa.string()) for column in (names.keys(), names.values()))
-            return cls(*(pa.chunked_array([column]) for column in columns))
-
-    @classmethod
-    def merged(cls, parts: Iterable[Names]) -> Names:
-        """Merge names; of two for one label, the first counts."""
-        table = pa.concat_tables([pa.table({"label": part.labels, "name": part.names}) for part in parts])
-        distinct = table.group_by("label", use_threads=False).aggregate([("name", "first")])
-        return cls(distinct["label"], distinct["name_first"])
-
-    def __getitem__(self, label: str) -> str:
-        index = pc.index(self.labels, pa.scalar(label, pa.string())).as_py()
-        if index < 0:
-            raise KeyError(label)
-        return str(self.names[index].as_py())
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.labels.to_pylist())
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    def __repr__(self) -> str:
-        return f"Names({len(self)} names)"
-
-
-def read_names(path: str | Path) -> Names:
+def read_names(path: str | Path) -> dict[str, str]:
     """Read a file of names such as ``entity2text.txt``: a label, a tab and its name in each row."""
     if not isinstance(path, (str, os.PathLike)):
         raise DatasetError(f"names: expected a dictionary by label, a file or several files; found {path!r:.60}.")
@@ -71,26 +34,28 @@ def read_names(path: str | Path) -> Names:
     repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
     if len(repeated):
         twice = names.filter(pc.equal(labels, repeated[0]))
-        found = f"{len(twice)} names, {twice[0].as_py()!r:.60} and {twice[1].as_py()!r:.60}"
-        raise DatasetError(f"{path}: {repeated[0].as_py()!r} has {found}. Keep one of them.")
+        clash = f"{len(twice)} names, {twice[0].as_py()!r:.60} and {twice[1].as_py()!r:.60}"
+        raise DatasetError(f"{path}: {repeated[0].as_py()!r} has {clash}. Keep one of them.")
     there = pc.not_equal(names, "")
-    return Names(labels.filter(there), names.filter(there))
+    return dict(zip(labels.filter(there).to_pylist(), names.filter(there).to_pylist(), strict=True))
 
 
 def with_names(dataset: Dataset, names: NamesSource) -> Dataset:
-    """Give a dataset human names, which messages and tables show."""
+    """Give a dataset human names, which messages and tables show; of two for one label, the first counts."""
     alone = isinstance(names, (Mapping, str, Path)) or not isinstance(names, Iterable)
     parts: Any = [names] if alone else names
-    return replace(dataset, names=Names.merged(_read(dataset, part) for part in parts))
+    return replace(dataset, names={**ChainMap(*(_read(dataset, part) for part in parts))})
 
 
-def _read(dataset: Dataset, source: Mapping[str, str] | str | Path) -> Names:
-    names = Names.of(source) if isinstance(source, Mapping) else read_names(source)
+def _read(dataset: Dataset, source: Mapping[str, str] | str | Path) -> dict[str, str]:
+    names = dict(source) if isinstance(source, Mapping) else read_names(source)
+    with refusing("names", "expected text by label", pa.ArrowException, TypeError, UnicodeEncodeError):
+        pa.array([*names, *names.values()], pa.string())
     if not any(num_named(dataset, names).values()):
         where = "names" if isinstance(source, Mapping) else source
         named, label = next(iter(names), None), next(iter(dataset.entities), None)
-        found = f"The dataset has labels like {label!r:.60}, the names are for labels like {named!r:.60}."
-        raise DatasetError(f"{where}: no label there is in dataset {dataset.name}. {found}")
+        hint = f"The dataset has labels like {label!r:.60}, the names are for labels like {named!r:.60}."
+        raise DatasetError(f"{where}: no label there is in dataset {dataset.name}. {hint}")
     return names
 
 
@@ -105,6 +70,5 @@ def with_found_names(dataset: Dataset, folder: Path) -> Dataset:
 
 def num_named(dataset: Dataset, names: Mapping[str, str]) -> dict[str, int]:
     """Count the entities and the relations that have a name."""
-    labels = names.labels if isinstance(names, Names) else list(names)
     parts = {"entities": dataset.entities, "relations": dataset.relations}
-    return {kind: int((part.ids(labels) >= 0).sum()) for kind, part in parts.items()}
+    return {kind: int((part.ids(list(names)) >= 0).sum()) for kind, part in parts.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kgeval.base import files
 from kgeval.base.errors import DatasetError, naming, refusing
-from kgeval.base.files import opening as files
-from kgeval.base.files.paths import exists_safely
-from kgeval.base.files.settings_text import read_yaml
+from kgeval.base.files import exists_safely
+from kgeval.base.settings_text import read_yaml
 from kgeval.data.tables import NO_INTERVALS, NamedTable, read_pairs, read_text
 from kgeval.data.text import WHOLE_NUMBER, find_delimiter, first_line, refuse_missing
 from kgeval.data.triples import Triples
@@ -36,9 +36,7 @@ def read_counted(path: Path, read: Callable[..., NamedTable]) -> NamedTable:
     announced = announced_rows(path)
     table = read(path, skip=int(announced is not None))
     if announced not in (None, len(table)):
-        raise DatasetError(
-            f"{path}: line 1 announces {announced} rows, but {len(table)} follow. The file may be cut short."
-        )
+        raise DatasetError(f"{path}: line 1 announces {announced} rows, but {len(table)} follow. It may be cut short.")
     return table
 
 
@@ -128,15 +126,6 @@ def read_graph_settings(path: Path) -> dict[str, Any]:
     return content
 
 
-def id_columns(path: Path, columns: Sequence[Any]) -> Triples:
-    """Take columns of head, relation and tail ids as triples."""
-    shapes = [np.shape(column) for column in columns]
-    if len({*shapes}) > 1:
-        raise DatasetError(f"{path}: expected as many heads as relations and tails; found {shapes}.")
-    with naming(path):
-        return Triples.of(np.stack(columns, axis=1))
-
-
 def stored_triples(path: Path, ids: npt.NDArray[Any], *, may_have_times: bool = False) -> Triples:
     """Take rows of head, relation and tail ids as triples; a fourth id, where there may be one, is that of a time."""
     ids = np.asarray(ids)
@@ -163,6 +152,5 @@ def labels_of_ids(folder: Path, kind: str, splits: Mapping[str, Triples]) -> Voc
 def refuse_sparse(name: str, kind: str, ids: npt.NDArray[Any]) -> None:
     """Refuse ids whose largest is far beyond their number: labels for all below it would take any memory."""
     if ids.size and int(ids.max()) > MAX_UNUSED_ID_RATIO * (ids.size + 1):
-        raise DatasetError(
-            f"{name}: a triple names {kind} id {ids.max()}, but there are only {ids.size}. A file may be damaged."
-        )
+        fault = f"a triple names {kind} id {ids.max()}, but there are only {ids.size}"
+        raise DatasetError(f"{name}: {fault}. A file may be damaged.")

@@ -14,8 +14,7 @@ from kgeval.base.errors import DatasetError, InputError, counted
 from kgeval.data import KnownTimes
 from kgeval.data.dataset import Dataset
 from kgeval.data.id_files import OPENKE
-from kgeval.data.queries import Queries, starts_of_runs
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Queries, Rows, starts_of_runs
 from kgeval.data.text import WHOLE_NUMBER, rows
 from kgeval.data.triples import SIDES, Side, Triples
 
@@ -53,9 +52,7 @@ class KnownAnswers:
     def spans(self, queries: Queries) -> tuple[IntArray, IntArray]:
         """Find where the answers of queries begin and end; int64[query] both."""
         if len(self.sizes) > 1 and queries.contexts is None:
-            raise InputError(
-                "the dataset is temporal, but these queries have no time. Add one, or use filter=() for raw ranks."
-            )
+            raise InputError("the dataset is temporal, but these queries have no time. Add it, or use filter=().")
         columns = [queries.relations] if queries.contexts is None else [queries.relations, queries.contexts]
         keys = _keys(queries.anchors, columns, self.sizes)
         for column, size in zip(columns, self.sizes, strict=False):
@@ -139,8 +136,8 @@ def read_types(path: Path, dataset: Dataset) -> dict[Side, Rows]:
     entities, relations = dataset.entities.ids(own_entities.labels), dataset.relations.ids(own_relations.labels)
     lists, types = _read_lists(path, len(entities), len(relations)), {}
     for place, side in enumerate(SIDES):
-        own = Rows.of(of_relation[place] for of_relation in lists)
-        owners, members = relations[own.owners], entities[own.ids]
+        side_rows = Rows.of(of_relation[place] for of_relation in lists)
+        owners, members = relations[side_rows.owners], entities[side_rows.ids]
         known = (owners >= 0) & (members >= 0)
         types[side] = by_relation(owners[known], members[known], dataset)
     return types
@@ -151,8 +148,8 @@ def _read_lists(path: Path, num_entities: int, num_relations: int) -> list[list[
     listed = rows(path)
     count = next(listed, None)
     if count is None or count.cells != [str(num_relations)]:
-        found = "nothing" if count is None else repr("\t".join(count.cells)[:40])
-        raise DatasetError(f"{path}, line 1: expected the number of relations, {num_relations}; found {found}.")
+        shown = "nothing" if count is None else repr("\t".join(count.cells)[:40])
+        raise DatasetError(f"{path}, line 1: expected the number of relations, {num_relations}; found {shown}.")
     lists: list[list[list[int]]] = [[] for _ in range(num_relations)]
     for line in listed:
         cells = " ".join(line.cells).split()
@@ -161,14 +158,13 @@ def _read_lists(path: Path, num_entities: int, num_relations: int) -> list[list[
         relation, size, *members = [*numbers, -1, -1][: max(len(numbers), 2)]
         are_ids = 0 <= relation < num_relations and all(0 <= member < num_entities for member in members)
         if not are_ids or size != len(members):
-            expected = f"relation, count, then that many entity ids below {num_entities}"
-            known = f"{counted(num_relations, 'relation')}; found {' '.join(cells)!r:.60}"
-            raise DatasetError(f"{path}, line {line.line}: expected {expected}, of {known}.")
+            expected = f"a relation below {num_relations}, a count, then that many entity ids below {num_entities}"
+            raise DatasetError(f"{path}, line {line.line}: expected {expected}; found {' '.join(cells)!r:.60}.")
         lists[relation].append(members)
-    for relation, own in enumerate(lists):
-        if len(own) != len(SIDES):
-            found = f"{path}: relation {relation} has {counted(len(own), 'list')}"
-            raise DatasetError(f"{found}; expected two, heads and tails. The file may be cut short.")
+    for relation, pair in enumerate(lists):
+        if len(pair) != len(SIDES):
+            shown = f"{path}: relation {relation} has {counted(len(pair), 'list')}"
+            raise DatasetError(f"{shown}; expected two, heads and tails. The file may be cut short.")
     return lists
 
 

@@ -1,4 +1,7 @@
-"""Labelled triples: a number beside each triple, a truth value (1 or 0) or the confidence of a fact (0 to 1)."""
+"""Labelled triples: a number beside each triple, a truth value (1 or 0) or the confidence of a fact (0 to 1).
+
+And triples of a file beside the splits of a dataset, in its ids.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ import numpy as np
 import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
-from kgeval.base.errors import DatasetError
+from kgeval.base.errors import DatasetError, did_you_mean
+from kgeval.data import SPLITS
 from kgeval.data.columns import TRIPLE
 from kgeval.data.tables import NamedTable, read_triples
 from kgeval.data.text import BLANKS
@@ -59,8 +63,8 @@ class LargestLabels:
 
     def of(self, triples: Triples) -> Float64Array:
         """Look labels up, NaN for triples without one; float64[triple]."""
-        found = self.index.find(triples)
-        return np.where(found >= 0, np.append(self.labels, np.nan)[found], np.nan)
+        rows = self.index.find(triples)
+        return np.where(rows >= 0, np.append(self.labels, np.nan)[rows], np.nan)
 
 
 def reverse(triples: Triples) -> Triples:
@@ -97,3 +101,26 @@ def read_negatives(path: Path, entities: Vocabulary, relations: Vocabulary) -> T
     """Read a file of false triples; where it has labels or confidences, true ones in it are left out."""
     table = read_triples(path)
     return read_triple_ids(table, entities, relations)[false_rows(table)]
+
+
+def read_own(name: str, entities: Vocabulary, relations: Vocabulary, times: Vocabulary | None) -> Triples:
+    """Read a file of labelled triples in the ids of a dataset, each triple once.
+
+    Raises
+    ------
+    DatasetError
+        if the file is missing or malformed, or has a label that the dataset does not have
+    """
+    path = Path(name)
+    if not path.is_file():
+        raise DatasetError(f"there is no split and no file {name!r}. {did_you_mean(name, SPLITS)}")
+    table = read_triples(path, fourth=None if times is None else "time")
+    ids = read_triple_ids(table, entities, relations).ids
+    keep = np.ones(len(table), np.bool_) if (truths := table.truths()) is None else truths
+    if times is None:
+        return Triples(ids[keep]).distinct().triples
+    if (column := table.times()) is None:
+        raise DatasetError(f"{path}: no column 'time', but the dataset is temporal. Add the column.")
+    contexts = times.ids(column)
+    table.refuse(contexts < 0, "time", "is none of the dataset.")
+    return Triples(ids[keep], contexts[keep]).distinct().triples

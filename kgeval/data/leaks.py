@@ -13,8 +13,7 @@ from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import first_few
 from kgeval.base.provenance import LeakCounts, percent
 from kgeval.data.dataset import Dataset
-from kgeval.data.queries import starts_of_runs
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Rows, starts_of_runs
 from kgeval.data.split_names import parts_of
 from kgeval.data.triples import TARGETS, Side, TripleIndex, Triples, find_sorted
 
@@ -103,8 +102,8 @@ class PairedFacts:
         """
         _, rows = self._by_way()
         several = rows[rows @ np.ones(self.relations) > 1]
-        found = self._count(several, several, least)
-        return None if found is None else found.where(found.first != found.second)
+        pairs = self._count(several, several, least)
+        return None if pairs is None else pairs.where(pairs.first != pairs.second)
 
     def turned(self, *, least: float) -> Overlaps | None:
         """Count the pairs (h, t) of each relation that are (t, h) in each other relation, and in itself."""
@@ -118,13 +117,13 @@ class PairedFacts:
         """Whether each triple, ``turned`` or not, is a fact under one of its relation's ``partners``; bool[triple]."""
         lengths = np.bincount(partners.first, minlength=self.relations)[triples.relations]
         bounds = [*starts_of_runs(np.cumsum(lengths) // self.at_once).tolist(), len(triples)]
-        found = np.zeros(len(triples), np.bool_)
+        holds = np.zeros(len(triples), np.bool_)
         for low, high in pairwise(bounds):
             rows = partners.partners(triples.relations[low:high])
             heads, _, tails = triples.ids[low + rows.owners].T
             columns = [tails, rows.ids, heads] if turned else [heads, rows.ids, tails]
-            found[low + rows.owners[self.holds(Triples(np.stack(columns, axis=1)))]] = True
-        return found
+            holds[low + rows.owners[self.holds(Triples(np.stack(columns, axis=1)))]] = True
+        return holds
 
     def _by_way(self) -> tuple[IntArray, Any]:
         """Number the ways from entity to entity, ascending, and mark their relations: [way, relation], or sparse."""
@@ -146,7 +145,7 @@ class PairedFacts:
         work = left @ (there @ np.ones(self.relations, np.int64))
         if int(work.sum()) > MOST_COMPARED:
             return None
-        found = [np.empty((3, 0), np.int64)]
+        parts = [np.empty((3, 0), np.int64)]
         bounds = starts_of_runs(np.cumsum(np.minimum(work, self.relations)) // self.at_once).tolist()
         for low, high in pairwise([*bounds, self.relations]):
             product = left[low:high] @ there
@@ -156,10 +155,10 @@ class PairedFacts:
             counted = np.stack([*product.nonzero(), counts]).astype(np.int64)
             counted[0] += low
             enough = counted[2] / sizes[counted[:2]].min(axis=0) >= least
-            found.append(counted[:, enough])
-            if sum(part.shape[1] for part in found) > MOST_FOUND:
+            parts.append(counted[:, enough])
+            if sum(part.shape[1] for part in parts) > MOST_FOUND:
                 return None
-        first, second, shared = np.concatenate(found, axis=1)
+        first, second, shared = np.concatenate(parts, axis=1)
         return Overlaps(first, second, shared, sizes)
 
 
@@ -248,8 +247,8 @@ def count_leaks(dataset: Dataset, split: str, sides: Collection[Side] = TARGETS)
     notes += [leaks.skipped] if leaks.skipped else []
     share = (counts.repeated + counts.swapped) / max(total, 1)
     if share >= LARGE_SHARE and dataset.times is None:
-        what = f"{percent(share)} of the ranked triples are in train, unchanged or with head and tail swapped"
-        notes.append(f"{what}. The slice leak (kgeval summarize RUN --by leak) shows the metrics without them.")
+        leaked = f"{percent(share)} of the ranked triples are in train, unchanged or with head and tail swapped"
+        notes.append(f"{leaked}. The slice leak (kgeval summarize RUN --by leak) shows the metrics without them.")
     return (counts if share else None), notes
 
 
@@ -278,13 +277,12 @@ def _notes_on_overlap(dataset: Dataset, name: str) -> list[str]:
     triples, without = dataset.split(name), ("train", *parts_of(name))
     parts = {split: part for split, part in dataset.splits.items() if split not in without}
     shared = {split: int(TripleIndex.of(part).contains(triples).sum()) for split, part in parts.items()}
-    found = [f"{count:,} in {split}" for split, count in shared.items() if count]
-    return [f"of the {len(triples):,} triples of {name}, {' and '.join(found)}."] if found else []
+    counts = [f"{count:,} in {split}" for split, count in shared.items() if count]
+    return [f"of the {len(triples):,} triples of {name}, {' and '.join(counts)}."] if counts else []
 
 
 def _most_frequent(dataset: Dataset, relations: IntArray) -> str:
     counts = np.bincount(relations, minlength=len(dataset.relations))
     most = np.argsort(-counts, kind="stable")[: min(4, np.count_nonzero(counts))]
-    return first_few(
-        [f"{counts[row]} of relation {dataset.display_label(dataset.relations[row])!r}" for row in most], 3
-    )
+    named = [f"{counts[row]} of relation {dataset.display_label(dataset.relations[row])!r}" for row in most]
+    return first_few(named, 3)

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from kgeval.base.errors import DatasetError, counted, did_you_mean, first_few
-from kgeval.base.files.opening import refuse_special
-from kgeval.base.files.paths import exists_safely, suggest_paths
+from kgeval.base.files import exists_safely, refuse_special, suggest_paths
 from kgeval.data.columns import ColumnNames, Columns
 from kgeval.data.dataset import Dataset
 from kgeval.data.human_names import NamesSource, with_found_names, with_names
-from kgeval.data.layout import Layout, layouts
+from kgeval.data.layouts import Layout, layouts
 from kgeval.data.layouts.labelled import read_file
 
 MAX_NAMES = 6
@@ -27,11 +26,11 @@ def describe_unknown(folder: Path) -> str:
     names = [f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries]
     folders = [entry for entry in entries if entry.is_dir()]
     inside = [f"{entry.name}/" for entry in folders if any(known.recognises(entry) for known in layouts().values())]
-    what = f"folder {str(folder)!r} is in no known layout"
+    fault = f"folder {str(folder)!r} is in no known layout"
     if inside:
-        return f"{what}.\nIt holds {counted(len(inside), 'dataset')}: {first_few(inside, MAX_NAMES)}. Choose one."
-    found = f"it holds {first_few(names, MAX_NAMES)}" if names else "it is empty"
-    return "\n".join([f"{what}: {found}.", *_nearest_layout(folder), "'kgeval list datasets' shows all layouts."])
+        return f"{fault}.\nIt holds {counted(len(inside), 'dataset')}: {first_few(inside, MAX_NAMES)}. Choose one."
+    held = f"it holds {first_few(names, MAX_NAMES)}" if names else "it is empty"
+    return "\n".join([f"{fault}: {held}.", *_nearest_layout(folder), "'kgeval list datasets' shows all layouts."])
 
 
 def _nearest_layout(folder: Path) -> list[str]:

@@ -15,10 +15,9 @@ import pyarrow.compute as pc
 
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import DatasetError, counted, first_few
-from kgeval.data.columns import TRIPLE
+from kgeval.data.columns import IN_PYTHON, TRIPLE
 from kgeval.data.labelled_triples import read_column_ids
-from kgeval.data.n_triples import N_TRIPLES
-from kgeval.data.tables import NamedTable, with_fourth_named
+from kgeval.data.tables import N_TRIPLES, NamedTable, with_fourth_named
 from kgeval.data.text import BLANKS
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
@@ -53,9 +52,9 @@ def number(
     entities = _numbered("entity", entities, ("head", "tail"), tables, ids, notes)
     relations = _numbered("relation", relations, ("relation",), tables, ids, notes)
     confidences = _of_all_splits("confidences", "a fourth column", NamedTable.confidences, tables)
-    found = _of_all_splits("times", "its", NamedTable.times, tables)
-    times = times_in_order(found) if found else None
-    splits = {split: Triples(rows, None if times is None else times.ids(found[split])) for split, rows in ids.items()}
+    timed = _of_all_splits("times", "its", NamedTable.times, tables)
+    times = times_in_order(timed) if timed else None
+    splits = {split: Triples(rows, None if times is None else times.ids(timed[split])) for split, rows in ids.items()}
     negatives = {}
     for split, truths in ((split, table.truths()) for split, table in tables.items()):
         if truths is not None and not truths.all():
@@ -99,19 +98,17 @@ def _suspicion(
     shared = pc.sum(twins).as_py()
     are_ids = pc.all(pc.match_substring_regex(relations.labels, "^-?[0-9]+$")).as_py()  # the same numbers as entities'
     if 2 * shared >= count >= max(few, 2) and not are_ids:
-        what = f"{shared:,} of the {count:,} labels in the second column, the relations, are entities too"
+        sign = f"{shared:,} of the {count:,} labels in the second column, the relations, are entities too"
     elif count >= MANY and (
         count >= MANY_TIMES * few or (are_ids and 2 * few <= count and MOST * max(heads, tails, count) <= shared)
     ):
-        what = f"the second column, the relations, has {count:,} labels, and another one {few:,}"
+        sign = f"the second column, the relations, has {count:,} labels, and another one {few:,}"
     else:
         return None
     alike = (not are_ids) * occur[:, np.asarray(twins)].sum(axis=1) / occur.sum(axis=1)
     order = min(((alike[0], heads), "relation,head,tail"), ((alike[1], tails), "head,tail,relation"))[1]
-    return (
-        f"columns: perhaps not head, relation, tail: {what}. If so: --columns {order} (in Python and in configurations "
-        f"columns); if not: --columns {','.join(TRIPLE)}"
-    )
+    cure = f"If so: --columns {order} {IN_PYTHON}; if not: --columns {','.join(TRIPLE)}"
+    return f"columns: perhaps not head, relation, tail: {sign}. {cure}"
 
 
 def _apart(tables: Mapping[str, NamedTable]) -> tuple[dict[str, NamedTable], list[str]]:
@@ -125,9 +122,9 @@ def _apart(tables: Mapping[str, NamedTable]) -> tuple[dict[str, NamedTable], lis
     separate = {**tables}
     for split, role in product(separate if shared else (), ("head", "tail")):
         labels = separate[split][role]
-        own = pc.binary_join_element_wise(labels, f" of {Path(tables[split].source).name}", "")
+        renamed = pc.binary_join_element_wise(labels, f" of {Path(tables[split].source).name}", "")
         is_shared = pc.is_in(labels, value_set=pa.array(shared))
-        separate[split] = separate[split].with_column(role, pc.if_else(is_shared, own, labels))
+        separate[split] = separate[split].with_column(role, pc.if_else(is_shared, renamed, labels))
     notes = {
         f"{counted(len(shared), 'blank node')} of one name in several files, such as {next(iter(shared), '')}: a blank "
         "node belongs to its file, so these are different entities.": len(shared),
@@ -139,8 +136,8 @@ def _apart(tables: Mapping[str, NamedTable]) -> tuple[dict[str, NamedTable], lis
 def _notes_on_negatives(negatives: Mapping[str, Triples]) -> Iterator[str]:
     if negatives:
         counts = ", ".join(f"{len(triples):,} of {split}" for split, triples in negatives.items())
-        found = f"triples whose label says that they are false: {counts}"
-        yield f"{found}. They are neither ranked nor known answers; kgeval classify takes them as negatives."
+        note = f"triples whose label says that they are false: {counts}"
+        yield f"{note}. They are neither ranked nor known answers; kgeval classify takes them as negatives."
 
 
 def _origins(tables: Mapping[str, NamedTable]) -> dict[str, str]:
@@ -170,12 +167,12 @@ def _of_all_splits(
 ) -> dict[str, Any]:
     """Read a column that all splits have or none."""
     columns = {split: read(table) for split, table in tables.items()}
-    found = {split: column for split, column in columns.items() if column is not None}
-    for split in columns if found else ():
-        if split not in found:
-            having = Path(tables[next(iter(found))].source).name
+    there = {split: column for split, column in columns.items() if column is not None}
+    for split in columns if there else ():
+        if split not in there:
+            having = Path(tables[next(iter(there))].source).name
             raise DatasetError(f"{tables[split].source}: no {what}, but {having} has them. Give every split {need}.")
-    return found
+    return there
 
 
 def times_in_order(columns: Mapping[str, pa.ChunkedArray]) -> Vocabulary:
@@ -200,16 +197,16 @@ def _numbered(
         for split, column in places:
             ids[split][:, TRIPLE.index(column)] = read_column_ids(tables[split], column, labels)
         return labels
-    codes, found = _without_blanks(kind, *encode([tables[split][column] for split, column in places]), notes)
-    notes += _notes_on_labels(kind, found, dict(zip(places, codes, strict=True)), tables)
+    codes, texts = _without_blanks(kind, *encode([tables[split][column] for split, column in places]), notes)
+    notes += _notes_on_labels(kind, texts, dict(zip(places, codes, strict=True)), tables)
     known = 1 + max(int(column.max(initial=-1)) for column in codes[: len(columns)])
-    parts = (np.asarray(pc.sort_indices(part), np.int64) for part in (found[:known], found[known:]))
+    parts = (np.asarray(pc.sort_indices(part), np.int64) for part in (texts[:known], texts[known:]))
     order = np.concatenate([start + part for start, part in zip((0, known), parts, strict=True)])
     id_of_code = np.empty(len(order), np.int32)
     id_of_code[order] = np.arange(len(order), dtype=np.int32)
     for (split, column), rows in zip(places, codes, strict=True):
         ids[split][:, TRIPLE.index(column)] = id_of_code[rows]
-    return Vocabulary.of_distinct(found.take(pa.array(order)), kind)
+    return Vocabulary.of_distinct(texts.take(pa.array(order)), kind)
 
 
 def _without_blanks(kind: str, codes: list[Codes], labels: pa.Array, notes: list[str]) -> tuple[list[Codes], pa.Array]:
@@ -223,8 +220,8 @@ def _without_blanks(kind: str, codes: list[Codes], labels: pa.Array, notes: list
     twins = labels.filter(pc.and_not(is_twin, is_id))
     if len(twins):
         examples = first_few([repr(label) for label in twins[:4].to_pylist()], 3)
-        what = f"{counted(len(twins), f'{kind} label')} that differ by blanks alone were taken as one"
-        notes.append(f"{what}: {examples}.")
+        fault = f"{counted(len(twins), f'{kind} label')} that differ by blanks alone were taken as one"
+        notes.append(f"{fault}: {examples}.")
     encoded = pc.if_else(pc.or_(is_twin, is_id), cut, labels).dictionary_encode()
     renumbered = np.asarray(encoded.indices)
     return [renumbered[rows] for rows in codes], encoded.dictionary
@@ -235,9 +232,9 @@ def _notes_on_labels(
 ) -> Iterator[str]:
     """Note labels that are empty."""
     empty = np.flatnonzero(np.asarray(pc.equal(pc.utf8_trim(labels, BLANKS), "")))
-    rows = {place: np.flatnonzero(np.isin(found, empty)) for place, found in codes.items()} if len(empty) else {}
+    rows = {place: np.flatnonzero(np.isin(cells, empty)) for place, cells in codes.items()} if len(empty) else {}
     places = [tables[split].place(int(there[0])) for (split, _), there in rows.items() if len(there)]
     if places:
         count = sum(map(len, rows.values()))
-        found = f"{counted(count, f'{kind} cell')} without text, the first in {places[0]}"
-        yield f"{found}: the empty text is a label as any other. Fill the cells, or leave the rows out."
+        cells = f"{counted(count, f'{kind} cell')} without text, the first in {places[0]}"
+        yield f"{cells}: the empty text is a label as any other. Fill the cells, or leave the rows out."

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from kgeval.base.errors import did_you_mean
-from kgeval.base.settings.settings import existing, listed, writable
+from kgeval.base.settings import existing, listed, writable
 from kgeval.data import SPLITS
 
 
@@ -34,9 +34,9 @@ def filtered_by(split: str, of_split: Mapping[Any, Sequence[str]], names: Sequen
     Triples of a file are filtered as test, and filter each other too; several splits are filtered as each of them.
     """
     parts = parts_of(split) or ("test",)
-    found = [name for part in parts for name in of_split[part]] if names is None else names
-    own = [split] if found and not parts_of(split) else []
-    return tuple(dict.fromkeys([*found, *own]))
+    splits = [name for part in parts for name in of_split[part]] if names is None else names
+    itself = [split] if splits and not parts_of(split) else []
+    return tuple(dict.fromkeys([*splits, *itself]))
 
 
 def joined(value: Any) -> Any:

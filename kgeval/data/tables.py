@@ -1,9 +1,12 @@
-"""Tables of triples, from text, Parquet or memory: their columns are called by what they hold, whatever their order."""
+"""Tables of triples, from text, Parquet or memory: their columns are called by what they hold, whatever their order.
+
+N-Triples (W3C, 2014) are lines of subject, predicate and object, whose escapes stand for their characters.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import takewhile
@@ -16,11 +19,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.containers import read_parquet
 from kgeval.base.errors import DatasetError, did_you_mean, refusing
-from kgeval.base.files.containers import read_parquet
 from kgeval.data import SIDES, Side
-from kgeval.data.columns import OPTION, ROLES, TRIPLE, UNSAID, Columns, is_header, resolve, unquoted
-from kgeval.data.n_triples import N_TRIPLES, is_n_triples, read_n_triples
+from kgeval.data.columns import IN_PYTHON, OPTION, ROLES, TRIPLE, UNSAID, Columns, is_header, resolve, unquoted
 from kgeval.data.text import (
     UNIT_SEPARATOR,
     WHOLE_NUMBER,
@@ -143,8 +145,8 @@ class NamedTable:
         column = pc.utf8_trim_whitespace(column) if pa.types.is_string(column.type) else column
         with refusing(self.source, "the column confidence has a cell that is not a number", pa.ArrowException):
             numbers = np.asarray(column.cast(pa.float64()).fill_null(np.nan), np.float64)
-        said = "--columns …,time=… or …,label=… (in Python and in configurations columns)"
-        why = f"is not a number from 0. If the column holds times or labels, say so: {said}."
+        option = "--columns …,time=… or …,label=… (in Python and in configurations columns)"
+        why = f"is not a number from 0. If the column holds times or labels, say so: {option}."
         self.refuse(~((numbers >= 0) & (numbers < np.inf)), "confidence", why)
         return numbers
 
@@ -187,10 +189,7 @@ NUMBER = re.compile(r"\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)?\s*", re.
 YEAR = re.compile("[0-9]{4}|##")
 """a time in the fourth or fifth column: a year, or YAGO's sign for unknown parts of a date"""
 
-NO_INTERVALS = (
-    "Facts with a time interval (from begin to end) are not supported. Give each fact one time, or leave both columns "
-    "out."
-)
+NO_INTERVALS = "Facts with a time interval (begin to end) are not supported. Give each one time, or leave both out."
 
 
 def read_triples(path: str | Path, columns: Columns = UNSAID, *, fourth: str | None = None) -> NamedTable:
@@ -212,18 +211,17 @@ def read_table(
     columns: Columns = UNSAID,
     *,
     further: re.Pattern[str] | None = None,
-    needs: Collection[str] = TRIPLE,
     delimiter: str | None = None,
     comments: bool = False,
     fourth: str = FOURTH,
 ) -> NamedTable:
-    """Read a table that holds at least what it ``needs``; ``further`` matches names of columns beside those of triples.
+    """Read a table of triples; ``further`` matches names of columns beside theirs.
 
     ``comments`` are lines before the first row that begin with ``#``.
     """
     columns.check(further)
     if path.suffix.lower() == ".parquet":
-        return _read_parquet(path, columns, further, needs)
+        return _read_parquet(path, columns, further)
     with open_text(path) as text:
         skip = sum(1 for _ in takewhile(lambda line: line.startswith("#"), text)) if comments else 0
     delimiter = delimiter or find_delimiter(path, skip)
@@ -233,9 +231,7 @@ def read_table(
     if not columns.are_given and not comments and is_n_triples(path, first.cells):
         return NamedTable(path, read_n_triples(path), dict.fromkeys(TRIPLE, N_TRIPLES))
     header = [*map(unquoted, first.cells)] if _has_header(first.cells, columns, further) else []
-    roles = (
-        resolve(path, header, columns, further, needs) if header else _by_place(path, first, columns, further, fourth)
-    )
+    roles = resolve(path, header, columns, further) if header else _by_place(path, first, columns, further, fourth)
     data = read_columns(path, roles, skip=first.end if header else skip, delimiter=delimiter)
     if header and not columns.are_given and _are_labels(header, roles, data):
         header, roles = [], _by_place(path, first, columns, further, fourth)
@@ -267,19 +263,17 @@ def read_pairs(path: Path, names: Sequence[str], between: str, *, skip: int = 0)
     cells = DIVISIONS[between](pc.utf8_rtrim(table["line"], " "))
     wrong = np.asarray(pc.list_value_length(cells)) != 2
     if wrong.any():
-        raise DatasetError(
-            f"{table.place(int(np.argmax(wrong)))}: expected a {names[0]}, {between} and its {names[1]}."
-        )
+        place = table.place(int(np.argmax(wrong)))
+        raise DatasetError(f"{place}: expected a {names[0]}, {between} and its {names[1]}.")
     return replace(table, data=pa.table({name: pc.list_element(cells, place) for place, name in enumerate(names)}))
 
 
 def _refuse_two_names(path: Path, first: Row, columns: Columns) -> NoReturn:
     """Refuse names by their order for columns that a header names."""
     numbers = ",".join(f"{role}={number}" for number, role in enumerate(columns.order, 1))
-    found = f"{path}, line {first.line}: the first row names the columns: {', '.join(first.cells)}"
-    raise DatasetError(
-        f"{found}. Leave --columns out, or say which is which: {OPTION}. If the row is a triple: --columns {numbers}."
-    )
+    fault = f"{path}, line {first.line}: the first row names the columns: {', '.join(first.cells)}"
+    which = f"say which is which: {OPTION}. If the row is a triple: --columns {numbers}."
+    raise DatasetError(f"{fault}. Leave --columns out, or {which}")
 
 
 def _has_header(cells: Sequence[str], columns: Columns, further: re.Pattern[str] | None) -> bool:
@@ -318,13 +312,13 @@ def _by_place(
     return [*roles, fourth] if tells or fourth != FOURTH else roles
 
 
-def _read_parquet(path: Path, columns: Columns, further: re.Pattern[str] | None, needs: Collection[str]) -> NamedTable:
+def _read_parquet(path: Path, columns: Columns, further: re.Pattern[str] | None) -> NamedTable:
     refuse_missing(path)
     if columns.order:
         raise DatasetError(f"{path}: a Parquet file has names for its columns. Say which is which: {OPTION}.")
     with refusing(path, "not a readable Parquet file", pa.ArrowException, OSError, ValueError):
         data, schema = read_parquet(path), pq.read_schema(path)
-    roles = resolve(path, schema.names, columns, further, needs)
+    roles = resolve(path, schema.names, columns, further)
     kept = []
     for role, column in zip(roles, schema, strict=True):
         if column.name in data.column_names:
@@ -355,8 +349,8 @@ def from_memory(rows: Any, source: str, columns: Columns = UNSAID) -> NamedTable
     roles = resolve(source, header, columns) if header else _by_place(source, Row(1, 1, first), columns)
     if len(first) == 4 and not (header or columns.are_given) and isinstance(listed[0][3], str):
         if {row[3] for row in listed if len(row) == 4} <= TRUE_OR_FALSE:
-            what = "the fourth column is text of 1, 0 or -1, which may be labels or times"
-            raise DatasetError(f"{source}: {what}. Give numbers, or columns='head,relation,tail,label' or '…,time'.")
+            fault = "the fourth column is text of 1, 0 or -1, which may be labels or times"
+            raise DatasetError(f"{source}: {fault}. Give numbers, or columns='head,relation,tail,label' or '…,time'.")
         roles[3:] = ["time"]
     for row, cells in enumerate(listed):
         if isinstance(cells, str) or len(cells) != len(roles):
@@ -374,10 +368,8 @@ def _column(cells: Sequence[Any], role: str, source: str) -> pa.Array:
         cells = [str(cell) if isinstance(cell, int | float) else cell for cell in cells]
     for row, cell in enumerate(cells):
         if is_text and not isinstance(cell, str):
-            what = f"{source}, row {row + 1}: the {role} is {cell!r:.60} of type {type(cell).__name__}"
-            raise DatasetError(
-                f"{what}: labels are text. Give str(label) of each; for triples of ids, call Dataset.build."
-            )
+            fault = f"{source}, row {row + 1}: the {role} is {cell!r:.60} of type {type(cell).__name__}"
+            raise DatasetError(f"{fault}: labels are text. Give str(label); for triples of ids, call Dataset.build.")
     if is_text:
         with refusing(source, f"the {role} of a row is not Unicode text", UnicodeEncodeError):
             return pa.array(cells, pa.string())
@@ -396,14 +388,14 @@ def _named(
 ) -> NamedTable:
     """Complete a table whose columns have the names of their ``roles``, and say which columns those are."""
     names = header or [str(number) for number in range(1, len(roles) + 1)]
-    found = dict(zip(roles, names, strict=True))
-    unused = [role for role in found if not (role in (*ROLES, FOURTH) or (further and further.fullmatch(role)))]
-    said = {role: " (option)" * bool(columns.order or role in columns.names) for role in found}
-    origins = {role: f"column {name!r}{said[role]}" for role, name in found.items() if role not in unused}
+    by_role = dict(zip(roles, names, strict=True))
+    unused = [role for role in by_role if not (role in (*ROLES, FOURTH) or (further and further.fullmatch(role)))]
+    option = {role: " (option)" * bool(columns.order or role in columns.names) for role in by_role}
+    origins = {role: f"column {name!r}{option[role]}" for role, name in by_role.items() if role not in unused}
     for role, text in columns.constants.items():
         data = data.append_column(role, pa.repeat(text, len(data)))
         origins[role] = f"{text!r} in every row (option)"
-    table = NamedTable(source, data, origins, tuple(found[role] for role in unused), **place)
+    table = NamedTable(source, data, origins, tuple(by_role[role] for role in unused), **place)
     for role in TRIPLE:
         table = table.with_column(role, table.text(role)) if role in table else table
     return table
@@ -425,18 +417,61 @@ def _role_of_cells(what: str, column: pa.ChunkedArray) -> str:
     plain = {cell.removesuffix(".0") for cell in cells}
     if DATE.fullmatch(cells[0]):
         return "time"
-    is_true_or_false = (
-        plain <= TRUE_OR_FALSE and not {"0", "-1"} <= plain and (plain & {"0", "-1"} or plain == {*cells})
-    )
-    if is_true_or_false or plain <= {"true", "false"}:
+    is_truth = plain <= TRUE_OR_FALSE and not {"0", "-1"} <= plain and (plain & {"0", "-1"} or plain == {*cells})
+    if is_truth or plain <= {"true", "false"}:
         return "label"
     try:
         numbers = [float(cell) for cell in cells]
     except ValueError:
         return "confidence"  # whose reader names the cell that is no number
     if max(numbers) > 1 and all(map(WHOLE_NUMBER.fullmatch, plain)):
-        raise DatasetError(
-            f"{what} holds whole numbers, such as {cells[0]}, which may be times or weights. Say which: --columns "
-            "head,relation,tail,time or --columns head,relation,tail,weight (in Python and in configurations columns)."
-        )
+        options = " or ".join(f"--columns head,relation,tail,{name}" for name in ("time", "weight"))
+        fault = f"{what} holds whole numbers, such as {cells[0]}, which may be times or weights"
+        raise DatasetError(f"{fault}. Say which: {options} {IN_PYTHON}.")
     return "confidence"
+
+
+N_TRIPLES = "N-Triples"
+"""where columns are from that the grammar names"""
+
+N_TRIPLE = (
+    r"\s*(?P<head><[^<>]*>|_:\S+)\s*(?P<relation><[^<>]*>)"
+    r'\s*(?P<tail><[^<>]*>|_:\S+?|".*"[^\s"]*)\s*\.\s*(?:#.*)?'
+)
+"""A line of the W3C's N-Triples: subject, predicate, object (a literal perhaps) and a full stop."""
+
+ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([tbnrf\"'\\]))")
+CHARACTERS = dict(zip("tbnrf\"'\\", "\t\b\n\r\f\"'\\", strict=True))
+"""of an escape of one letter, the character"""
+
+
+def is_n_triples(path: Path, cells: Sequence[str]) -> bool:
+    names = {suffix.lower() for suffix in path.suffixes[-2:]}
+    return ".nt" in names or re.fullmatch(N_TRIPLE, " ".join(cells)) is not None
+
+
+def read_n_triples(path: Path) -> pa.Table:
+    """Read lines of N-Triples: an IRI is a label without its brackets, and escapes stand for their characters."""
+    lines = read_columns(path, ["line"], delimiter=UNIT_SEPARATOR)["line"]
+    comments = pc.match_substring_regex(lines, r"^\s*(#|$)")
+    cells = pc.extract_regex(lines, f"^{N_TRIPLE}$").combine_chunks()
+    damaged = np.asarray(pc.and_(cells.is_null(), pc.invert(comments.combine_chunks())))
+    if damaged.any():
+        line = line_of(path, int(np.argmax(damaged)), delimiter=UNIT_SEPARATOR)
+        raise DatasetError(f"{path}, line {line}: expected a line of N-Triples, '<subject> <predicate> <object> .'.")
+    columns = (pc.replace_substring_regex(column, r"^<(.*)>$", r"\1") for column in cells.drop_null().flatten())
+    with refusing(path, "an escape stands for no character", ValueError, OverflowError):
+        return pa.table(dict(zip(TRIPLE, map(_unescaped, columns), strict=True)))
+
+
+def _unescaped(labels: pa.Array) -> pa.Array:
+    """Put the characters in place of their escapes, which few labels have."""
+    escaped = np.flatnonzero(np.asarray(pc.match_substring(labels, "\\")))
+    if not len(escaped):
+        return labels
+
+    def character(escape: re.Match[str]) -> str:
+        return CHARACTERS.get(escape[3]) or chr(int(escape[1] or escape[2], 16))
+
+    texts = [ESCAPE.sub(character, labels[row].as_py()) for row in escaped.tolist()]
+    return pc.replace_with_mask(labels, pc.match_substring(labels, "\\"), pa.array(texts, pa.string()))

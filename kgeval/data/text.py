@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from threading import Lock
 from typing import Any, BinaryIO, NamedTuple, NoReturn, TextIO, cast
 
 import pyarrow as pa
@@ -22,8 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from kgeval.base.errors import DatasetError, FileError, counted, reason, refusing
-from kgeval.base.files.opening import Budget, checked, refuse_special
-from kgeval.base.files.paths import exists_safely, no_file
+from kgeval.base.files import Budget, checked, exists_safely, no_file, refuse_special
 
 WHOLE_NUMBER = re.compile(r"\s*-?[0-9]{1,18}\s*")
 
@@ -34,7 +32,7 @@ UNIT_SEPARATOR = "\x1f"
 """a character that separates units, and is in no label"""
 
 MAX_COMPRESSION = 50
-"""how many times its size a compressed text may have, but for small ones (``kgeval.base.files.opening.LEAST``)"""
+"""how many times its size a compressed text may have, but for small ones (``kgeval.base.files.LEAST``)"""
 
 MAX_LINE = 2**24
 """characters that a line may have: a compressed file without line ends takes no more memory than that"""
@@ -43,7 +41,10 @@ MAX_BLANK_LINES = 10_000
 """blank lines that may follow each other: a small compressed file can hold millions"""
 
 KEPT = 2**16
-"""bytes at the end of a file that are kept, to see whether a quote in its last line is closed"""
+"""bytes at the end of a file that are looked at, to see whether a quote in its last line is closed"""
+
+BLOCK = 2**20
+"""bytes of a compressed file that are unpacked at a time"""
 
 UNDECODABLE = re.compile("[\ud800-\udfff]")
 
@@ -76,6 +77,9 @@ def read_columns(
     quoted = delimiter in QUOTING if quoted is None else quoted
     try:
         with _for_arrow(path) as source:
+            source.seek(max(0, source.size() - KEPT))
+            ends_in_quotes = quoted and source.read().rpartition(b"\n")[2].count(b'"') % 2
+            source.seek(0)
             table = pa_csv.read_csv(
                 source,
                 read_options=pa_csv.ReadOptions(column_names=list(names), skip_rows=skip),
@@ -91,8 +95,7 @@ def read_columns(
             return pa.table({name: pa.array([], kind) for name in names})
         _explain(rows(path, skip, delimiter=delimiter, quoted=quoted), path, names, kind, reason(error))
     text = [column for column in table.columns if quoted and pa.types.is_string(column.type)]
-    is_open = quoted and source.end_of_file.rpartition(b"\n")[2].count(b'"') % 2
-    if is_open or any(pc.any(pc.match_substring_regex(column, "[\r\n]")).as_py() for column in text):
+    if ends_in_quotes or any(pc.any(pc.match_substring_regex(column, "[\r\n]")).as_py() for column in text):
         # A quote that is never closed swallows the rows after it, or the end of the file, and Arrow lets it.
         deque(rows(path, skip, delimiter=delimiter, quoted=quoted), maxlen=0)
     return table
@@ -167,47 +170,21 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
             yield cast(BinaryIO, file)
 
 
-class _ReadAhead(io.RawIOBase):
-    """A file for Arrow, whose own threads read ahead: an error there would end the process, so it ends the file."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file, self._reading = file, Lock()
-        self._ended, self._error = False, cast("Exception | None", None)
-        self.end_of_file = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        with self._reading:
-            if not self._ended:
-                try:
-                    block = self._file.read(size)
-                except Exception as error:
-                    block, self._ended, self._error = b"", True, error
-                self.end_of_file = (self.end_of_file + block[-KEPT:])[-KEPT:]
-                return block
-            return b""
-
-    def end(self) -> None:
-        """Wait for the last read, and raise what a read met."""
-        with self._reading:
-            self._ended = True
-        if self._error is not None:
-            raise self._error
-
-
 @contextmanager
-def _for_arrow(path: Path) -> Iterator[_ReadAhead]:
-    """Open a text file that Arrow reads."""
+def _for_arrow(path: Path) -> Iterator[pa.NativeFile]:
+    """Open a text for Arrow, unpacked before: an error of Python's in its threads would end the process."""
     with _opened(path) as file:
-        source = _ReadAhead(file)
+        source = pa.OSFile(str(path))
+        if _is_compressed(path):
+            unpacked = pa.BufferOutputStream()
+            for block in iter(lambda: file.read(BLOCK), b""):
+                unpacked.write(block)
+            source = pa.BufferReader(unpacked.getvalue())
         pa.enable_signal_handlers(enable=False)  # those of Arrow lose a signal that comes as a read ends
         try:
             yield source
         finally:
             pa.enable_signal_handlers(enable=True)
-            source.end()
 
 
 def refuse_missing(path: Path) -> None:
@@ -221,7 +198,7 @@ def _is_compressed(path: Path) -> bool:
     return path.suffix.lower() in COMPRESSED
 
 
-class _Unpacked(io.BufferedIOBase):
+class _Unpacked(io.RawIOBase):
     """A compressed text; one that is compressed as much as a row of zeros is refused while it is read."""
 
     def __init__(self, path: Path) -> None:
@@ -231,27 +208,21 @@ class _Unpacked(io.BufferedIOBase):
     def readable(self) -> bool:
         return True
 
-    def read(self, size: int | None = -1, /) -> bytes:
-        return self._counted(self._file.read(size))
-
-    def read1(self, size: int = -1, /) -> bytes:
-        return self._counted(self._file.read1(size))
+    def readinto(self, buffer: Any) -> int:
+        count = self._file.readinto(buffer)
+        self._budget.take(count)
+        return int(count)
 
     def close(self) -> None:
         self._file.close()
         super().close()
-
-    def _counted(self, block: bytes) -> bytes:
-        self._budget.take(len(block))
-        return block
 
 
 def _lines(path: Path, text: TextIO) -> Iterator[str]:
     blank = 0
     while line := text.readline(MAX_LINE):
         if len(line) == MAX_LINE:
-            what = f"a line has more than {MAX_LINE} characters, too many for a text file"
-            raise FileError(f"{path}: {what}. It was refused.")
+            raise FileError(f"{path}: a line has more than {MAX_LINE} characters, too many for a text file.")
         blank = 0 if line.strip("\r\n") else blank + 1
         if blank > MAX_BLANK_LINES:
             raise FileError(f"{path}: it has more than {MAX_BLANK_LINES} blank lines in a row. It was refused.")
@@ -286,10 +257,9 @@ def find_delimiter(path: Path, skip: int = 0) -> str:
 
 def _widths(lines: Sequence[str], delimiter: str) -> set[int]:
     """Count the columns of rows, of which the last may end inside quotes."""
-    widths = set()
+    widths: set[int] = set()
     with suppress(csv.Error):
-        for _, cells in _cells(iter(lines), delimiter, quoted=delimiter in QUOTING):
-            widths.add(len(cells))
+        widths.update(len(cells) for _, cells in _cells(iter(lines), delimiter, quoted=delimiter in QUOTING))
     return widths
 
 
@@ -297,7 +267,7 @@ def _explain(walk: Iterator[Row], path: Path, names: Sequence[str], kind: pa.Dat
     expected = f"{len(names)} columns ({', '.join(names)})"
     for row in walk:
         if len(row.cells) != len(names):
-            hint = _cure(len(row.cells)) if "tail" in names and len(row.cells) > len(names) else ""
+            hint = _how_to_name(len(row.cells)) if "tail" in names and len(row.cells) > len(names) else ""
             problem = f"{counted(len(row.cells), 'column')} where {expected} are expected."
             raise DatasetError(f"{path}, line {row.line}: {problem}{hint}")
         for name, cell in zip(names, row.cells, strict=True):
@@ -306,10 +276,8 @@ def _explain(walk: Iterator[Row], path: Path, names: Sequence[str], kind: pa.Dat
     raise DatasetError(f"{path}: cannot be read as {expected}: {why}.")
 
 
-def _cure(width: int) -> str:
+def _how_to_name(width: int) -> str:
     """Say what to do about rows that are too wide for triples."""
     order = ",".join(["head", "relation", "tail", *"_" * (width - 3)])
     qualifiers = " Statements with qualifiers, as in WD50K, are not supported." if width > 4 else ""
-    return (
-        f" Say what each holds: --columns {order} (time, weight or label in place of _, which is left out).{qualifiers}"
-    )
+    return f" Say what each holds: --columns {order} (time, weight or label for _, which is left out).{qualifiers}"

@@ -99,8 +99,7 @@ class Vocabulary:
 
     def __getitem__(self, index: int | str) -> str:
         if isinstance(index, str):
-            what = f"a vocabulary gives the label of an id, and {index!r} is a label"
-            raise InputError(f"{what}. For the id of a label, call .id({index!r}).")
+            raise InputError(f"a vocabulary gives the label of an id. For the id of a label, call .id({index!r}).")
         return str(self.labels[int(index)].as_py())
 
     def __eq__(self, other: object) -> bool:
@@ -114,8 +113,8 @@ class Vocabulary:
 
     def ids(self, labels: Iterable[str] | pa.Array) -> IntArray:
         """Return the id of each label, -1 where it is unknown; int64[label]."""
-        found = pc.index_in(_as_strings(labels, self.kind), value_set=self.labels)
-        return np.asarray(pc.fill_null(found, -1).cast(pa.int64()))
+        rows = pc.index_in(_as_strings(labels, self.kind), value_set=self.labels)
+        return np.asarray(pc.fill_null(rows, -1).cast(pa.int64()))
 
     def id(self, label: str) -> int:
         """Return the id of one label.
@@ -180,8 +179,8 @@ def _listed(labels: Any, kind: str) -> pa.Array:
     listed = list(labels)
     for row, label in enumerate(listed):
         if not isinstance(label, str) and label is not None:
-            what = f"{kind} label {row} is {label!r} of type {type(label).__name__}"
-            raise InputError(f"{what}: labels are text. Give str(label) of each.")
+            fault = f"{kind} label {row} is {label!r} of type {type(label).__name__}"
+            raise InputError(f"{fault}: labels are text. Give str(label) of each.")
     try:
         return pa.array(listed, pa.string())
     except UnicodeEncodeError as error:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from kgeval.base.settings.settings import Settings
+from kgeval.base.settings import Settings
 
 Needs = Literal["ranks", "lists", "labels", "confidences"]
 """the input of a metric: ranks of answers; a ranked list for each query; labelled triples; triples with confidences"""

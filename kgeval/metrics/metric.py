@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from kgeval.base.errors import MetricError
-from kgeval.base.registries import brought, by_name, instances
+from kgeval.base.registries import by_name, instances, load_entry_points
 from kgeval.base.tables.shown import Brief
 from kgeval.metrics.averages import OfGroups
 from kgeval.metrics.kinds import Needs
@@ -227,5 +227,5 @@ def metrics(*needs: Needs) -> dict[str, Metric]:
     the ``f1`` of triple classification.
     """
     needs = needs or ("ranks", "lists")
-    every = [*instances("kgeval.metrics", Metric), *brought("kgeval.metrics", Metric)]
+    every = [*instances("kgeval.metrics", Metric), *load_entry_points("kgeval.metrics", Metric)]
     return by_name("metrics", [metric for metric in every if metric.needs in needs])

@@ -5,6 +5,6 @@ embedding models, ``adapters`` wrap functions, arrays and live models, ``checkpo
 ``baselines`` count train triples. ``alignment.py`` brings a model into the ids of a dataset.
 
 Called by ``kgeval.ranking``, which knows nothing of a model but its scores. Families, readers and baselines are
-imported by nobody: ``families()``, ``checkpoints.formats()`` and ``Baseline`` find them by their files, so a new one is
-a new class in a file of its folder.
+imported by nobody: ``families()``, ``checkpoints.readers.formats()`` and ``Baseline`` find them by their files, so a
+new one is a new class in a file of its folder.
 """

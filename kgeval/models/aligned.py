@@ -16,18 +16,18 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.models.adapters.array_scorers import TripleArrays
 from kgeval.models.adapters.prediction_lists import PredictionLists
-from kgeval.models.adapters.score_arrays import as_float64
 from kgeval.models.mapped import EntityTypes, MappedScorer, Typed
 from kgeval.models.scorer import (
     MadeOf,
     QueryPartition,
     Scorer,
+    SparseScorer,
     TensorScorer,
     VectorScorer,
+    as_float64,
     sides_of,
     views_of,
 )
-from kgeval.models.sparse_scorer import SparseScorer
 
 BATCH_TRIPLES = 2048
 """triples that are scored at a time, each with its own query vector"""
@@ -49,17 +49,10 @@ class RelationAnswers(MadeOf[Scorer | VectorScorer]):
     """what the scorer of tails is made of, which is in the ids of the queries"""
 
     def __post_init__(self) -> None:
-        if isinstance(self.model, TripleArrays):
-            what = (
-                f"a {self.model.what} has {self.model.content} only for its own queries, which contain their relation"
-            )
-        elif isinstance(self.model, PredictionLists):
-            what = "lists of predictions contain entities only"
-        elif "tail" not in getattr(self.model, "sides", ("tail",)):
-            what = "the model predicts heads only, and a relation is scored by the tail"
-        else:
-            return
-        raise InputError(f"sides: the model cannot predict relations: {what}. Leave relation out of the sides.")
+        of_entities = isinstance(self.model, TripleArrays | PredictionLists)
+        if of_entities or "tail" not in getattr(self.model, "sides", ("tail",)):
+            why = "it has entities for its own queries only" if of_entities else "it predicts heads only"
+            raise InputError(f"sides: the model cannot predict relations: {why}. Leave relation out of the sides.")
 
     def scores(self, queries: Queries, candidates: IntArray) -> Float64Array:
         """Score relations (int64[candidate] or int64[query, candidate]) between heads and tails."""
@@ -68,17 +61,15 @@ class RelationAnswers(MadeOf[Scorer | VectorScorer]):
         relations = np.broadcast_to(candidates.T if candidates.ndim == 2 else candidates[:, None], shape).ravel()
         heads, tails = (np.broadcast_to(ids, shape).ravel() for ids in (queries.anchors, queries.relations))
         times = None if queries.contexts is None else np.broadcast_to(queries.contexts, shape).ravel()
-        found = np.empty(len(relations))
-        for part in slices(len(found), BATCH_TRIPLES):
+        score = np.empty(len(relations))
+        for part in slices(len(score), BATCH_TRIPLES):
             ids = np.stack([heads[part], relations[part], tails[part]], axis=1)
             of_tails = Queries.per_triple(Triples(ids, None if times is None else times[part]), "tail")
             scores = as_float64(self.scorer.scores(of_tails, of_tails.answers[:, None]), "the scorer")
             if scores.shape != (expected := (len(ids), 1)):
-                raise ScoreError(
-                    f"the scorer returned scores of shape {scores.shape}, expected {expected} (query, candidate)."
-                )
-            found[part][of_tails.triples] = scores[:, 0]
-        return np.ascontiguousarray(found.reshape(shape).T)
+                raise ScoreError(f"the scorer returned scores of shape {scores.shape}, expected {expected}.")
+            score[part][of_tails.triples] = scores[:, 0]
+        return np.ascontiguousarray(score.reshape(shape).T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +177,7 @@ class Aligned(MappedScorer):
 
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
         if isinstance(self.scorer, SparseScorer):
-            return views_of(self.scorer.seen_through(self.map_queries, self.entity_rows), queries)
+            return views_of(self.scorer.remapped(self.map_queries, self.entity_rows), queries)
         return self.mapped_views(self.scorer, queries)
 
     def map_queries(self, queries: Queries) -> Queries:

@@ -1,26 +1,128 @@
 """Match the ids of a model with those of a dataset, by label wherever there are labels.
 
-Ids without labels are taken as those of the dataset, with a note. Where they come from files, and kgeval or PyKEEN made
-up the dataset's ids, they are refused: every rank would be that of another entity. So are the ids of one framework's
-files on a dataset in the files of another.
+Anything that scores gets labels for its ids: a scorer, a checkpoint, a model of a framework, or a function. Ids without
+labels are taken as those of the dataset, with a note. Where they come from files, and kgeval or PyKEEN made up the
+dataset's ids, they are refused: every rank would be that of another entity. So are the ids of one framework's files on
+a dataset in the files of another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, cast
 
 import numpy as np
+import pyarrow as pa
 
 from kgeval.base.arrays import IntArray
-from kgeval.base.errors import UsageError, counted
+from kgeval.base.errors import CheckpointError, InputError, UsageError, counted
 from kgeval.data.dataset import Dataset
 from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.models.adapters.array_scorers import TripleArrays
+from kgeval.models.adapters.functions import CallableScorer, QueryScorer
+from kgeval.models.adapters.live_models import (
+    PyKEENScorer,
+    is_pykeen_model,
+    labels_of_pykeen,
+    mode_of_pykeen,
+    vectors_of_pyg,
+)
 from kgeval.models.adapters.prediction_lists import PredictionLists
 from kgeval.models.aligned import Aligned
-from kgeval.models.labelled_model import labelled_model
-from kgeval.models.scorer import LabelledModel, Scorer
+from kgeval.models.scorer import LabelledModel, Numbering, Scorer, VectorScorer
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledScorer(LabelledModel):
+    """A scorer with the labels of its ids, where it has any."""
+
+    model: Scorer | VectorScorer
+    entities: Vocabulary | None
+    relations: Vocabulary | None
+    numbering: Numbering = "dataset"
+    layouts: tuple[str, ...] = ()
+    times: Vocabulary | None = None
+
+
+def _with_labels(model: Any, dataset: Dataset, entities: Labels | None, relations: Labels | None) -> LabelledModel:
+    """Make a labelled model of anything that scores; the labels are for its ids, if it has none."""
+    if isinstance(model, Aligned):
+        return _labelled(model.source, entities, relations)
+    if isinstance(model, PyKEENScorer) or is_pykeen_model(model):
+        live = model if isinstance(model, PyKEENScorer) else PyKEENScorer(model)
+        live = replace(live, mode=live.mode or mode_of_pykeen(dataset, live.model))
+        passed = {"entities": entities, "relations": relations}
+        named = {kind: labels for kind, labels in passed.items() if labels is not None}
+        return _labelled(live, **labels_of_pykeen(dataset, live) | named)
+    if isinstance(model, QueryScorer):
+        entities = None if entities is None else Vocabulary.of(entities)
+        relations = None if relations is None else Vocabulary.of(relations, "relation")
+        model = model.of_size(len(entities or dataset.entities), len(relations or dataset.relations))
+    if isinstance(model, Scorer):
+        return _labelled(model, entities, relations)
+    if (vectors := vectors_of_pyg(model)) is not None:
+        return _labelled(vectors, entities, relations)
+    if callable(model):
+        # A module may tell how many entities it has, as those of PyTorch Geometric do.
+        sizes = [getattr(model, name, None) for name in ("num_entities", "num_nodes")]
+        default = len(dataset.entities) if entities is None else None
+        num_entities = next((size for size in sizes if isinstance(size, int)), default)
+        num_relations = len(dataset.relations) if relations is None else None
+        return _labelled(CallableScorer(model, num_entities, num_relations, entities=entities, relations=relations))
+    kinds = "a checkpoint (kgeval.load_checkpoint), a PyKEEN model, a callable f(heads, relations, tails)"
+    raise InputError(f"cannot score with a {type(model).__name__}: give {kinds}, a score table.")
+
+
+def _labelled(
+    scorer: Scorer | VectorScorer | LabelledModel, entities: Labels | None = None, relations: Labels | None = None
+) -> LabelledModel:
+    """Put labels to the ids of a scorer: those that are given, or its own attributes ``entities`` and ``relations``."""
+    model = scorer.model if isinstance(scorer, LabelledModel) else scorer
+    # Without labels, arrays of triples have the relations that these name.
+    num_relations = None if isinstance(model, TripleArrays) else model.num_relations
+    own_entities = _checked_labels(scorer, "entity", entities, model.num_entities)
+    own_relations = _checked_labels(scorer, "relation", relations, num_relations)
+    if not isinstance(scorer, LabelledModel):
+        kept: Any = getattr(scorer, "times", None)
+        times = Vocabulary.of(kept, "time") if _are_labels(kept) else None
+        return LabelledScorer(model, own_entities, own_relations, times=times)
+    if (scorer.entities, scorer.relations) == (own_entities, own_relations):
+        return scorer
+    return cast("LabelledModel", replace(cast("Any", scorer), entities=own_entities, relations=own_relations))
+
+
+def _with_times(source: LabelledModel, times: Labels | None) -> LabelledModel:
+    if times is None:
+        return source
+    model, labels, kept = source.model, Vocabulary.of(times, "time"), source.times
+    if getattr(model, "takes_times", getattr(model, "num_times", None) is not None) is False:
+        raise UsageError("time_labels: the model has no times. A function gets them as its fourth argument, times.")
+    if kept is not None and kept != labels:
+        raise UsageError("the model has its own time labels, and time_labels= has others. Leave time_labels out.")
+    return cast("LabelledModel", replace(cast("Any", source), times=labels))
+
+
+def _checked_labels(scorer: Any, kind: str, labels: Labels | None, size: int | None) -> Vocabulary | None:
+    attribute = "entities" if kind == "entity" else "relations"
+    kept: Any = getattr(scorer, attribute, None)
+    # Of that name, a scorer of one's own may have its vectors.
+    stored = Vocabulary.of(kept, kind) if _are_labels(kept) else None
+    chosen = stored if labels is None else Vocabulary.of(labels, kind)
+    if chosen is not None and size is not None and len(chosen) != size:
+        raise CheckpointError(f"the model has {size} {kind} ids, but there are {len(chosen)} {kind} labels.")
+    if stored is not None and stored != chosen:
+        raise CheckpointError(f"the model has its own {kind} labels. Leave {attribute}= out, which has others.")
+    return chosen
+
+
+def _are_labels(kept: Any) -> bool:
+    if isinstance(kept, np.ndarray):
+        return kept.dtype.kind in "OTU"
+    return isinstance(kept, Vocabulary | list | tuple | Mapping | pa.Array)
+
+
+Model = TypeVar("Model", bound=LabelledModel)
 
 MatchedIds = tuple[IntArray, tuple[str, ...]]
 """int64[label of the dataset], its id in the model, -1 where the model does not know it; and notes"""
@@ -38,17 +140,17 @@ def align(
 
     The labels are for the model's ids, if it has no labels. Entities that only the model knows are left out.
     """
-    source = labelled_model(model, dataset, entities=entities, relations=relations, times=times)
-    (entity_labels, relation_labels), scorer = _labels(source, dataset), source.model
-    entity_rows, entity_notes = _match_ids(dataset, dataset.entities, entity_labels, scorer.num_entities)
+    source = with_sorted_labels(_with_times(_with_labels(model, dataset, entities, relations), times), dataset)
+    scorer: Any = source.model
+    entity_rows, entity_notes = _match_ids(dataset, dataset.entities, source.entities, scorer.num_entities)
     # Arrays of triples speak only of the relations that these name.
     num_relations = len(dataset.relations) if isinstance(scorer, TripleArrays) else scorer.num_relations
-    relation_rows, relation_notes = _match_ids(dataset, dataset.relations, relation_labels, num_relations)
+    relation_rows, relation_notes = _match_ids(dataset, dataset.relations, source.relations, num_relations)
     _refuse_foreign_ids(source, dataset)
     time_rows, time_notes = _match_times(source, dataset)
     notes = (*entity_notes, *relation_notes, *time_notes)
-    unlabelled = ["entity"] if entity_labels is None and not entity_notes else []
-    unlabelled += ["relation"] if relation_labels is None and not relation_notes else []
+    unlabelled = ["entity"] if source.entities is None and not entity_notes else []
+    unlabelled += ["relation"] if source.relations is None and not relation_notes else []
     both = len(unlabelled) == 2
     unlabelled += ["time"] if _asks_for_times(source, dataset) else []
     if unlabelled:
@@ -58,24 +160,22 @@ def align(
     return Aligned(scorer, entity_rows, relation_rows, notes, source, time_rows)
 
 
-def _labels(scorer: LabelledModel, dataset: Dataset) -> tuple[Vocabulary | None, Vocabulary | None]:
-    """Take a model's own labels, or those of the dataset in the order that the model's framework gives ids in."""
-    if scorer.numbering != "sorted":
-        return scorer.entities, scorer.relations
-    model = scorer.model
-    entities = scorer.entities or sorted_labels(dataset, dataset.entities, model.num_entities)
-    return entities, scorer.relations or sorted_labels(dataset, dataset.relations, model.num_relations)
+def with_sorted_labels(source: Model, dataset: Dataset) -> Model:
+    """Give a model the sorted labels of a dataset, if its framework uses these and stores none."""
+    if source.numbering != "sorted":
+        return source
+    entities = source.entities or _sorted_labels(dataset, dataset.entities, source.num_entities)
+    relations = source.relations or _sorted_labels(dataset, dataset.relations, source.num_relations)
+    return cast("Model", replace(cast("Any", source), entities=entities, relations=relations))
 
 
-def sorted_labels(dataset: Dataset, labels: Vocabulary, size: int) -> Vocabulary:
+def _sorted_labels(dataset: Dataset, labels: Vocabulary, size: int) -> Vocabulary:
     """Sort the labels, of entities or of relations, that occur in any split; the model has ``size`` ids."""
     columns = [1] if labels.kind == "relation" else [0, 2]
     used = np.unique(np.concatenate([triples.ids[:, columns].ravel() for triples in dataset.splits.values()]))
     if len(used) != size:
-        raise UsageError(
-            f"the model has {size} {labels.kind} ids, given to sorted labels, and dataset {dataset.name} has "
-            f"{len(used)} in its triples: they cannot be matched. Is it the right dataset?"
-        )
+        fault = f"the model has {size} {labels.kind} ids, given to sorted labels"
+        raise UsageError(f"{fault}, dataset {dataset.name} has {len(used)} in its triples. Is it the right dataset?")
     return Vocabulary(sorted(labels[int(index)] for index in used), labels.kind)
 
 
@@ -87,19 +187,16 @@ def _refuse_foreign_ids(source: LabelledModel, dataset: Dataset) -> None:
     if giver is None or giver in source.layouts or not (of_framework or (unknown and implicit)):
         return
     whose = f"{giver}'s own" if implicit else f"those of a folder in the layout {giver}"
-    seen = "its ids are those of its framework's dataset folder"
-    seen = seen if of_framework else "the meaning of its ids is not known"
+    ids = "its ids are those of its framework's dataset folder"
+    ids = ids if of_framework else "the meaning of its ids is not known"
     for labels, model_labels, size in (
         (dataset.entities, source.entities, model.num_entities),
         (dataset.relations, source.relations, model.num_relations),
     ):
         if model_labels is None and max(size, len(labels)) > 1:
-            raise UsageError(
-                f"the model has no {labels.kind} labels: {seen}, and the ids of dataset {dataset.name} are {whose}. "
-                f"{_cure_for_labels(source)} If the model's ids are those of {dataset.name}, say so: the option "
-                "ids=dataset (--option ids=dataset, in a configuration options: {ids: dataset}, in Python "
-                "load_checkpoint(…, ids='dataset'))."
-            )
+            fault = f"the model has no {labels.kind} labels: {ids}, and the ids of dataset {dataset.name} are {whose}"
+            how = "the option ids=dataset (--option ids=dataset, in Python load_checkpoint(…, ids='dataset'))"
+            raise UsageError(f"{fault}. {_cure_for_labels(source)} If they are those of {dataset.name}, say so: {how}.")
 
 
 def _cure_for_labels(source: LabelledModel) -> str:
@@ -120,10 +217,9 @@ def _match_ids(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | 
     if model_labels is not None:
         rows = model_labels.ids(labels.labels)
         if not (rows >= 0).any():
-            raise UsageError(
-                f"no {labels.kind} label of the model occurs in dataset {dataset.name}: the model has "
-                f"{model_labels[0]!r}, the dataset {labels[0]!r}. Is it the right dataset?"
-            )
+            labelled = f"the model has {model_labels[0]!r}, the dataset {labels[0]!r}"
+            fault = f"no {labels.kind} label of the model occurs in dataset {dataset.name}"
+            raise UsageError(f"{fault}: {labelled}. Is it the right dataset?")
         unknown, every = int((rows < 0).sum()), counted(len(labels), labels.kind)
         end = ": only the entities that it knows are candidates." if labels.kind == "entity" else "."
         note = f"the model does not know {unknown:,} of the {every} of {dataset.name}{end}"
@@ -135,11 +231,10 @@ def _match_ids(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | 
     if size == len(in_train) and np.array_equal(in_train, np.arange(size)):
         rows = np.where(np.arange(len(labels)) < size, np.arange(len(labels)), -1)
         return rows, (f"the model has no {labels.kind} labels; its {size} ids were taken as those of train.",)
-    raise UsageError(
-        f"the model has {size} {labels.kind} ids and no labels, dataset {dataset.name} has {len(labels)}: "
-        "they cannot be matched. Give the model its labels, for instance as entities.tsv and relations.tsv beside it; "
-        f"in Python as entities=[…] and relations=[…].{hint_on_inverses(labels.kind, size, len(labels))}"
-    )
+    fault = f"the model has {size} {labels.kind} ids and no labels, dataset {dataset.name} has {len(labels)}"
+    cure = "Give its labels: entities.tsv and relations.tsv beside it, or in Python entities=[…] and relations=[…]."
+    hint = hint_on_inverses(labels.kind, size, len(labels))
+    raise UsageError(f"{fault}: they cannot be matched. {cure}{hint}")
 
 
 def hint_on_inverses(kind: str, size: int, labels: int) -> str:
@@ -152,43 +247,34 @@ def _refuse_training_entities(dataset: Dataset, training: Dataset, model_labels:
     """Refuse a model of the entities that an inductive dataset's models learn from, none of which is asked for."""
     graph = f"the training graph {training.name} ({len(training.entities):,} entities)"
     of_inference = f"those of the inference graph {dataset.name} ({len(dataset.entities):,} entities)"
-    what = "Inductive evaluation needs a model that scores new entities, or the vectors that it computes for them."
-    if model_labels is None:
-        if size == len(training.entities):
-            raise UsageError(
-                f"the model has {size:,} entity ids and no labels. They may be those of {graph}, but the ranked "
-                f"entities are {of_inference}. {what} Give it their labels: beside a file as entities.tsv, in Python "
-                "as entities=dataset.entities."
-            )
-        return
-    learned, inferred = ((model_labels.ids(it.entities.labels) >= 0).mean() for it in (training, dataset))
-    if inferred < 0.5 < learned:
-        raise UsageError(
-            f"the model's entities are those of {graph}, but the ranked entities are {of_inference}. {what}"
-        )
+    fault = "Inductive evaluation needs a model that scores new entities, or the vectors that it computes for them."
+    if model_labels is not None:
+        learned, inferred = ((model_labels.ids(it.entities.labels) >= 0).mean() for it in (training, dataset))
+        if inferred < 0.5 < learned:
+            raise UsageError(f"the model's entities are those of {graph}, but {of_inference} are ranked. {fault}")
+    elif size == len(training.entities):
+        ids = f"the model has {size:,} entity ids and no labels. They may be those of {graph}"
+        cure = "Give it their labels: beside a file as entities.tsv, in Python as entities=dataset.entities."
+        raise UsageError(f"{ids}, but {of_inference} are ranked. {fault} {cure}")
 
 
 def _match_times(source: LabelledModel, dataset: Dataset) -> MatchedIds | tuple[None, tuple[str, ...]]:
     """Match the times of a temporal model, by label or, since times have an order, by their place in it."""
-    labels: Vocabulary | None = getattr(source, "times", None)
-    size = getattr(source.model, "num_times", None) if labels is None else len(labels)
+    labels = source.times
+    size = source.num_times if labels is None else len(labels)
     if size is None:
         return None, ()
     if dataset.times is None:
-        raise UsageError(
-            f"the model scores facts with a time, and the triples of dataset {dataset.name} have none. Evaluate it on "
-            "a dataset with a fourth column, the time of each fact."
-        )
+        fault = f"the model scores facts with a time, and the triples of dataset {dataset.name} have none"
+        raise UsageError(f"{fault}. Evaluate it on a dataset with a fourth column, the time of each fact.")
     if labels is None and size != len(dataset.times):
-        raise UsageError(
-            f"the model has {size} times and no labels for them, dataset {dataset.name} has {len(dataset.times)}: they "
-            "cannot be matched. Put the file ts_id (label<TAB>id) beside the model, or in Python time_labels=[…]."
-        )
+        fault = f"the model has {size} times and no labels, dataset {dataset.name} has {len(dataset.times)}"
+        raise UsageError(f"{fault}. Put the file ts_id (label<TAB>id) beside the model, or in Python time_labels=[…].")
     return _match_ids(dataset, dataset.times, labels, size)
 
 
 def _asks_for_times(source: LabelledModel, dataset: Dataset) -> bool:
     """Whether a model gets the dataset's own ids of times: nothing labels its times, or says that they are sorted."""
-    if dataset.times is None or getattr(source, "times", None) is not None or source.numbering == "sorted":
+    if dataset.times is None or source.times is not None or source.numbering == "sorted":
         return False
-    return getattr(source.model, "num_times", None) is not None or bool(getattr(source.model, "takes_times", False))
+    return source.num_times is not None or bool(getattr(source.model, "takes_times", False))

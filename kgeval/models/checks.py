@@ -13,11 +13,10 @@ from kgeval.base.errors import ScoreError
 from kgeval.base.threads import slices
 from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side, Triples
-from kgeval.models.adapters.score_arrays import as_float64
 from kgeval.models.aligned import Aligned
 from kgeval.models.family import Family, rows
 from kgeval.models.mapped import Reciprocal, Typed
-from kgeval.models.scorer import Scorer, VectorScorer, entity_arrays
+from kgeval.models.scorer import Scorer, VectorScorer, as_float64, entity_arrays
 
 BATCH_ROWS = 1024
 """rows of a table that are looked at first, and at a time"""
@@ -67,11 +66,11 @@ def _tables(scorer: Scorer | VectorScorer, sides: Sequence[Side]) -> Iterator[tu
         yield "the array relation", len(family.relation), partial(rows, family.relation)
     elif isinstance(scorer, VectorScorer):
         for side in (side for side in SIDES if side in sides):
-            yield f"the {side}s' vectors", scorer.num_entities, partial(_vectors, scorer, side)
 
+            def vectors(ids: IntArray, side: Side = side) -> FloatArray:
+                return entity_arrays(scorer, side, ids)[0]
 
-def _vectors(scorer: VectorScorer, side: Side, ids: IntArray) -> FloatArray:
-    return entity_arrays(scorer, side, ids)[0]
+            yield f"the {side}s' vectors", scorer.num_entities, vectors
 
 
 def notes_on_repeatability(scorer: Aligned, triples: Triples, sides: Sequence[Side]) -> list[str]:
@@ -90,16 +89,12 @@ def notes_on_repeatability(scorer: Aligned, triples: Triples, sides: Sequence[Si
         if first.shape == again.shape == (len(queries), len(candidates)):
             change = max(change, _largest_change(first, again))
     if change > NOISE:
-        raise ScoreError(
-            "the model is not deterministic: it gave different scores for the same triples. Switch off dropout "
-            "(model.eval(), or training=False in a function) and sampling; a random baseline can compute its scores "
-            "from the ids."
-        )
+        cure = "Switch off dropout (model.eval(), or training=False in a function) and sampling."
+        raise ScoreError(f"the model is not deterministic: it gave different scores for the same triples. {cure}")
     if change:
-        return [
-            f"the model is not fully deterministic: scores of the same triples differ by {change:.1g} of their spread, "
-            "so ranks among nearly equal scores may change between evaluations."
-        ]
+        noise = f"scores of the same triples differ by {change:.1g} of their spread"
+        end = "so ranks among nearly equal scores may change between evaluations."
+        return [f"the model is not fully deterministic: {noise}, {end}"]
     return []
 
 

@@ -1,27 +1,33 @@
-"""Model families: a formula over stored arrays. Each file in ``families`` declares one."""
+"""Model families: a formula over stored arrays. Each file in ``families`` declares some.
+
+Their bases: vectors and a similarity, finished scores, vectors that depend on the relation, projections, networks.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import mmap
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from types import UnionType
-from typing import Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
+from typing_extensions import Self
 
 from kgeval.base.arrays import BoolArray, Float64Array, FloatArray, IntArray
 from kgeval.base.errors import CheckpointError, UsageError, did_you_mean
-from kgeval.base.registries import brought, by_name, subclasses
-from kgeval.data.queries import Queries
+from kgeval.base.registries import by_name, load_entry_points, subclasses
+from kgeval.base.threads import parallel_for, slices
+from kgeval.data.queries import Queries, starts_of_runs
 from kgeval.data.triples import Side
-from kgeval.models.scorer import VectorScorer
-from kgeval.models.similarity import Similarity
-
-Self = TypeVar("Self", bound="Family")
+from kgeval.models.ordered import limit_norm, matmul_ordered, unit
+from kgeval.models.scorer import MadeOf, PartitionedScorer, QueryPartition, VectorScorer
+from kgeval.models.similarity import NormDistance, Similarity
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -29,8 +35,8 @@ class Family(ABC):
     """A model family: a formula that makes scores of stored arrays and options.
 
     To add one, declare a frozen dataclass below :class:`VectorFamily`, whose score is a similarity of two vectors;
-    below :class:`kgeval.models.family_bases.RelationalFamily`, if the vectors of the candidates depend on the
-    relation; or below :class:`kgeval.models.family_bases.ScoredFamily`, if no similarity gives the score. It declares
+    below :class:`kgeval.models.family.RelationalFamily`, if the vectors of the candidates depend on the
+    relation; or below :class:`kgeval.models.family.ScoredFamily`, if no similarity gives the score. It declares
 
     * ``formula``, as ``kgeval list models`` shows it, ``name``, if it is not the class's own, and ``equal_widths``;
     * its arrays besides ``entity`` and ``relation``, as fields of type ``FloatArray``, and the options of its formula,
@@ -85,10 +91,8 @@ class Family(ABC):
         for name, array in self.arrays.items():
             if not isinstance(array, np.ndarray) or array.dtype not in (np.float16, np.float32, np.float64):
                 kind = getattr(array, "dtype", type(array).__name__)
-                raise CheckpointError(
-                    f"{self.name}: the array {name!r} is {kind}; expected float16, float32 or float64"
-                    " (complex vectors as halves [re | im])."
-                )
+                expected = "float16, float32 or float64 (complex vectors as halves [re | im])"
+                raise CheckpointError(f"{self.name}: the array {name!r} is {kind}; expected {expected}.")
             if array.size == 0 or (name in {"entity", "relation"} and array.ndim != 2):
                 expected = f"two dimensions, with one row per {name}"
                 raise CheckpointError(f"{self.name}: {name!r} has shape {array.shape}; expected {expected}.")
@@ -128,7 +132,7 @@ class Family(ABC):
         """
 
     @classmethod
-    def build(cls: type[Self], arrays: Mapping[str, FloatArray], options: Mapping[str, Any]) -> Self:
+    def build(cls, arrays: Mapping[str, FloatArray], options: Mapping[str, Any]) -> Self:
         """Make the model from named arrays and options.
 
         Raises
@@ -239,9 +243,9 @@ def _is_array(hint: Any) -> bool:
 @cache
 def families() -> dict[str, type[Family]]:
     """All model families, by name; those of other packages too."""
-    own = subclasses("kgeval.models.families", Family)  # type: ignore[type-abstract]
-    found = [*own, *brought("kgeval.families", Family, classes=True)]
-    return by_name("model families", sorted(found, key=lambda family: family.name.lower()))
+    local = subclasses("kgeval.models.families", Family)  # type: ignore[type-abstract]
+    kinds = [*local, *load_entry_points("kgeval.families", Family, classes=True)]
+    return by_name("model families", sorted(kinds, key=lambda family: family.name.lower()))
 
 
 def family(name: str) -> type[Family]:
@@ -250,10 +254,10 @@ def family(name: str) -> type[Family]:
     >>> family("complex").name
     'ComplEx'
     """
-    found = {known.lower(): member for known, member in families().items()}
-    if name.lower() not in found:
+    lower = {known.lower(): member for known, member in families().items()}
+    if name.lower() not in lower:
         raise UsageError(f"unknown model {name!r}. {did_you_mean(name, families(), listed='models')}")
-    return found[name.lower()]
+    return lower[name.lower()]
 
 
 def rows(array: FloatArray, ids: IntArray) -> FloatArray:
@@ -287,3 +291,189 @@ def by_relation(relations: IntArray, width: int, vectors_of: Callable[[int, Bool
         part = relations == relation
         vectors[part] = vectors_of(int(relation), part)
     return vectors
+
+
+BATCH_ENTITIES = 512
+"""entities whose vectors are made at a time"""
+
+
+class ScoredFamily(Family):
+    """score(query, e) = the comparison of the query's vector with e's, the same one for every relation; float64.
+
+    Every vector is made by elementwise operations in one fixed order, so that a score is a function of its pair alone.
+    """
+
+    batch_candidates: ClassVar[int] = 2**10
+    """candidates whose vectors are in hand at a time"""
+    batch_queries: ClassVar[int] = 4
+    """queries that a thread compares at a time"""
+    by_dimension: ClassVar[bool] = False
+    """whether candidates are compared as float64[dim, candidate], for compiled loops over candidates"""
+
+    @abstractmethod
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Return the vector of each query; float64[query, dim]."""
+
+    def candidate_vectors(self, side: Side, ids: IntArray) -> FloatArray:
+        """Return the vectors of entities as answers on one side; float[id, dim]."""
+        return self.entity[ids]
+
+    @abstractmethod
+    def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
+        """Compare the vectors of some queries with those of candidates, a row each; float64[query, candidate]."""
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        vectors, width = self.query_vectors(queries), candidates.shape[-1]
+        scores = np.empty((len(queries), width))
+        for columns in slices(width, self.batch_candidates):
+            shared = self._vectors64(queries.side, candidates[columns]) if candidates.ndim == 1 else None
+
+            def compare(part: slice, columns: slice = columns, shared: Float64Array | None = shared) -> None:
+                if shared is not None:
+                    scores[part, columns] = self.compare(vectors[part], shared)
+                    return
+                for row in range(part.start, part.stop):
+                    alone = self._vectors64(queries.side, candidates[row, columns])
+                    scores[row, columns] = self.compare(vectors[row : row + 1], alone)[0]
+
+            parallel_for(compare, len(vectors), self.batch_queries)
+        return scores
+
+    def _vectors64(self, side: Side, ids: IntArray) -> Float64Array:
+        vectors = np.asarray(self.candidate_vectors(side, ids), np.float64)
+        return np.ascontiguousarray(vectors.T) if self.by_dimension else vectors
+
+
+class RelationalFamily(Family, PartitionedScorer):
+    """score(query, e) = similarity(query's vector, e's vector under the relation) + bias of e + offset of the query.
+
+    Every vector is made by elementwise operations in one fixed order, so that a score is a function of its pair alone.
+    """
+
+    @property
+    @abstractmethod
+    def similarity(self) -> Similarity: ...
+
+    @abstractmethod
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Return the vector of each query; float64[query, dim]."""
+
+    @abstractmethod
+    def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> FloatArray:
+        """Return the vectors of entities as answers of one relation; float[id, dim]."""
+
+    def candidate_biases(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
+        """Return what is added to the scores of entities; float64[id]."""
+        return np.zeros(len(ids))
+
+    def query_offsets(self, queries: Queries) -> Float64Array:
+        return np.zeros(len(queries))
+
+    def is_shared(self, side: Side) -> bool:
+        """Whether the candidates of a side have the same vectors under all relations."""
+        return False
+
+    def views(self, queries: Queries) -> Iterator[QueryPartition]:
+        starts = starts_of_runs(queries.relations)[: 1 if self.is_shared(queries.side) else None]
+        for start, stop in pairwise([*starts, len(queries)]):
+            yield QueryPartition(slice(start, stop), RelationVectors(self, int(queries.relations[start])))
+
+    scores = PartitionedScorer.scores
+
+
+@dataclass(frozen=True, eq=False)
+class RelationVectors(MadeOf[RelationalFamily], VectorScorer):
+    """A relational family under one relation."""
+
+    relation: int
+
+    @property
+    def similarity(self) -> Similarity:
+        return self.scorer.similarity
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        return self.scorer.query_vectors(queries)
+
+    def query_offsets(self, queries: Queries) -> Float64Array:
+        return self.scorer.query_offsets(queries)
+
+    def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
+        first = self.scorer.candidate_vectors(side, self.relation, ids[:BATCH_ENTITIES])
+        vectors = np.empty((len(ids), first.shape[1]), first.dtype)
+        vectors[:BATCH_ENTITIES] = first
+
+        def make(rest: slice) -> None:
+            part = slice(rest.start + BATCH_ENTITIES, rest.stop + BATCH_ENTITIES)
+            vectors[part] = self.scorer.candidate_vectors(side, self.relation, ids[part])
+
+        parallel_for(make, max(len(ids) - BATCH_ENTITIES, 0), BATCH_ENTITIES)
+        return vectors
+
+    def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:
+        return self.scorer.candidate_biases(side, self.relation, ids)
+
+
+def rectified(vectors: Float64Array, weight: FloatArray, bias: FloatArray) -> Float64Array:
+    """Pass rows through a layer of a network: relu(x W + b), a function of each row alone."""
+    return np.maximum(matmul_ordered(vectors, np.asarray(weight, np.float64)) + np.asarray(bias, np.float64), 0)
+
+
+class TailNetwork(RelationalFamily):
+    """score(h, r, t) = network(h, r) · t + b_t.
+
+    Tails are plain vectors; each head makes its own vector with the relation.
+    """
+
+    similarity: ClassVar[Similarity] = "dot"
+
+    @abstractmethod
+    def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
+        """Return the vector of each pair of head and relation, of that pair alone; float64[pair, entity width]."""
+
+    def tail_biases(self, ids: IntArray) -> Float64Array:
+        """Return what is added to the scores of tails; float64[id]."""
+        return np.zeros(len(ids))
+
+    def is_shared(self, side: Side) -> bool:
+        return side == "tail"
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        if queries.side == "head":
+            return rows64(self.entity, queries.anchors)
+        return self.network(queries.anchors, queries.relations)
+
+    def query_offsets(self, queries: Queries) -> Float64Array:
+        return np.zeros(len(queries)) if queries.side == "tail" else self.tail_biases(queries.anchors)
+
+    def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> FloatArray:
+        return self.entity[ids] if side == "tail" else self.network(ids, np.full(len(ids), relation))
+
+    def candidate_biases(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
+        return self.tail_biases(ids) if side == "tail" else np.zeros(len(ids))
+
+
+@dataclass(frozen=True, eq=False)
+class ProjectedTranslation(NormDistance, RelationalFamily):
+    """score(h, r, t) = −‖P_r(h) + r − P_r(t)‖_p, with the projection P_r that a family defines."""
+
+    normalization: Literal["none", "unit", "max_norm"]
+    """what projected entities pass: nothing, a scaling to length 1, or one to norm 1 (of that p) if theirs is more"""
+
+    @abstractmethod
+    def project(self, ids: IntArray, relation: int) -> Float64Array:
+        """Project entities as one relation does; float64[id, relation width]."""
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        anchors = by_relation(
+            queries.relations,
+            self.relation.shape[1],
+            lambda relation, part: self.candidate_vectors(queries.side, relation, queries.anchors[part]),
+        )
+        relations = rows64(self.relation, queries.relations)
+        return anchors + relations if queries.side == "tail" else anchors - relations
+
+    def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
+        projected = self.project(ids, relation)
+        if self.normalization == "none":
+            return projected
+        return unit(projected) if self.normalization == "unit" else limit_norm(projected, self.norm)

@@ -1,20 +1,23 @@
-"""The kinds of scorers: by scores, by vectors and a similarity, and by vectors that depend on side or relation."""
+"""The kinds of scorers: by scores, by vectors and a similarity, by vectors of a side or relation, by few entities.
+
+What a model returned is taken as an array of float64 scores, without rounding, or refused.
+"""
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from kgeval.base.arrays import Float64Array, FloatArray, IntArray
-from kgeval.base.errors import InputError, ScoreError, refuse_unknown
-from kgeval.data.queries import Queries
+from kgeval.base.arrays import Float64Array, FloatArray, IntArray, detached
+from kgeval.base.errors import InputError, ScoreError, reason, refuse_unknown
+from kgeval.data.queries import Queries, Rows
 from kgeval.data.triples import SIDES, Side
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.models.adapters.score_arrays import as_array, as_float64
 from kgeval.models.similarity import Similarity, canonical
 
 Numbering = Literal["dataset", "sorted", "files", "unknown"]
@@ -62,29 +65,40 @@ class TensorScorer(Protocol):
         """Score as :meth:`Scorer.scores` does; a floating ``torch.Tensor``, or None if the model is elsewhere."""
 
 
-@runtime_checkable
-class LabelledModel(Protocol):
+class LabelledModel:
     """A scorer with labels for its ids, or with the numbering of its framework."""
 
-    @property
-    def entities(self) -> Vocabulary | None:
-        """The label of each entity id, if it has labels."""
+    model: Any
+    """the scorer itself, with these ids"""
+    entities: Vocabulary | None
+    """the label of each entity id, if it has labels"""
+    relations: Vocabulary | None
+    """the label of each relation id, if it has labels"""
+    numbering: Numbering
+    """the meaning of its ids, if it has no labels"""
+    layouts: tuple[str, ...]
+    """the dataset layouts whose files have its ids"""
+    times: Vocabulary | None = None
+    """of a temporal model, the label of each time"""
 
     @property
-    def relations(self) -> Vocabulary | None:
-        """The label of each relation id, if it has labels."""
+    def num_entities(self) -> int:
+        return int(self.model.num_entities)
 
     @property
-    def numbering(self) -> Numbering:
-        """The meaning of its ids, if it has no labels."""
+    def num_relations(self) -> int:
+        return int(self.model.num_relations)
 
     @property
-    def layouts(self) -> tuple[str, ...]:
-        """The dataset layouts whose files have its ids."""
+    def num_times(self) -> int | None:
+        """The number of its times; ``None`` if scores do not depend on time."""
+        return getattr(self.model, "num_times", None)
 
-    @property
-    def model(self) -> Scorer | VectorScorer:
-        """The scorer itself, with these ids."""
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Return the model's scores, in its own ids."""
+        refuse_other_queries(queries, candidates)
+        scores: FloatArray = self.model.scores(queries, candidates)
+        return scores
 
 
 class VectorScorer(ABC):
@@ -197,11 +211,9 @@ def checked_sides(sides: str | Collection[str], name: str = "sides") -> tuple[Si
 def refuse_other_queries(queries: Queries, candidates: IntArray) -> None:
     """Refuse arguments of other types, such as a triple of labels."""
     if not isinstance(queries, Queries) or not isinstance(candidates, np.ndarray) or candidates.dtype.kind not in "iu":
-        raise InputError(
-            f"scores takes Queries and an array of candidate ids, not {queries!r:.60} and {candidates!r:.60}. "
-            "For the tails of a triple of ids: scorer.scores(Queries.of(Triples.of([(head, relation, tail)]), 'tail'), "
-            "np.arange(scorer.num_entities)), with Queries of kgeval.data.queries."
-        )
+        how = "Queries.of(Triples.of([(head, relation, tail)]), 'tail'), np.arange(scorer.num_entities)"
+        fault = f"scores takes Queries and an array of candidate ids, not {queries!r:.60} and {candidates!r:.60}"
+        raise InputError(f"{fault}. For the tails of a triple of ids: scorer.scores({how}).")
 
 
 def query_arrays(scorer: VectorScorer, queries: Queries) -> tuple[Float64Array, Float64Array]:
@@ -224,17 +236,15 @@ def entity_arrays(scorer: VectorScorer, side: Side, ids: IntArray) -> tuple[Floa
 
 def _refuse_shape(array: FloatArray, name: str, count: int, many: str, *, ndim: int) -> None:
     if array.ndim != ndim or len(array) != count:
-        given = f"{len(array)} {name}" if array.ndim else f"a single number as {name}"
+        got = f"{len(array)} {name}" if array.ndim else f"a single number as {name}"
         expected = f"({count}, dim)" if ndim == 2 else f"({count},)"
-        raise ScoreError(f"the scorer returned {given} for {count} {many}: shape {array.shape}, expected {expected}.")
+        raise ScoreError(f"the scorer returned {got} for {count} {many}: shape {array.shape}, expected {expected}.")
 
 
 def refuse_vector_widths(queries: FloatArray, entities: FloatArray) -> None:
     if queries.shape[1] != entities.shape[1]:
-        raise ScoreError(
-            f"the scorer's query vectors have shape {queries.shape}, its entity vectors {entities.shape}: they must "
-            "have the same width."
-        )
+        fault = f"the scorer's query vectors have shape {queries.shape}, its entity vectors {entities.shape}"
+        raise ScoreError(f"{fault}: they must have the same width.")
 
 
 def sides_of(model: Any) -> tuple[Side, ...]:
@@ -243,10 +253,10 @@ def sides_of(model: Any) -> tuple[Side, ...]:
     >>> sides_of(object())
     ('head', 'tail')
     """
-    while isinstance(model, LabelledModel) and model.model is not model:
+    while isinstance(model, LabelledModel):
         model = model.model
-    own = getattr(model, "sides", SIDES)
-    return tuple(side for side in SIDES if isinstance(own, Collection) and side in own) or SIDES
+    sides = getattr(model, "sides", SIDES)
+    return tuple(side for side in SIDES if isinstance(sides, Collection) and side in sides) or SIDES
 
 
 def views_of(scorer: Scorer | VectorScorer, queries: Queries) -> Iterator[QueryPartition]:
@@ -254,3 +264,174 @@ def views_of(scorer: Scorer | VectorScorer, queries: Queries) -> Iterator[QueryP
     if isinstance(scorer, PartitionedScorer):
         return scorer.views(queries)
     return iter([QueryPartition(slice(0, len(queries)), scorer)])
+
+
+EXACT = 2**53
+"""float64 holds every whole number up to this one, and beyond it only some"""
+
+
+def as_array(scores: Any, source: str) -> np.ndarray[Any, Any]:
+    """Take scores as an array of numbers, in their own type; tensors lose their gradient and their device.
+
+    >>> as_array([[True, False]], "the model")
+    array([[ True, False]])
+    >>> as_array("0.5", "the model")
+    Traceback (most recent call last):
+    kgeval.base.errors.ScoreError: the model gave str of dtype <U3; expected real numbers, as an array or a tensor.
+    """
+    try:
+        array = np.asarray(detached(scores))
+    except Exception as error:  # ragged lists, sparse or quantised tensors: every library refuses in its own way
+        fault = f"{source} gave {type(scores).__name__}, which is not an array of real numbers: {reason(error)}"
+        raise ScoreError(f"{fault}. Give only the scores, as an array or a tensor.") from error
+    if np.ma.is_masked(scores):
+        raise ScoreError(f"{source} gave masked scores. Use NaN for a missing score, and nan='worst' (--nan worst).")
+    if array.dtype.kind != "f" and not np.can_cast(array.dtype, np.float64):
+        raise ScoreError(f"{source} gave {type(scores).__name__} of dtype {array.dtype}; expected real numbers.")
+    return array
+
+
+def as_float64(scores: Any, source: str) -> Float64Array:
+    """Take scores as float64, each exactly as it was.
+
+    >>> as_float64([2**60, 1], "the model")
+    array([1.1529215e+18, 1.0000000e+00])
+    >>> as_float64([2**60 + 1, 1], "the model")
+    Traceback (most recent call last):
+    kgeval.base.errors.ScoreError: the model gave the score 1152921504606846977, which float64 cannot hold exactly. ...
+    """
+    array = as_array(scores, source)
+    with np.errstate(over="ignore", invalid="ignore"):  # a long double that overflows is found below; NaN may signal
+        exact = array.astype(np.float64, copy=False)
+    if rounded := _rounded(array, exact):
+        raise ScoreError(f"{source} gave the score {rounded[0]}, which float64 cannot hold exactly. Give floats.")
+    return exact
+
+
+def _rounded(array: np.ndarray[Any, Any], exact: Float64Array) -> list[Any]:
+    """List the scores that are others in float64; only long integers and long doubles can be."""
+    if array.dtype.kind in "iu":
+        large = (array > EXACT) | (array < -EXACT)
+        # Python compares whole numbers with floats exactly, numpy in float64.
+        pairs = zip(array[large].tolist(), exact[large].tolist(), strict=True)
+        return [score for score, held in pairs if score != held]
+    if np.can_cast(array.dtype, np.float64):
+        return []
+    return list(array[(array != exact) & ~np.isnan(array)])
+
+
+T = TypeVar("T")
+
+
+class ShrinkingBatches:
+    """Computes in batches; one that does not fit is tried again, half as large, and so are those after it.
+
+    >>> def square(part):
+    ...     if part.stop - part.start > 2:
+    ...         raise MemoryError
+    ...     return [number**2 for number in range(part.start, part.stop)]
+    >>> batches = ShrinkingBatches(4)
+    >>> list(batches.compute(square, 5)), batches.size
+    ([[0, 1], [4, 9], [16]], 2)
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def compute(self, function: Callable[[slice], T], count: int) -> Iterator[T]:
+        """Yield what a function returns for slices of so many rows, in order."""
+        start = 0
+        while start < count:
+            size = min(self.size, count - start)
+            try:
+                result = function(slice(start, start + size))
+            except Exception as error:
+                if size == 1 or not is_out_of_memory(error):
+                    raise
+                self.size = size // 2
+            else:
+                start += size
+                yield result
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    torch = sys.modules.get("torch")
+    if isinstance(error, MemoryError) or (torch is not None and isinstance(error, torch.cuda.OutOfMemoryError)):
+        return True
+    # For the memory of a processor or of Apple's devices, torch raises a RuntimeError.
+    words = ("out of memory", "can't allocate memory")
+    return isinstance(error, RuntimeError) and any(part in str(error) for part in words)
+
+
+@dataclass(frozen=True, eq=False)
+class SparseScores:
+    """The scores of some queries. Queries that list the same entities share a row.
+
+    >>> both = SparseScores(Rows.of([[1, 4]]), np.array([3.0, 2.0]), of_query=np.array([0, 0]))
+    >>> both.at(np.array([0, 0, 1]), np.array([4, 2, 1]))
+    array([2., 0., 3.])
+    """
+
+    rows: Rows
+    """the listed entities, ascending and distinct in each row"""
+    scores: Float64Array
+    """float64[listed entity]"""
+    of_query: IntArray
+    """int64[query], the row of each query"""
+    others: float = 0.0
+    """the score of every entity that is not listed"""
+
+    def __post_init__(self) -> None:
+        if np.isnan(self.scores).any() or np.isnan(self.others):
+            raise ScoreError("a sparse scorer returned NaN: entities without a score are left out of its rows.")
+
+    def at(self, queries: IntArray, ids: IntArray) -> Float64Array:
+        """Look up the score of each entity as an answer to a query, by the query's index; float64[id]."""
+        rows = self.of_query[queries]
+        places = self.rows.positions(rows, ids)
+        scores = np.append(self.scores, self.others)
+        return np.asarray(scores[np.where(places < 0, len(self.scores), self.rows.offsets[rows] + places)])
+
+    def in_use(self) -> SparseScores:
+        """Keep the rows of these queries alone: a rule may share the rows of all relations."""
+        used, of_query = np.unique(self.of_query, return_inverse=True)
+        places = Rows.spans(self.rows.offsets[used], self.rows.offsets[used + 1], np.arange(len(self.scores)))
+        rows = Rows(places.offsets, self.rows.ids[places.ids])
+        return SparseScores(rows, self.scores[places.ids], of_query, self.others)
+
+    def renumbered(self, ids: IntArray) -> SparseScores:
+        """Give each entity another id, int64[entity]; those whose new one is negative are no longer listed."""
+        there = ids[self.rows.ids] >= 0
+        rows, scores = self.rows.where(there), self.scores[there]
+        renamed = ids[rows.ids]
+        order = np.lexsort((renamed, rows.owners))
+        return replace(self, rows=Rows(rows.offsets, renamed[order]), scores=scores[order])
+
+
+@dataclass(frozen=True, eq=False)
+class SparseScorer:
+    """A scorer by a rule that lists the entities it knows for a query."""
+
+    num_entities: int
+    num_relations: int
+    rule: Callable[[Queries], SparseScores]
+    """queries of one side -> their scores"""
+
+    def sparse_scores(self, queries: Queries) -> SparseScores:
+        return self.rule(queries).in_use()
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        wanted = np.broadcast_to(candidates, (len(queries), candidates.shape[-1]))
+        owners = np.repeat(np.arange(len(queries)), wanted.shape[1])
+        return self.sparse_scores(queries).at(owners, wanted.ravel()).reshape(wanted.shape)
+
+    def remapped(self, map_queries: Callable[[Queries], Queries], entity_rows: IntArray) -> SparseScorer:
+        """Return the scorer in other ids; ``entity_rows`` (int64[entity]) holds its own, -1 for what it lacks."""
+        known = np.flatnonzero(entity_rows >= 0)
+        ids = np.full(self.num_entities, -1)
+        ids[entity_rows[known]] = known
+
+        def rule(queries: Queries) -> SparseScores:
+            return self.sparse_scores(map_queries(queries)).renumbered(ids)
+
+        return SparseScorer(len(entity_rows), self.num_relations, rule)

@@ -22,14 +22,14 @@ def warn_of_untested(version: str | None = None) -> None:
     >>> warn_of_untested("1.11.1")
     """
     try:
-        found = version or importlib.metadata.version("pykeen")
+        present = version or importlib.metadata.version("pykeen")
     except importlib.metadata.PackageNotFoundError:  # a source folder on the path
-        found = "unknown"
-    numbers = tuple(int(number) for number in re.findall(r"\d+", found)[:3])
+        present = "unknown"
+    numbers = tuple(int(number) for number in re.findall(r"\d+", present)[:3])
     if not TESTED[0] <= numbers < TESTED[1]:
         first, last = (".".join(map(str, bound)) for bound in TESTED)
         warnings.warn(
-            f"kgeval.pykeen was tested with PyKEEN {first} to {last}; this is {found}. Check one evaluation against "
+            f"kgeval.pykeen was tested with PyKEEN {first} to {last}; this is {present}. Check one evaluation against "
             "evaluator='rankbased'.",
             stacklevel=3,
         )
@@ -39,8 +39,7 @@ warn_of_untested()  # before anything is taken from a PyKEEN that may not have i
 
 from pykeen.evaluation import evaluator_resolver  # noqa: E402
 
-from kgeval.pykeen.evaluate_model import evaluate  # noqa: E402
-from kgeval.pykeen.evaluator import KGEvalEvaluator  # noqa: E402
+from kgeval.pykeen.evaluator import KGEvalEvaluator, evaluate  # noqa: E402
 from kgeval.pykeen.results import KGEvalMetricResults  # noqa: E402
 from kgeval.pykeen.scoring import scorer_of  # noqa: E402
 

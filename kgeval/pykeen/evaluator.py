@@ -1,4 +1,4 @@
-"""``evaluator="kgeval"``: PyKEEN's rank-based evaluator with kgeval's ranks, wherever PyKEEN takes an evaluator."""
+"""``evaluator="kgeval"``: PyKEEN's rank-based evaluator with kgeval's ranks; ``evaluate`` ranks a live model."""
 
 from __future__ import annotations
 
@@ -10,21 +10,26 @@ from typing import Any
 
 from pykeen.evaluation import RankBasedEvaluator
 from tqdm.auto import tqdm
+from typing_extensions import Unpack
 
 from kgeval.base.errors import InputError, refuse_unknown, visible
+from kgeval.base.progress import Progress
+from kgeval.base.settings import takes
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import count_leaks
 from kgeval.data.loading import as_dataset
+from kgeval.data.vocabulary import Labels
 from kgeval.metrics.names import parse
 from kgeval.metrics.selection import DEFAULT_OPTIONS
-from kgeval.models.adapters.live_models import PyKEENScorer
-from kgeval.pykeen.batches import Batches
-from kgeval.pykeen.request import EVALUATED, KnownGraph, Request
+from kgeval.models.adapters.live_models import PyKEENScorer, is_pykeen_model, labels_of_pykeen, mode_of_pykeen
+from kgeval.models.alignment import align
+from kgeval.pykeen.request import EVALUATED, Batches, KnownGraph, Request
 from kgeval.pykeen.results import KGEvalMetricResults, is_pykeen_metric, packs, record
 from kgeval.pykeen.scoring import PerSideScorer, device_for, scorer_of
 from kgeval.ranking.corruption import AllEntities
-from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.evaluation import Evaluation, EvaluationKeywords
 from kgeval.ranking.model_ranking import ranking_of
+from kgeval.ranking.protocols.protocol import Protocol, find_protocol
 from kgeval.ranking.protocols.sampled_ranking import rank_all_or_sample
 from kgeval.ranking.rank_table import RankTable
 
@@ -124,7 +129,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         kwargs = pykeen_options.get("metrics_kwargs")
         if kgeval_metrics and isinstance(kwargs, Sequence) and len(kwargs) == len(names):
             pairs = zip(names, kwargs, strict=True)
-            pykeen_options["metrics_kwargs"] = [one for name, one in pairs if name in pykeen_metrics]
+            pykeen_options["metrics_kwargs"] = [keywords for name, keywords in pairs if name in pykeen_metrics]
         super().__init__(filtered, pykeen_metrics or None, **pykeen_options)
         for name in kgeval_metrics:
             parse(name)
@@ -190,21 +195,17 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         graph = KnownGraph.of(request, self.dataset, dataset, filtered=self.filtered)
         size = self.batch_size if batch_size is None else batch_size
         place = device_for(model, device=self.evaluation.device, kernel=self.evaluation.kernel)
-        own = {"sides": request.sides, "batch_size": size, "device": place}
-        evaluation = Evaluation(**{**dict(self.evaluation), **own})
+        of_request = {"sides": request.sides, "batch_size": size, "device": place}
+        evaluation = Evaluation(**{**dict(self.evaluation), **of_request})
         if not isinstance(scorer, PyKEENScorer | PerSideScorer):
             evaluation = evaluation.model_copy(update={"batch_size": None})
         total = len(dataset.test) * len(request.sides) if evaluation.estimate is None else None
         shown = {"desc": "Ranking", "total": total, "unit": "rank", "unit_scale": True, "disable": not use_tqdm}
         with tqdm(**{**shown, **(tqdm_kwargs or {})}) as bar:
+            # PyKEEN passes the ids of the model itself.
+            aligned = align(scorer, dataset, entities=dataset.entities, relations=dataset.relations)
             ranking = ranking_of(
-                scorer,
-                dataset,
-                evaluation,
-                entities=dataset.entities,  # PyKEEN passes the ids of the model itself
-                relations=dataset.relations,
-                progress=bar.update,
-                restrict_entities_to=request.entities,
+                aligned, dataset, evaluation, progress=bar.update, restrict_entities_to=request.entities
             )
             table = rank_all_or_sample(ranking, title=type(model).__name__, options=DEFAULT_OPTIONS)
         results = self._results(graph.label(table, dataset), evaluation, model, graph.dataset)
@@ -277,3 +278,65 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
                 "knows from the filter only: pass additional_filter_triples=[training.mapped_triples], as PyKEEN's "
                 "pipeline does where filtered=True. For raw ranks, call kgeval.pykeen.evaluate(…, filter=[])."
             )
+
+
+@takes(Evaluation, EvaluationKeywords)
+def evaluate(
+    model: Any,
+    dataset: Any,
+    *,
+    entities: Labels | None = None,
+    relations: Labels | None = None,
+    protocol: str | Protocol = "standard",
+    progress: Progress | bool | None = None,
+    **settings: Unpack[EvaluationKeywords],
+) -> RankTable:
+    """Rank a split of a dataset with a live PyKEEN model.
+
+    Parameters
+    ----------
+    model
+        a ``pykeen.models.Model``; an inductive one scores the entities of the inference graph, in its mode
+        ``"validation"`` on valid, and else ``"testing"``
+    dataset
+        a dataset object of PyKEEN, transductive or inductive; or a dataset as in :func:`kgeval.evaluate`
+    entities, relations
+        the labels of the model's ids, such as ``factory.entity_to_id``, if the dataset has other ids
+    protocol, progress
+        as in :func:`kgeval.evaluate`
+    {settings}
+
+    A model on a GPU is ranked there, unless ``device`` is given.
+
+    Raises
+    ------
+    InputError
+        if it is not a PyKEEN model, or if an argument is wrong
+
+    Examples
+    --------
+    >>> from pykeen.datasets import Nations
+    >>> from pykeen.models import DistMult
+    >>> graph = Nations()
+    >>> evaluate(DistMult(triples_factory=graph.training, random_seed=0), graph, sides="tail")
+    RankTable(201 ranks of DistMult on nations, 201 test triples)
+    """
+    if not is_pykeen_model(model):
+        raise InputError(
+            f"kgeval.pykeen.evaluate takes a live PyKEEN model, not {model!r:.60}. For anything else, and for saved "
+            "models, call kgeval.evaluate: it takes what kgeval.load_checkpoint reads from a folder."
+        )
+    data = as_dataset(dataset)
+    evaluation = Evaluation.of_keywords(settings)
+    mode = mode_of_pykeen(data, model, evaluation.split)
+    device = device_for(model, device=evaluation.device, kernel=evaluation.kernel)
+    resolved = find_protocol(protocol).resolve(evaluation.model_copy(update={"device": device}), data)
+    scorer = scorer_of(model, mode=mode, sides=resolved.evaluation.sides)
+    labels = labels_of_pykeen(data, scorer)
+    aligned = align(
+        scorer,
+        data,
+        entities=labels.get("entities") if entities is None else entities,
+        relations=labels.get("relations") if relations is None else relations,
+    )
+    return resolved.rank(aligned, data, progress=progress, title=type(model).__name__)

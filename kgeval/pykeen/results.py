@@ -179,8 +179,8 @@ def record(
         config["evaluation"]["filter"] = list(table.filter)
     config["evaluation"] |= evaluation.model_dump(mode="json", exclude_none=True, exclude={"split", "filter"})
     with reserve(folder, force=True) as stage:
-        metrics, own = summarize(table).to_dict(), results.to_flat_dict()
-        StoredRun.write(stage, table, config=config, manifest=manifest, metrics=metrics, results=own)
+        metrics, flat = summarize(table).to_dict(), results.to_flat_dict()
+        StoredRun.write(stage, table, config=config, manifest=manifest, metrics=metrics, results=flat)
 
 
 def _describe(model: Any) -> dict[str, Any]:

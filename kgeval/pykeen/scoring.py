@@ -18,7 +18,7 @@ from kgeval.models.checkpoints.readers.pykeen_modules import Module, NoFormula, 
 from kgeval.models.checks import reproduces_scores
 from kgeval.models.families.bilinear import ClampedDistMult
 from kgeval.models.families.networks import NTN
-from kgeval.models.family_bases import ScoredFamily, TailNetwork
+from kgeval.models.family import ScoredFamily, TailNetwork
 from kgeval.models.mapped import MappedScorer, Reciprocal, RemappedVectors
 from kgeval.models.scorer import MadeOf, PartitionedScorer, QueryPartition, Scorer, VectorScorer, views_of
 from kgeval.models.similarity import Similarity

@@ -1,18 +1,25 @@
-"""``kgeval.count``: how many candidates score above each answer, or tie with it, in any matrix of scores."""
+"""``kgeval.count``: how many candidates score above each answer, or tie with it, in any matrix of scores.
+
+Finished scores, rows that a program outside of kgeval has computed, are counted where they are.
+"""
 
 from __future__ import annotations
 
 import sys
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from kgeval.base.arrays import IntArray, detached
+from kgeval.base.arrays import Float64Array, IntArray, detached
+from kgeval.base.compiling import njit
 from kgeval.base.errors import InputError, ScoreError, refuse_unknown
-from kgeval.data.rows import Rows
-from kgeval.ranking.counts import RankCounts
+from kgeval.base.threads import parallel_for, slices
+from kgeval.data.queries import Rows
+from kgeval.models.scorer import as_array, as_float64
 from kgeval.ranking.evaluation import NaNPolicy
-from kgeval.ranking.finished_scores import Answers, UndefinedCell, is_tensor, rank_finished, score_matrix
+from kgeval.ranking.kernels.compiled import compare
+from kgeval.ranking.ranking_task import RankCounts, Ranked
 
 
 def count(scores: Any, targets: Any, known: Any = None, *, rows: Any = None, nan: NaNPolicy = "error") -> RankCounts:
@@ -66,8 +73,8 @@ def count(scores: Any, targets: Any, known: Any = None, *, rows: Any = None, nan
     answers = _ids("targets", targets, width, "columns")
     owners = np.arange(len(answers)) if rows is None else _ids("rows", rows, height, "rows")
     if len(owners) != len(answers) or (rows is None and height != len(answers)):
-        found = f"{height} rows of scores" if rows is None else f"{len(owners)} rows"
-        raise InputError(f"targets: {len(answers)} of them, and {found}. Give rows=, the row of each answer.")
+        actual = f"{height} rows of scores" if rows is None else f"{len(owners)} rows"
+        raise InputError(f"targets: {len(answers)} of them, and {actual}. Give rows=, the row of each answer.")
     order = np.argsort(owners, kind="stable")
     owners = owners[order]
     offsets, columns = _known(known, height, width)
@@ -84,14 +91,14 @@ def count(scores: Any, targets: Any, known: Any = None, *, rows: Any = None, nan
     return RankCounts(*(from_numpy(column).to(scores.device) for column in counts.columns))
 
 
-def _ids(name: str, values: Any, size: int, what: str) -> IntArray:
+def _ids(name: str, values: Any, size: int, unit: str) -> IntArray:
     """Read a list, an array or a tensor of numbers from 0 to ``size`` − 1."""
     ids = np.asarray(detached(values))
     if ids.ndim != 1 or (len(ids) and ids.dtype.kind not in "iu"):
         raise InputError(f"{name}: expected whole numbers in one dimension, found {ids.dtype} of shape {ids.shape}.")
     ids = ids.astype(np.int64)
     if len(wrong := np.flatnonzero((ids < 0) | (ids >= size))):
-        raise InputError(f"{name}[{wrong[0]}] is {ids[wrong[0]]}, and the scores have {what} 0 to {size - 1}.")
+        raise InputError(f"{name}[{wrong[0]}] is {ids[wrong[0]]}, and the scores have {unit} 0 to {size - 1}.")
     return ids
 
 
@@ -115,3 +122,171 @@ def _known(known: Any, height: int, width: int) -> tuple[IntArray, IntArray]:
             raise InputError(f"known: expected {expected}, found {mask.dtype} of shape {list(mask.shape)}.")
         rows, columns = detached(mask.nonzero()).numpy().T if is_tensor(mask) else np.nonzero(mask)
     return Rows.sized(np.bincount(rows, minlength=height), columns).offsets, np.ascontiguousarray(columns)
+
+
+GROUP = 128
+"""answers that a thread takes at a time"""
+
+BLOCK_BYTES = 2**27
+"""of the scores that are converted, or compared on a device, at a time"""
+
+
+class UndefinedCell(Exception):  # as UndefinedScore, whose ids are not known here
+    """A score is NaN: of this answer, in this column."""
+
+    def __init__(self, answer: int, column: int) -> None:
+        self.answer, self.column = answer, column
+        super().__init__("a score is NaN")
+
+
+class Answers(NamedTuple):
+    """Answers in a matrix of scores, and the columns that do not compete with each: its other known answers."""
+
+    rows: IntArray
+    """int64[answer], ascending"""
+    columns: IntArray
+    """int64[answer]"""
+    starts: IntArray
+    """int64[answer], where the columns of its known answers begin in ``known``"""
+    stops: IntArray
+    """int64[answer], where they end"""
+    known: IntArray
+    """columns, distinct for each answer; −1 is none, and an answer itself is passed over"""
+
+    def part(self, answers: slice) -> Answers:
+        rows, columns, starts, stops = (column[answers] for column in self[:4])
+        return Answers(rows, columns, starts, stops, self.known)
+
+
+def is_tensor(values: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(values, torch.Tensor)
+
+
+def score_matrix(scores: Any, columns: int | None = None) -> Any:
+    """Take scores as an array or a tensor of two dimensions, [row, column], without a copy.
+
+    Raises
+    ------
+    ScoreError
+        if they are none, or if there are not so many columns
+    """
+    matrix: Any = scores.detach() if is_tensor(scores) else as_array(scores, "the model")
+    if is_tensor(matrix) and str(matrix.layout) != "torch.strided":
+        raise ScoreError(
+            f"scores: expected a dense tensor, found one of layout {matrix.layout}. Call to_dense() first."
+        )
+    if matrix.ndim != 2 or columns not in (None, matrix.shape[1]):
+        expected = f"[triple, {'candidate' if columns is None else columns}]"
+        raise ScoreError(f"scores: expected float{expected}, found shape {list(matrix.shape)}.")
+    return matrix
+
+
+def rank_finished(scores: Any, answers: Answers, *, nan: NaNPolicy = "error") -> Ranked:
+    """Rank answers by a matrix of scores [row, column], among all columns but those of their other known answers.
+
+    A NumPy array in float32 or float64 whose rows are contiguous is read as it is, and so is a tensor of a processor;
+    other types are converted a block at a time. Scores on another device are compared there.
+
+    Raises
+    ------
+    UndefinedCell
+        if a score is NaN, unless ``nan`` is ``"worst"``, which takes it for minus infinity
+    """
+    number, width = len(answers.rows), scores.shape[1]
+    counts, own_scores = np.zeros((number, len(COLUMNS)), np.int64), np.zeros(number)
+    count, parts = _count_on_host, [slice(0, number)]
+    if is_tensor(scores) and scores.device.type != "cpu":
+        count, parts = count_on_device, list(slices(number, max(1, BLOCK_BYTES // (16 * max(1, width)))))
+    elif not _is_readable(scores := _as_array(scores)):
+        parts = _blocks(answers.rows, max(1, BLOCK_BYTES // (8 * max(1, width))))
+    for part in parts:
+        count(scores, answers.part(part), counts[part], own_scores[part])
+    above, level, known_above, known_level, known, undefined, own_undefined = counts.T
+    if nan == "error" and undefined.any():
+        answer = int(np.argmax(undefined > 0))
+        row = as_array(scores[int(answers.rows[answer])], "the model")
+        raise UndefinedCell(answer, int(np.argmax(np.isnan(row))))
+    all_columns = np.full(number, width)
+    filtered = RankCounts(above - known_above, level - known_level, all_columns - known)
+    holes = None if nan == "error" else np.stack([undefined - own_undefined, own_undefined], axis=1)
+    return Ranked(own_scores, filtered, RankCounts(above, level, all_columns), holes)
+
+
+COLUMNS = ("above", "level", "known above", "known level", "known", "undefined", "own undefined")
+"""what is counted for each answer; it does not tie with itself"""
+
+
+def _as_array(scores: Any) -> Any:
+    """See a tensor of a processor as an array, unless NumPy does not have its type."""
+    return scores.numpy() if is_tensor(scores) and scores.element_size() >= 4 else scores
+
+
+def _is_readable(scores: Any) -> bool:
+    return str(scores.dtype) in ("float32", "float64") and scores.dtype.isnative and scores.flags.c_contiguous
+
+
+def _blocks(rows: IntArray, size: int) -> list[slice]:
+    """Cut answers where their rows, which ascend, are converted together."""
+    ends = np.searchsorted(rows, np.arange(0, rows.max(initial=-1) + 1 + size, size))
+    return [slice(start, stop) for start, stop in pairwise(ends) if start < stop]
+
+
+def _count_on_host(scores: Any, answers: Answers, counts: IntArray, own_scores: Float64Array) -> None:
+    if not _is_readable(scores):
+        first = answers.rows[0]
+        array = as_array(scores[first : answers.rows[-1] + 1], "the model")
+        is_single = array.dtype in (np.float16, np.float32)  # each score exactly as it was
+        scores = np.ascontiguousarray(array.astype(np.float32) if is_single else as_float64(array, "the model"))
+        answers = answers._replace(rows=answers.rows - first)
+    parallel_for(
+        lambda part: _count_rows(part.start, part.stop, scores, answers, counts, own_scores), len(answers.rows), GROUP
+    )
+
+
+@njit(cache=True, nogil=True)
+def _count_rows(begin, end, scores, answers, counts, own_scores):  # type: ignore[no-untyped-def]
+    for answer in range(begin, end):
+        row, target = scores[answers.rows[answer]], answers.columns[answer]
+        holes = 0
+        for value in row:
+            holes += np.isnan(value)
+        if holes > 0:
+            counts[answer, 5], counts[answer, 6] = holes, np.isnan(row[target])
+            row = np.where(np.isnan(row), row.dtype.type(-np.inf), row)
+        threshold = row[target]
+        above, level = compare(row, threshold, threshold)
+        counts[answer, 0], counts[answer, 1], own_scores[answer] = above, level - 1, threshold
+        for place in range(answers.starts[answer], answers.stops[answer]):
+            column = answers.known[place]
+            if column >= 0 and column != target:
+                counts[answer, 2] += row[column] > threshold
+                counts[answer, 3] += row[column] == threshold
+                counts[answer, 4] += 1
+
+
+def count_on_device(scores: Any, answers: Answers, counts: IntArray, own_scores: Float64Array) -> None:
+    """Count the scores of a tensor where it is; the counts and the answers' own scores leave the device, no others."""
+    import torch
+
+    def there(ids: IntArray) -> Any:
+        return torch.from_numpy(ids).to(scores.device)
+
+    block = scores[there(answers.rows)]
+    holes = block.isnan()
+    block = block.masked_fill(holes, -torch.inf)
+    threshold = block.gather(1, there(answers.columns)[:, None])
+    listed = Rows.spans(*answers[2:])
+    listed = listed.where((listed.ids >= 0) & (listed.ids != answers.columns[listed.owners]))
+    rows, columns = there(listed.owners), there(listed.ids)
+    values, thresholds = block[rows, columns], threshold[rows, 0]
+    parts = [
+        (block > threshold).sum(dim=1),
+        (block == threshold).sum(dim=1) - 1,
+        *(torch.bincount(rows[where], minlength=len(block)) for where in (values > thresholds, values == thresholds)),
+        there(listed.lengths),
+        holes.sum(dim=1),
+        holes.gather(1, there(answers.columns)[:, None])[:, 0].long(),
+    ]
+    counts[:] = torch.stack(parts, dim=1).cpu().numpy()
+    own_scores[:] = threshold[:, 0].double().cpu().numpy()

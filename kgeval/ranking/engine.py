@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -13,19 +13,22 @@ from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.errors import ScoreError
 from kgeval.base.progress import Progress, unreported
 from kgeval.base.threads import slices
-from kgeval.data.queries import Queries
-from kgeval.data.rows import Rows
-from kgeval.models.adapters.score_arrays import as_float64
-from kgeval.models.scorer import Scorer, TensorScorer, VectorScorer, refuse_vector_widths, views_of
+from kgeval.data.queries import Queries, Rows
+from kgeval.models.scorer import (
+    Scorer,
+    SparseScorer,
+    TensorScorer,
+    VectorScorer,
+    as_float64,
+    refuse_vector_widths,
+    views_of,
+)
 from kgeval.models.similarity import LANES
-from kgeval.models.sparse_scorer import SparseScorer
-from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.evaluation import NaNPolicy
-from kgeval.ranking.kernels.collectors import BestAnswers, Collector, Counting, Kernel, TensorKernel
+from kgeval.ranking.kernels.collectors import BestAnswers, Collector, Counting, Kernel
 from kgeval.ranking.kernels.vectors import fetch_entity_vectors, fetch_query_vectors, gather_unique_entities
-from kgeval.ranking.plan import MOST_SCORED, Plan
-from kgeval.ranking.ranking_task import RankingTask
-from kgeval.ranking.tie_rules import TieRule, exact
+from kgeval.ranking.ranking_task import MOST_SCORED, Plan, RankCounts, Ranked, RankingTask, concatenated
+from kgeval.ranking.rules import TieRule, exact
 
 
 class UndefinedScore(ScoreError):
@@ -36,34 +39,6 @@ class UndefinedScore(ScoreError):
         self.anchor, self.relation = int(queries.anchors[query]), int(queries.relations[query])
         self.candidate = candidate
         super().__init__("a scorer returned NaN")
-
-
-class Ranked(NamedTuple):
-    """The counts of the answers of a ranking task."""
-
-    scores: Float64Array
-    """float64[answer], the score of each answer"""
-    filtered: RankCounts
-    raw: RankCounts
-    nan: IntArray | None = None
-    """int64[answer, 2], where NaN is the worst: how many of its other candidates' scores were NaN, and of its own"""
-
-    def take(self, answers: IntArray) -> Ranked:
-        """Take some answers, in another order."""
-        nan = None if self.nan is None else self.nan[answers]
-        return Ranked(self.scores[answers], self.filtered.take(answers), self.raw.take(answers), nan)
-
-    def with_nan(self) -> Ranked:
-        """Count no NaN where none was looked for."""
-        return self if self.nan is not None else self._replace(nan=np.zeros((len(self.scores), 2), np.int64))
-
-
-def concatenated(parts: Sequence[Ranked]) -> Ranked:
-    """Concatenate the counts of several blocks of queries."""
-    scores = np.concatenate([part.scores for part in parts])
-    filtered, raw = (RankCounts.concatenated([getattr(part, name) for part in parts]) for name in ("filtered", "raw"))
-    some = any(part.nan is not None for part in parts)
-    return Ranked(scores, filtered, raw, np.concatenate([part.with_nan().nan for part in parts]) if some else None)
 
 
 def rank_last(task: RankingTask) -> Ranked:
@@ -80,8 +55,8 @@ C = TypeVar("C", bound=Collector)
 
 
 @dataclass(frozen=True)
-class Purpose(Generic[C]):
-    """Why candidates are met, and what is kept of them."""
+class SweepMode(Generic[C]):
+    """Why candidates are scanned, and what is kept of them."""
 
     begin: Callable[[RankingTask, Float64Array], C]
     """makes the collector of some queries, with the scores of their answers (float64[answer]) if it compares"""
@@ -99,7 +74,7 @@ class Purpose(Generic[C]):
 
 @dataclass(frozen=True)
 class Engine:
-    """Meets every candidate of every query once, with one kernel: to rank answers, to find the best, or to add up."""
+    """Scans every candidate of every query once, with one kernel: to rank answers, to find the best, or to add up."""
 
     kernel: Kernel
     nan: NaNPolicy = "error"
@@ -115,11 +90,11 @@ class Engine:
 
     def rank(self, scorer: Scorer | VectorScorer, task: RankingTask) -> Ranked:
         """Rank every answer of some queries."""
-        counting = Purpose(lambda part, scores: Counting.of(part, scores, self.tie_rule), compares=True)
+        counting = SweepMode(lambda part, scores: Counting.of(part, scores, self.tie_rule), compares=True)
         nan_last = self.nan == "worst"
         ranked = [
-            Ranked(self._without_nan(scores), *found.ranks(nan_last=nan_last), found.nan(scores) if nan_last else None)
-            for _, scores, found in self._sweep(scorer, task, counting)
+            Ranked(self._without_nan(scores), *kept.ranks(nan_last=nan_last), kept.nan(scores) if nan_last else None)
+            for _, scores, kept in self._sweep(scorer, task, counting)
         ]
         return concatenated([rank_last(task[:0]), *ranked])
 
@@ -131,97 +106,93 @@ class Engine:
 
         if not task.candidates.max_width:
             return begin(task, np.empty(0))
-        met = self._sweep(scorer, task, Purpose(begin, places=places))
-        return BestAnswers.concatenated([begin(task[:0], np.empty(0)), *(best for _, _, best in met)])
+        blocks = self._sweep(scorer, task, SweepMode(begin, places=places))
+        return BestAnswers.concatenated([begin(task[:0], np.empty(0)), *(best for _, _, best in blocks)])
 
     def log_sums(self, scorer: Scorer | VectorScorer, task: RankingTask) -> Float64Array:
         """Add up the exponentials of the unknown candidates' scores, of queries that share them; float64[query]."""
         from kgeval.ranking.kernels.log_sums import LogSums
 
-        adding = Purpose(lambda part, _: LogSums.empty(part.known), takes_nan=False)
+        adding = SweepMode(lambda part, _: LogSums.empty(part.known), takes_nan=False)
         return np.concatenate([np.empty(0), *(sums.values for _, _, sums in self._sweep(scorer, task, adding))])
 
     def _sweep(
-        self, scorer: Scorer | VectorScorer, task: RankingTask, purpose: Purpose[C]
+        self, scorer: Scorer | VectorScorer, task: RankingTask, mode: SweepMode[C]
     ) -> Iterator[tuple[RankingTask, Float64Array, C]]:
-        """Meet the candidates of queries block by block; yield each, the scores of its answers and its collector."""
+        """Scan the candidates of queries block by block; yield each, the scores of its answers and its collector."""
         for queries, view in views_of(scorer, task.queries):
-            own = task[queries]
-            blocks, meet = self._plan(view, own, purpose)
+            alike = task[queries]
+            blocks, scan = self._plan(view, alike, mode)
             for block in blocks:
-                part = own[block]
-                scores, collector = meet(part)
+                part = alike[block]
+                scores, collector = scan(part)
                 if self.nan == "error":
                     _refuse_nan(view, part, scores, collector.undefined)
                 yield part, scores, collector
 
     def _plan(
-        self, scorer: Scorer | VectorScorer, task: RankingTask, purpose: Purpose[C]
+        self, scorer: Scorer | VectorScorer, task: RankingTask, mode: SweepMode[C]
     ) -> tuple[Iterator[slice], Callable[[RankingTask], tuple[Float64Array, C]]]:
-        """Choose how to meet the candidates of queries that share their entity vectors, and cut blocks for it."""
+        """Choose how to scan the candidates of queries that share their entity vectors, and cut blocks for it."""
         plan, queries, is_shared = Plan(self.memory, self.batch_size), task.queries, task.candidates.is_shared
-        if isinstance(scorer, VectorScorer) and (self.nan == "error" or purpose.takes_nan):
-            examples = queries.answers if purpose.compares else task.candidates.ids_of(0)
+        if isinstance(scorer, VectorScorer) and (self.nan == "error" or mode.takes_nan):
+            examples = queries.answers if mode.compares else task.candidates.ids_of(0)
             dim = int(np.shape(scorer.entity_vectors(queries.side, examples[:1]))[-1])
-            meet = partial(self._meet_vectors, scorer, purpose, plan.chunk(dim, self.device_memory))
-            return plan.by_vectors(dim, task, places=purpose.places), meet
-        if isinstance(scorer, SparseScorer) and purpose.compares and is_shared:
-            return slices(len(queries), MOST_SCORED), partial(self._meet_sparse, scorer, purpose)
+            scan = partial(self._scan_vectors, scorer, mode, plan.chunk(dim, self.device_memory))
+            return plan.by_vectors(dim, task, places=mode.places), scan
+        if isinstance(scorer, SparseScorer) and mode.compares and is_shared:
+            return slices(len(queries), MOST_SCORED), partial(self._scan_sparse, scorer, mode)
         # Canonical scores of whole blocks are summed in lanes, each as large as the block.
         lanes = 3 * LANES if isinstance(scorer, VectorScorer) else 1
         held = replace(plan, memory=min(self.memory, self.device_memory or self.memory) // lanes)
-        return held.by_scores(task), partial(self._meet_scores, scorer, purpose)
+        return held.by_scores(task), partial(self._scan_scores, scorer, mode)
 
-    def _meet_vectors(
-        self, scorer: VectorScorer, purpose: Purpose[C], step: int, task: RankingTask
+    def _scan_vectors(
+        self, scorer: VectorScorer, mode: SweepMode[C], step: int, task: RankingTask
     ) -> tuple[Float64Array, C]:
-        """Meet candidates by their vectors, ``step`` shared ones at a time."""
+        """Scan candidates by their vectors, ``step`` shared ones at a time."""
         queries, candidates, scores = task.queries, task.candidates, np.empty(0)
         query_vectors = fetch_query_vectors(scorer, queries)
-        if purpose.compares:
+        if mode.compares:
             answer_vectors = fetch_entity_vectors(scorer, queries.side, queries.answers)
             refuse_vector_widths(query_vectors.vectors, answer_vectors.vectors)
             answers = Rows(queries.offsets, np.arange(queries.num_answers))
             scores = self.kernel.scores(query_vectors, answer_vectors, answers)
-        collector = purpose.begin(task, self._without_nan(scores))
+        collector = mode.begin(task, self._without_nan(scores))
         if (shared := candidates.shared_ids) is not None:
-            total = purpose.size(queries)
+            total = mode.size(queries)
             for chunk in slices(len(shared), step):
                 entity_vectors = fetch_entity_vectors(scorer, queries.side, shared[chunk])
                 refuse_vector_widths(query_vectors.vectors, entity_vectors.vectors)
-                collector.meet_shared(self.kernel, query_vectors, entity_vectors, chunk.start)
+                collector.scan_shared(self.kernel, query_vectors, entity_vectors, chunk.start)
                 self.progress(total * chunk.stop // len(shared) - total * chunk.start // len(shared))
         else:
             rows = candidates.per_query(len(queries))
             entity_vectors, places = gather_unique_entities(scorer, queries.side, rows.ids)
-            collector.meet_own(self.kernel, query_vectors, entity_vectors, Rows(rows.offsets, places))
-            self.progress(purpose.size(queries))
+            collector.scan_lists(self.kernel, query_vectors, entity_vectors, Rows(rows.offsets, places))
+            self.progress(mode.size(queries))
         return scores, collector
 
-    def _meet_scores(
-        self, scorer: Scorer | VectorScorer, purpose: Purpose[C], task: RankingTask
+    def _scan_scores(
+        self, scorer: Scorer | VectorScorer, mode: SweepMode[C], task: RankingTask
     ) -> tuple[Float64Array, C]:
-        """Meet candidates by finished scores; each answer's is taken from the same block as its candidates'."""
+        """Scan candidates by finished scores; each answer's is taken from the same block as its candidates'."""
         queries, kernel = task.queries, self.kernel
-        ids, (rows, columns) = _cells(task) if purpose.compares else (task.candidates.ids_of(0), NO_CELLS)
-        tensor = self._tensor_scores(scorer, queries, ids)
+        ids, (rows, columns) = _cells(task) if mode.compares else (task.candidates.ids_of(0), NO_CELLS)
+        tensor: Any = None
+        if isinstance(scorer, TensorScorer) and (device := getattr(kernel, "device", None)) is not None:
+            tensor = scorer.score_tensor(queries, ids, device)
         table = self.finished_scores(scorer, queries, ids) if tensor is None else tensor
-        if not purpose.compares and self.nan == "worst":  # what compares counts NaN, and takes it for the worst itself
+        if not mode.compares and self.nan == "worst":  # what compares counts NaN, and takes it for the worst itself
             table = self._without_nan(table) if tensor is None else tensor.masked_fill(tensor.isnan(), -np.inf)
         scores = as_float64(table[rows, columns], "the scorer")
-        collector = purpose.begin(task, self._without_nan(scores))
-        if isinstance(kernel, TensorKernel) and tensor is not None:
-            collector.meet_tensor(kernel, tensor)
+        collector = mode.begin(task, self._without_nan(scores))
+        if tensor is not None:
+            collector.scan_tensor(kernel, tensor)
         else:
-            collector.meet_scores(kernel, table)
-        self.progress(purpose.size(queries))
+            collector.scan_scores(kernel, table)
+        self.progress(mode.size(queries))
         return scores, collector
-
-    def _tensor_scores(self, scorer: Scorer, queries: Queries, ids: IntArray) -> Any:
-        """Score candidates on the kernel's device; None where that cannot be."""
-        if not (isinstance(self.kernel, TensorKernel) and isinstance(scorer, TensorScorer)):
-            return None
-        return scorer.score_tensor(queries, ids, self.kernel.device)
 
     def finished_scores(self, scorer: Scorer | VectorScorer, queries: Queries, ids: IntArray) -> Float64Array:
         """Score candidates, int64[candidate] or int64[query, candidate]."""
@@ -237,13 +208,13 @@ class Engine:
         """Take NaN as the worst possible score, if that is the policy."""
         return np.where(np.isnan(scores), -np.inf, scores) if self.nan == "worst" else scores
 
-    def _meet_sparse(self, scorer: SparseScorer, purpose: Purpose[C], task: RankingTask) -> tuple[Float64Array, C]:
-        """Meet candidates by the scores of the few entities that are listed."""
+    def _scan_sparse(self, scorer: SparseScorer, mode: SweepMode[C], task: RankingTask) -> tuple[Float64Array, C]:
+        """Scan candidates by the scores of the few entities that are listed."""
         sparse = scorer.sparse_scores(task.queries)
         scores = sparse.at(task.queries.owners, task.queries.answers)
-        collector = purpose.begin(task, scores)
-        collector.meet_sparse(sparse)
-        self.progress(purpose.size(task.queries))
+        collector = mode.begin(task, scores)
+        collector.scan_sparse(sparse)
+        self.progress(mode.size(task.queries))
         return scores, collector
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.base.errors import InputError
-from kgeval.base.files.opening import free_memory
+from kgeval.base.files import free_memory
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.models.aligned import Aligned
@@ -19,8 +19,7 @@ from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.kernels import fast_bfloat16, kernel
-from kgeval.ranking.kernels.device.devices import find_device, free_bytes
-from kgeval.ranking.plan import BLOCK, MEMORY_DIVISOR, Precision
+from kgeval.ranking.ranking_task import BLOCK, MEMORY_DIVISOR, Precision
 
 TORCH_PAYS = 10**12
 """floating-point operations from which on the import of torch, for products in bfloat16, costs less than it saves"""
@@ -108,3 +107,43 @@ def vector_dims(scorer: Aligned, triples: Triples, side: Side, similarities: Col
             # Vectors of another shape are refused when they are ranked.
             dims += int(np.prod(np.shape(view.entity_vectors(side, example.answers))[1:]))
     return dims
+
+
+def find_device(name: str) -> Any:
+    """Return the ``torch.device`` of a name other than ``auto`` and ``cpu``."""
+    import torch
+
+    if name == "torch:cpu":
+        return torch.device("cpu")
+    if torch.version.cuda is None:
+        raise InputError(
+            f"device: {name}, and torch {torch.__version__} is built without CUDA. Install a build of torch with CUDA "
+            "(https://pytorch.org/get-started), or use device: cpu."
+        )
+    if not torch.cuda.is_available():
+        raise InputError(
+            f"device: {name}, and torch finds no GPU. Check whether nvidia-smi lists one and whether "
+            "CUDA_VISIBLE_DEVICES hides it, or use device: cpu."
+        )
+    count, index = torch.cuda.device_count(), int(name.partition(":")[2] or torch.cuda.current_device())
+    if index >= count:
+        there = ", ".join(f"cuda:{number}" for number in range(count))
+        raise InputError(
+            f"device: {name}, this machine has {count} GPU{'s' * (count > 1)} ({there}). Choose one of these."
+        )
+    return torch.device("cuda", index)
+
+
+def free_bytes(device: Any, host_memory: int, limit: int | None = None) -> int:
+    """Return the bytes that blocks may take on a device: four fifths of what a GPU has free, and no more than a limit.
+
+    Torch's CPU device takes the memory of the host.
+    """
+    import torch
+
+    if device.type != "cuda":
+        return host_memory
+    # What torch holds and does not use is free for it as well.
+    idle = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    free = int((torch.cuda.mem_get_info(device)[0] + idle) * 0.8)
+    return free if limit is None else min(free, limit)

@@ -8,7 +8,7 @@ from typing import Any
 from typing_extensions import Unpack
 
 from kgeval.base.progress import Progress
-from kgeval.base.settings.settings import takes
+from kgeval.base.settings import takes
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
 from kgeval.data.vocabulary import Labels

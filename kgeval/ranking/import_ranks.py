@@ -12,13 +12,13 @@ import pyarrow as pa
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import TableError, counted, refuse_unknown
-from kgeval.base.settings.settings import listed
+from kgeval.base.settings import listed
 from kgeval.data import KnownTimes
 from kgeval.data.columns import TRIPLE, ColumnNames
 from kgeval.data.dataset import SPLITS, Dataset, Split
 from kgeval.data.known import known_answers, known_triples
-from kgeval.data.layout import layouts
 from kgeval.data.layouts import labelled as label_layout
+from kgeval.data.layouts import layouts
 from kgeval.data.leaks import count_leaks
 from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
@@ -26,15 +26,15 @@ from kgeval.data.split_names import joined, parts_of
 from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.corruption.candidates import Candidates
-from kgeval.ranking.counts import RankCounts
-from kgeval.ranking.engine import Ranked
 from kgeval.ranking.rank_file import RankColumns, RankFile, RankSetting, notes_on_exchanged_sides
-from kgeval.ranking.rank_table import RankTable
-from kgeval.ranking.ranking_task import RankingTask
-from kgeval.ranking.table_rows import to_rank_columns
+from kgeval.ranking.rank_table import RankTable, to_rank_columns
+from kgeval.ranking.ranking_task import RankCounts, Ranked, RankingTask
 
 Unmatched = Literal["error", "drop"]
 """what becomes of rows that are no ranks of the split: the file is refused, or they are left out and counted"""
+
+
+NO_TIES = "a file of ranks has no numbers of ties: all metrics have the tie policy of the file."
 
 
 def load_ranks(  # noqa: PLR0913
@@ -106,24 +106,25 @@ def load_ranks(  # noqa: PLR0913
     refuse_unknown("unmatched: unknown value", unmatched, get_args(Unmatched), TableError)
     dataset = _read_dataset(dataset, split)
     file = RankFile.read(path, columns=columns, separator=separator, setting=setting)
-    check = _RowCheck(file, unmatched)
     known = known if any(group.setting == "filtered" for group in file.ranks) else ()
-    triples = _rows_of_split(check, dataset, split)
-    filtered = known_triples(dataset, known, times or "time-aware")
-    found = (_side(check, dataset, split, side, triples, filtered) for side in SIDES)
-    parts = [part for part in found if part is not None]
+    rows = _RowsOfSplit(file, dataset, split, unmatched, known_triples(dataset, known, times or "time-aware"))
+    triples = rows.find()
+    sides = (rows.of_side(side, triples) for side in SIDES)
+    parts = [part for part in sides if part is not None]
     if not parts:
         raise TableError(f"{path}: none of its rows is a rank of the {split} split of dataset {dataset.name}.")
     table = RankTable.concat(parts)
     leaks, notes_on_leaks = count_leaks(dataset, split)
+    missing = len(dataset.split(split)) - table.num_triples
     notes = [
         *(notes_on_exchanged_sides(*parts) if len(parts) == len(SIDES) else []),
         *file.notes,
-        *check.notes,
-        *_notes_on_rows(file, dataset, table, split),
+        *rows.notes,
+        *([f"not in {file.table.source}: {counted(missing, f'{split} triple')}."] if missing else []),
         *_notes_on_filter(dataset, known, times),
         *notes_on_leaks,
-        *_notes_on_source(file),
+        *([] if file.has_ties else [NO_TIES]),
+        f"the ranks were read from {file.table.source}.",
         *dataset.notes,
     ]
     candidates = AllEntities().describe(dataset, np.array([len(dataset.entities)]))
@@ -142,11 +143,6 @@ def load_ranks(  # noqa: PLR0913
     )
 
 
-def _notes_on_rows(file: RankFile, dataset: Dataset, table: RankTable, split: str) -> Iterator[str]:
-    if missing := len(dataset.split(split)) - table.num_triples:
-        yield f"not in {file.table.source}: {counted(missing, f'{split} triple')}."
-
-
 def _notes_on_filter(dataset: Dataset, known: Sequence[Split], times: KnownTimes | None) -> Iterator[str]:
     """Note what the dataset or the file leaves open about the known answers."""
     if absent := [name for name in known if name not in dataset.splits]:
@@ -154,12 +150,6 @@ def _notes_on_filter(dataset: Dataset, known: Sequence[Split], times: KnownTimes
     if dataset.times is not None and times is None and known:
         unsaid = "the file does not say whether its filter was time-aware or static"
         yield f"{unsaid}; candidates were counted as time-aware. To say which: --times (in Python times=)."
-
-
-def _notes_on_source(file: RankFile) -> Iterator[str]:
-    if not file.has_ties:
-        yield "a file of ranks has no numbers of ties: all metrics have the tie policy of the file."
-    yield f"the ranks were read from {file.table.source}."
 
 
 def _splits(filter: Split | Sequence[Split]) -> tuple[Split, ...]:
@@ -180,11 +170,15 @@ def _read_dataset(dataset: Dataset | str | Path, split: str) -> Dataset:
 
 
 @dataclass
-class _RowCheck:
-    """Refuses rows of a file that are no ranks of the split, or leaves them out and counts them."""
+class _RowsOfSplit:
+    """The rows of a file as ranks of a split; those that are none are refused, or left out and counted."""
 
     file: RankFile
+    dataset: Dataset
+    split: str
     unmatched: Unmatched
+    known: Sequence[Triples]
+    """the triples that were known answers"""
     notes: list[str] = field(default_factory=list)
 
     def passing(self, wrong: BoolArray, rows: IntArray, what: Callable[[int], str], left_out: str) -> BoolArray:
@@ -196,66 +190,136 @@ class _RowCheck:
             self.notes.append(f"{left_out}: {int(wrong.sum()):,} left out (unmatched: drop).")
         return ~wrong
 
+    def find(self) -> IntArray:
+        """Find the row in the split of each row of the file, -1 for what is left out; int64[row]."""
+        file, dataset, split = self.file, self.dataset, self.split
+        names = dict(zip(TRIPLE, (dataset.entities, dataset.relations, dataset.entities), strict=True))
+        columns = [vocabulary.ids(file.table[name]) for name, vocabulary in names.items()]
+        of_split = dataset.split(split)
+        triples = of_split.ids
+        if dataset.times is not None and of_split.contexts is not None:
+            times = file.table.times()
+            if times is None:
+                lacks = f"no column 'time': dataset {dataset.name} has a time for each triple"
+                raise TableError(f"{file.table.source}: {lacks}. Say which: --columns time=… (in Python columns=).")
+            columns.append(dataset.times.ids(times))
+            triples = np.column_stack([triples, of_split.contexts])
+        ids = np.stack(columns, axis=1)
+        _, first, codes = np.unique(np.concatenate([triples, ids]), axis=0, return_index=True, return_inverse=True)
+        places: IntArray = first[codes.ravel()[len(triples) :]]
 
-def _rows_of_split(check: _RowCheck, dataset: Dataset, split: str) -> IntArray:
-    """Find the row in the split of each row of the file, -1 for what is left out; int64[row]."""
-    file = check.file
-    names = dict(zip(TRIPLE, (dataset.entities, dataset.relations, dataset.entities), strict=True))
-    columns = [vocabulary.ids(file.table[name]) for name, vocabulary in names.items()]
-    own = dataset.split(split)
-    triples = own.ids
-    if dataset.times is not None and own.contexts is not None:
-        times = file.table.times()
-        if times is None:
-            lacks = f"no column 'time': dataset {dataset.name} has a time for each triple"
-            raise TableError(f"{file.table.source}: {lacks}. Say which: --columns time=… (in Python columns=).")
-        columns.append(dataset.times.ids(times))
-        triples = np.column_stack([triples, own.contexts])
-    ids = np.stack(columns, axis=1)
-    _, first, codes = np.unique(np.concatenate([triples, ids]), axis=0, return_index=True, return_inverse=True)
-    found: IntArray = first[codes.ravel()[len(triples) :]]
+        def describe(row: int) -> str:
+            named = [file.table[name][row].as_py() for name in TRIPLE]
+            text = f"the triple ({', '.join(named)}) is not in the {split} split of dataset {dataset.name}."
+            if all(map(str.isdecimal, named)) and not all(
+                map(str.isdecimal, dataset.entities.labels[:100].to_pylist())
+            ):
+                return f"{text} These look like ids: write labels instead, such as {dataset.entities[0]}."
+            drop = "To leave such rows out: --unmatched drop (in Python unmatched='drop')."
+            return (
+                f"{text} Name another split or dataset with --split or --dataset (in Python split=, dataset=). {drop}"
+            )
 
-    def what(row: int) -> str:
-        named = [file.table[name][row].as_py() for name in TRIPLE]
-        what = f"the triple ({', '.join(named)}) is not in the {split} split of dataset {dataset.name}."
-        if all(map(str.isdecimal, named)) and not all(map(str.isdecimal, dataset.entities.labels[:100].to_pylist())):
-            return f"{what} These look like ids: write labels instead, such as {dataset.entities[0]}."
-        drop = "To leave such rows out: --unmatched drop (in Python unmatched='drop')."
-        return f"{what} Name another split or dataset with --split or --dataset (in Python split=, dataset=). {drop}"
+        left_out = f"rows of {file.table.source} that are no {split} triple of dataset {dataset.name}"
+        return np.where(self.passing(places >= len(triples), np.arange(len(places)), describe, left_out), places, -1)
 
-    left_out = f"rows of {file.table.source} that are no {split} triple of dataset {dataset.name}"
-    return np.where(check.passing(found >= len(triples), np.arange(len(found)), what, left_out), found, -1)
+    def of_side(self, side: Side, triples: IntArray) -> RankTable | None:
+        """Make a table of the ranks of one side, given each row's place in the split; nothing where there are none."""
+        groups = [group for group in self.file.ranks if group.side in (side, None)]
+        rows = np.flatnonzero(self.file.table.rows_of(side))
+        rows = rows[triples[rows] >= 0]
+        if not groups or not len(rows):
+            return None
+        rows = self._first_of_each(side, triples, rows)
+        sizes = self._candidates(side)
+        for group in groups:
+            rows = rows[self._ranked(group, side, rows, sizes[group.setting][triples[rows]])]
+        if not len(rows):
+            return None
+        counts = {
+            group.setting: _counts(self.file, group, rows, sizes[group.setting][triples[rows]]) for group in groups
+        }
+        for setting, of_setting in counts.items():
+            differing = int((of_setting.candidates != sizes[setting][triples[rows]]).sum())
+            if differing:
+                other = f"{differing:,} of {len(rows):,} {setting} {side} ranks have another number of candidates"
+                used = "The file's are used; adjusted metrics depend on them."
+                self.notes.append(f"{other} in the file than the dataset and the filter give. {used}")
+        raw, filtered = counts.get("raw"), counts.get("filtered") or counts["raw"]
+        unknown = np.full(len(rows), np.nan)
+        table = to_rank_columns(
+            self.dataset, self.split, triples[rows], side, Ranked(unknown, filtered, raw or filtered)
+        )
+        if raw is None:
+            for name in ("raw_greater", "raw_tied", "raw_candidates"):
+                table = table.set_column(table.column_names.index(name), name, pa.nulls(len(rows), pa.int64()))
+        return RankTable(table.sort_by("triple"), self.split)
 
+    def _first_of_each(self, side: Side, triples: IntArray, rows: IntArray) -> IntArray:
+        """Keep the first row of each triple; the split itself may repeat some."""
+        again = np.ones(len(rows), np.bool_)
+        again[np.unique(triples[rows], return_index=True)[1]] = False
+        times = self.dataset.multiplicity.get(self.split, np.ones(len(self.dataset.split(self.split)), np.int64))
+        repeated = again & (times[triples[rows]] > 1)
+        if repeated.any():
+            count = int(repeated.sum())
+            self.notes.append(
+                f"{side} ranks of repeated {self.split} triples: {count:,} left out, as each triple counts once."
+            )
+        rows, again = rows[~repeated], again[~repeated]
+        left_out = f"{side} ranks of triples in an earlier line"
+        problem = f"its {side} was ranked in an earlier line. Keep one of the two lines."
+        return rows[self.passing(again, rows, lambda _: problem, left_out)]
 
-def _side(
-    check: _RowCheck, dataset: Dataset, split: str, side: Side, triples: IntArray, known: Sequence[Triples]
-) -> RankTable | None:
-    """Make a table of the ranks of one side; nothing where the file has none."""
-    groups = [group for group in check.file.ranks if group.side in (side, None)]
-    rows = np.flatnonzero(check.file.table.rows_of(side))
-    rows = rows[triples[rows] >= 0]
-    if not groups or not len(rows):
-        return None
-    rows = _first_of_each(check, dataset, split, side, triples, rows)
-    sizes = _candidates(dataset, split, side, known)
-    for group in groups:
-        rows = rows[_ranked(check, group, side, rows, sizes[group.setting][triples[rows]])]
-    if not len(rows):
-        return None
-    counts = {group.setting: _counts(check.file, group, rows, sizes[group.setting][triples[rows]]) for group in groups}
-    for setting, found in counts.items():
-        differing = int((found.candidates != sizes[setting][triples[rows]]).sum())
-        if differing:
-            other = f"{differing:,} of {len(rows):,} {setting} {side} ranks have another number of candidates"
-            used = "The file's are used; adjusted metrics depend on them."
-            check.notes.append(f"{other} in the file than the dataset and the filter give. {used}")
-    raw, filtered = counts.get("raw"), counts.get("filtered") or counts["raw"]
-    unknown = np.full(len(rows), np.nan)
-    table = to_rank_columns(dataset, split, triples[rows], side, Ranked(unknown, filtered, raw or filtered))
-    if raw is None:
-        for name in ("raw_greater", "raw_tied", "raw_candidates"):
-            table = table.set_column(table.column_names.index(name), name, pa.nulls(len(rows), pa.int64()))
-    return RankTable(table.sort_by("triple"), split)
+    def _candidates(self, side: Side) -> dict[str, IntArray]:
+        """Count the candidates of each triple of a split, by setting; int64[triple]."""
+        queries = Queries.of(self.dataset.split(self.split), side)
+        answers = known_answers(queries, self.known)
+        task = RankingTask.of(queries, Candidates.shared(np.arange(len(self.dataset.entities))), answers)
+        counted = {"filtered": task.filtered_candidates, "raw": task.raw_candidates}
+        order = np.argsort(queries.triples)
+        return {setting: numbers[order] for setting, numbers in counted.items()}
+
+    def _ranked(self, group: RankColumns, side: Side, rows: IntArray, candidates: IntArray) -> BoolArray:
+        """Tell which rows have ranks or counts that are some, and within their candidates; bool[row]."""
+        setting, is_rank = f"{group.setting} {side}", np.ones(len(rows), np.bool_)
+        for what, name in group.names.items():
+            least = 0 if what in ("greater", "tied") else 1
+            numbers = self.file.numbers(name, rows)
+            expected = (
+                "a rank: expected a whole number or a half, from 1"
+                if what == "rank"
+                else f"a whole number from {least}"
+            )
+            wrong = (numbers < least) | ((what != "rank") & (numbers % 1 > 0))
+
+            def no_number(index: int, name: str = name, expected: str = expected) -> str:
+                text = str(self.file.table[name][int(rows[index])].as_py())
+                return f"the {name} {text[:40]!r} is not {expected}."
+
+            is_rank &= self.passing(wrong, rows, no_number, f"{setting} ranks that are no numbers from {least}")
+        counts = _counts(self.file, group, rows, candidates)
+        highest = 1 + counts.greater + counts.tied
+        if group.has_ties and "rank" in group.names:
+            ranks = self.file.numbers(group.names["rank"], rows)
+
+            def other(index: int) -> str:
+                span = f"{1 + counts.greater[index]} to {highest[index]}"
+                return f"the {setting} rank {ranks[index]:g} is not one from {span}, as greater and tied say it."
+
+            left_out = f"{setting} ranks that contradict greater and tied"
+            is_rank &= self.passing(is_rank & ((ranks <= counts.greater) | (ranks > highest)), rows, other, left_out)
+
+        def beyond(index: int) -> str:
+            candidates = counted(int(counts.candidates[index]), "candidate")
+            problem = f"the {setting} rank {highest[index]} is beyond its {candidates}."
+            if group.setting == "raw":
+                return f"{problem} Was another dataset used, or is it the rank of the other side?"
+            raw = "If these are raw ranks, use --setting raw (in Python setting='raw')."
+            return f"{problem} {raw} Otherwise another dataset or filter was used, or it is the rank of the other side."
+
+        left_out = f"{setting} ranks beyond their candidates"
+        return is_rank & self.passing(is_rank & (highest > counts.candidates), rows, beyond, left_out)
 
 
 def _counts(file: RankFile, group: RankColumns, rows: IntArray, expected: IntArray) -> RankCounts:
@@ -263,76 +327,9 @@ def _counts(file: RankFile, group: RankColumns, rows: IntArray, expected: IntArr
 
     Numbers of candidates that are all one less than ``expected`` do not count the answer itself.
     """
-    numbers = {what: file.numbers(name, rows).astype(np.int64) for what, name in group.names.items() if what != "rank"}
+    numbers = {role: file.numbers(name, rows).astype(np.int64) for role, name in group.names.items() if role != "rank"}
     if not group.has_ties:
         ranks = file.numbers(group.names["rank"], rows)
         numbers |= {"greater": np.floor(ranks).astype(np.int64) - 1, "tied": np.ceil(ranks % 1).astype(np.int64)}
     candidates = numbers.get("candidates", expected)
     return RankCounts(numbers["greater"], numbers["tied"], candidates + bool((candidates == expected - 1).all()))
-
-
-def _first_of_each(
-    check: _RowCheck, dataset: Dataset, split: str, side: Side, triples: IntArray, rows: IntArray
-) -> IntArray:
-    """Keep the first row of each triple; the split itself may repeat some."""
-    again = np.ones(len(rows), np.bool_)
-    again[np.unique(triples[rows], return_index=True)[1]] = False
-    times = dataset.multiplicity.get(split, np.ones(len(dataset.split(split)), np.int64))
-    repeated = again & (times[triples[rows]] > 1)
-    if repeated.any():
-        count = int(repeated.sum())
-        check.notes.append(f"{side} ranks of repeated {split} triples: {count:,} left out, as each triple counts once.")
-    rows, again = rows[~repeated], again[~repeated]
-    left_out = f"{side} ranks of triples in an earlier line"
-    what = f"its {side} was ranked in an earlier line. Keep one of the two lines."
-    return rows[check.passing(again, rows, lambda _: what, left_out)]
-
-
-def _candidates(dataset: Dataset, split: str, side: Side, known: Sequence[Triples]) -> dict[str, IntArray]:
-    """Count the candidates of each triple of a split, by setting; int64[triple]."""
-    queries = Queries.of(dataset.split(split), side)
-    answers = known_answers(queries, known)
-    task = RankingTask.of(queries, Candidates.shared(np.arange(len(dataset.entities))), answers)
-    counted = {"filtered": task.filtered_candidates, "raw": task.raw_candidates}
-    order = np.argsort(queries.triples)
-    return {setting: numbers[order] for setting, numbers in counted.items()}
-
-
-def _ranked(check: _RowCheck, group: RankColumns, side: Side, rows: IntArray, candidates: IntArray) -> BoolArray:
-    """Tell which rows have ranks or counts that are some, and within their candidates; bool[row]."""
-    setting, is_rank = f"{group.setting} {side}", np.ones(len(rows), np.bool_)
-    for what, name in group.names.items():
-        least = 0 if what in ("greater", "tied") else 1
-        numbers = check.file.numbers(name, rows)
-        expected = (
-            "a rank: expected a whole number or a half, from 1" if what == "rank" else f"a whole number from {least}"
-        )
-        wrong = (numbers < least) | ((what != "rank") & (numbers % 1 > 0))
-
-        def no_number(index: int, name: str = name, expected: str = expected) -> str:
-            text = str(check.file.table[name][int(rows[index])].as_py())
-            return f"the {name} {text[:40]!r} is not {expected}."
-
-        is_rank &= check.passing(wrong, rows, no_number, f"{setting} ranks that are no numbers from {least}")
-    counts = _counts(check.file, group, rows, candidates)
-    highest = 1 + counts.greater + counts.tied
-    if group.has_ties and "rank" in group.names:
-        ranks = check.file.numbers(group.names["rank"], rows)
-
-        def other(index: int) -> str:
-            span = f"{1 + counts.greater[index]} to {highest[index]}"
-            return f"the {setting} rank {ranks[index]:g} is not one from {span}, as greater and tied say it."
-
-        left_out = f"{setting} ranks that contradict greater and tied"
-        is_rank &= check.passing(is_rank & ((ranks <= counts.greater) | (ranks > highest)), rows, other, left_out)
-
-    def beyond(index: int) -> str:
-        candidates = counted(int(counts.candidates[index]), "candidate")
-        what = f"the {setting} rank {highest[index]} is beyond its {candidates}."
-        if group.setting == "raw":
-            return f"{what} Was another dataset used, or is it the rank of the other side?"
-        raw = "If these are raw ranks, use --setting raw (in Python setting='raw')."
-        return f"{what} {raw} Otherwise another dataset or filter was used, or it is the rank of the other side."
-
-    left_out = f"{setting} ranks beyond their candidates"
-    return is_rank & check.passing(is_rank & (highest > counts.candidates), rows, beyond, left_out)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,23 +18,26 @@ from kgeval.base.threads import bound_threads
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import SortedFacts, known_triples
 from kgeval.data.leaks import count_leaks
-from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
-from kgeval.data.vocabulary import Labels
 from kgeval.metrics.selection import RETRIEVED
 from kgeval.models.aligned import Aligned
-from kgeval.models.alignment import align
 from kgeval.models.checks import notes_on_equal_rows, notes_on_repeatability
 from kgeval.ranking.corruption.candidates import Candidates
 from kgeval.ranking.corruption.limited import Sampled
-from kgeval.ranking.engine import Engine, Ranked, concatenated, rank_last
+from kgeval.ranking.engine import Engine, rank_last
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.ranking.model_on_dataset import ModelOnDataset
-from kgeval.ranking.outsiders import Outsiders
-from kgeval.ranking.plan import Plan
-from kgeval.ranking.rank_table import RankTable
+from kgeval.ranking.model_on_dataset import ModelOnDataset, Outsiders, restriction
+from kgeval.ranking.rank_table import (
+    MULTIPLICITY,
+    RankedPart,
+    RankTable,
+    join_parts,
+    stack,
+    to_rank_columns,
+    with_test_known,
+)
 from kgeval.ranking.ranking_notes import (
     RESTRICTED_SAMPLE,
     RankingNotes,
@@ -53,10 +54,8 @@ from kgeval.ranking.ranking_notes import (
     require_splits_of_corruption,
     require_times,
 )
-from kgeval.ranking.ranking_task import RankingTask
-from kgeval.ranking.restriction import restriction
+from kgeval.ranking.ranking_task import Plan, Ranked, RankingTask, concatenated
 from kgeval.ranking.rules import STANDARD, FrameworkQuirk, Rules
-from kgeval.ranking.table_rows import MULTIPLICITY, RankedPart, join_parts, stack, to_rank_columns, with_test_known
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,22 +205,16 @@ class ModelRanking(ModelOnDataset):
         self, side: Side, rows: IntArray, competing: BoolArray, rank: Callable[[RankingTask], tuple[Ranked, int]]
     ) -> RankedPart:
         """Rank some rows of the split among the answers that compete (bool[answer])."""
-        order: list[IntArray] = []
-        parts: list[Ranked] = []
-        notes: list[str] = []
-        num_candidates: list[IntArray] = []
-        outsiders = 0
-        for candidates, task in self._tasks(side, rows, competing):
-            order.append(rows[task.queries.triples])
-            ranked, found = rank(task)
-            parts.append(ranked)
-            outsiders += found
-            notes.extend(candidates.notes)
-            num_candidates.append(candidates.num_candidates(len(task.queries)))
+        blocks = [
+            (rows[task.queries.triples], *rank(task), candidates.notes, candidates.num_candidates(len(task.queries)))
+            for candidates, task in self._tasks(side, rows, competing)
+        ]
+        order, parts, outsiders, notes, sizes = zip(*blocks, strict=True)
         ranked = concatenated(parts)
         ranked = ranked.with_nan() if self.evaluation.nan == "worst" else ranked
         table = to_rank_columns(self.dataset, self.evaluation.split, np.concatenate(order), side, ranked)
-        return RankedPart(side, table, tuple(notes), np.concatenate(num_candidates), outsiders)
+        all_notes = tuple(note for of_block in notes for note in of_block)
+        return RankedPart(side, table, all_notes, np.concatenate(sizes), sum(outsiders))
 
     def _tasks(self, side: Side, rows: IntArray, competing: BoolArray) -> Iterator[tuple[Candidates, RankingTask]]:
         """Choose candidates, of as many queries at a time as the memory holds; but a quirk may compare all."""
@@ -249,8 +242,8 @@ class ModelRanking(ModelOnDataset):
             ranked = self.engine.rank(self.compared.scorer_of(queries.side), task)
         if self.compared.lists:
             known = self.facts.of(self.evaluation.filter, queries.side).rows(queries)
-            found = Outsiders.of(self.compared, queries, task.candidates, known)
-            filtered, raw, outsiders = found.beside(queries.owners, queries.answers, ranked.scores)
+            beside = Outsiders.of(self.compared, queries, task.candidates, known)
+            filtered, raw, outsiders = beside.beside(queries.owners, queries.answers, ranked.scores)
             ranked = ranked._replace(filtered=ranked.filtered + filtered, raw=ranked.raw + raw)
         for quirk in self.quirks:
             ranked = quirk.adjust(ranked, task, self.compared, self.engine.tie_rule)
@@ -262,25 +255,20 @@ RankParts = Callable[[ModelRanking], Sequence[RankedPart]]
 
 
 def ranking_of(
-    model: Any,
-    dataset: Dataset | str | Path,
+    scorer: Aligned,
+    dataset: Dataset,
     evaluation: Evaluation,
     *,
     rules: Rules = STANDARD,
-    entities: Labels | None = None,
-    relations: Labels | None = None,
     restrict_entities_to: IntArray | None = None,
     progress: Progress | None = None,
 ) -> ModelRanking:
-    """Align a model, find what there is to rank, and choose the kernel.
+    """Find what there is to rank, on the sides of the evaluation, and choose the kernel.
 
     ``restrict_entities_to`` are the ids of the entities that may compete.
     """
-    dataset = as_dataset(dataset)
     corruption = evaluation.corruption.prepare(dataset)
-    scorer = align(model, dataset, entities=entities, relations=relations)
-    evaluation = evaluation.model_copy(update={"corruption": corruption}).for_model(scorer)
-    split = evaluation.split
+    evaluation, split = evaluation.model_copy(update={"corruption": corruption}), evaluation.split
     known, quirks = scorer.knows(dataset.split(split)), rules.applicable_to(scorer)
     require_splits_of_corruption(evaluation, dataset)
     require_relations(evaluation, rules)

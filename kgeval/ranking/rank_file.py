@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.errors import TableError, did_you_mean
-from kgeval.base.files.paths import exists_safely
+from kgeval.base.files import exists_safely
 from kgeval.data.columns import ColumnNames, Columns
 from kgeval.data.tables import SIDE_WORDS, NamedTable, read_table
 from kgeval.data.triples import Side
@@ -155,8 +155,8 @@ def _rank_columns(table: NamedTable, wanted: RankSetting | None) -> tuple[tuple[
 
 
 def _holds_sides(table: NamedTable, name: str) -> bool:
-    found = pc.unique(table[name.lower()]).to_pylist() if name.lower() in table else []
-    return bool(found) and all(str(cell).strip().lower() in SIDE_WORDS for cell in found)
+    cells = pc.unique(table[name.lower()]).to_pylist() if name.lower() in table else []
+    return bool(cells) and all(str(cell).strip().lower() in SIDE_WORDS for cell in cells)
 
 
 def _unnamed_setting(named: set[RankSetting], wanted: RankSetting | None) -> tuple[RankSetting, tuple[str, ...]]:

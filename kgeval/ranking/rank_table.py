@@ -1,4 +1,4 @@
-"""The rank table: one row per (triple, side), from which every metric is computed."""
+"""The rank table: one row per (triple, side), from which every metric is computed; and its rows from counts."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgeval.base.arrays import BoolArray, Float64Array
+from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import TableError, counted, refuse_unknown
+from kgeval.base.parquet_tables import LABELS, Columns
 from kgeval.base.provenance import UNKNOWN, LeakCounts, Provenance, provenance_of, subject_of
-from kgeval.base.storage.parquet_tables import LABELS, Columns
 from kgeval.data import KnownTimes
-from kgeval.data.triples import TARGETS
+from kgeval.data.triples import TARGETS, Side
 from kgeval.metrics.intervals.estimate import Sampling
-from kgeval.ranking.counts import RankCounts
+from kgeval.ranking.ranking_task import RankCounts, Ranked
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from kgeval.data.dataset import Dataset
+
 
 COUNTS = ("greater", "tied", "candidates")
 
@@ -250,10 +253,10 @@ class RankTable(Columns):
             raise TableError("cannot concatenate samples of triples: together they are not a random sample.")
         if not tables:
             raise TableError("there are no tables to concatenate.")
-        for name, what in ALIKE_IN_SHARDS.items():
-            found = dict.fromkeys(str(getattr(table, name)) for table in tables)
-            if len(found) > 1:
-                raise TableError(f"cannot concatenate ranks of different {what}: {' and '.join(found)}.")
+        for name, noun in ALIKE_IN_SHARDS.items():
+            values = dict.fromkeys(str(getattr(table, name)) for table in tables)
+            if len(values) > 1:
+                raise TableError(f"cannot concatenate ranks of different {noun}: {' and '.join(values)}.")
         sides = [side for table in tables for side in table.provenance.sides]
         missing = sum(table.missing for table in tables)
         if missing and len({*sides}) < len(sides):
@@ -280,3 +283,74 @@ class RankTable(Columns):
         return replace(
             tables[0], data=data, notes=tuple(notes), work={}, candidates=candidates, missing=missing, leaks=leaks
         )
+
+
+MULTIPLICITY = "multiplicity"
+"""the column that says how often a triple stands in its split, where one is repeated"""
+
+WITH_TEST = "with_test_"
+"""what the names of counts begin with for which the triples of test were known answers too"""
+
+
+@dataclass(frozen=True, eq=False)
+class RankedPart:
+    """The counts of some triples of the split on one side."""
+
+    side: Side
+    data: pa.Table
+    """as :data:`kgeval.ranking.rank_table.SCHEMA` says, in the order of the split"""
+    notes: tuple[str, ...]
+    """what is odd about the candidates"""
+    num_candidates: IntArray
+    """int64[query], before those that may not compete were left out"""
+    outsiders: int = 0
+    """how many listed entities counted as wrong answers, although they were no candidates"""
+
+
+def to_rank_columns(dataset: Dataset, split: str, rows: IntArray, side: Side, ranked: Ranked) -> pa.Table:
+    triples = dataset.split(split)[rows]
+    heads, relations, tails = triples.ids.T
+    filtered, raw = ranked.filtered, ranked.raw
+    columns = [
+        *(rows, heads, relations, tails),
+        pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(rows), np.int32)), [side]),
+        ranked.scores,
+        *(filtered.greater, filtered.tied, filtered.candidates),
+        *(raw.greater, raw.tied, raw.candidates),
+        dataset.entities.column(heads),
+        dataset.relations.column(relations),
+        dataset.entities.column(tails),
+    ]
+    arrays = [pa.array(np.ascontiguousarray(c)) if isinstance(c, np.ndarray) else c for c in columns]
+    table = with_times(dataset, pa.table(arrays, SCHEMA), triples.contexts)
+    for name, column in zip(NAN, () if ranked.nan is None else ranked.nan.T, strict=False):
+        table = table.append_column(name, pa.array(column))
+    return table
+
+
+def with_times(dataset: Dataset, table: pa.Table, contexts: IntArray | None) -> pa.Table:
+    """Add the label of each row's time, whose ids are ``contexts`` (int64[row]); nothing where there are none."""
+    if dataset.times is None or contexts is None:
+        return table
+    codes = pa.array(contexts.astype(np.int32))
+    return table.append_column(TIME, pa.DictionaryArray.from_arrays(codes, dataset.times.labels, ordered=True))
+
+
+def with_test_known(table: pa.Table, other: pa.Table) -> pa.Table:
+    """Add the filtered counts of another table of the same rows, for which the triples of test were known too."""
+    for name in ("greater", "tied", "candidates"):
+        table = table.append_column(WITH_TEST + name, other[name])
+    return table
+
+
+def join_parts(parts: Sequence[RankedPart]) -> RankedPart:
+    """Concatenate parts of one side, in the order of the split."""
+    data = stack([part.data for part in parts]).sort_by("triple")
+    notes = tuple(note for part in parts for note in part.notes)
+    num_candidates = np.concatenate([part.num_candidates for part in parts])
+    return RankedPart(parts[0].side, data, notes, num_candidates, sum(part.outsiders for part in parts))
+
+
+def stack(tables: list[pa.Table]) -> pa.Table:
+    """Stack tables whose labels may be numbered differently."""
+    return pa.concat_tables(tables).unify_dictionaries().combine_chunks()

@@ -20,9 +20,9 @@ from kgeval.models.adapters.prediction_lists import PredictionLists
 from kgeval.models.aligned import Aligned
 from kgeval.models.alignment import align
 from kgeval.models.scorer import LabelledModel
-from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
 from kgeval.ranking.rank_table import NAN
+from kgeval.ranking.ranking_task import RankCounts
 from kgeval.ranking.rules import Rules
 
 RESTRICTED_SAMPLE = (
@@ -83,17 +83,17 @@ def require_relations(evaluation: Evaluation, rules: Rules) -> None:
     if "relation" not in evaluation.sides:
         return
     if not rules.predicts_relations:
-        what = f"the protocol {rules.protocol} ranks heads and tails only"
-        raise InputError(f"sides: {what}. Leave relation out, or use the protocol standard.")
+        fact = f"the protocol {rules.protocol} ranks heads and tails only"
+        raise InputError(f"sides: {fact}. Leave relation out, or use the protocol standard.")
     if not evaluation.corruption.answers_relations:
-        what = f"the corruption {evaluation.corruption.kind!r} chooses entities, not relations"
-        raise InputError(f"sides: {what}. Leave relation out; or leave the corruption out, and all relations compete.")
+        fact = f"the corruption {evaluation.corruption.kind!r} chooses entities, not relations"
+        raise InputError(f"sides: {fact}. Leave relation out; or leave the corruption out, and all relations compete.")
 
 
 def notes_on_repetitions(dataset: Dataset, split: str) -> list[str]:
     count = dataset.repeated.get(split, 0)
-    what = f"{counted(count, f'repeated {split} triple')}: kgeval's own metrics count each triple once."
-    return [what] if count else []
+    note = f"{counted(count, f'repeated {split} triple')}: kgeval's own metrics count each triple once."
+    return [note] if count else []
 
 
 def notes_on_unseen(
@@ -103,20 +103,20 @@ def notes_on_unseen(
     if known.all():
         return []
     unseen = triples.ids[~known]
-    what = f"{counted(len(unseen), noun)} with an entity or relation that the model does not know"
-    what = f"{what}: {dataset.examples(unseen)}"
+    unseen_triples = f"{counted(len(unseen), noun)} with an entity or relation that the model does not know"
+    unseen_triples = f"{unseen_triples}: {dataset.examples(unseen)}"
     if policy == "error":
         last = ", or unseen: worst to rank them last" if ranks else ""
-        raise InputError(f"{what}. Set unseen: drop to leave them out{last}.")
+        raise InputError(f"{unseen_triples}. Set unseen: drop to leave them out{last}.")
     if policy == "drop" and not known.any():
-        raise InputError(f"{what}. Nothing is left to {'rank' if ranks else 'classify'}.")
-    return [f"{'left out' if policy == 'drop' else 'ranked last'} (unseen: {policy}): {what}."]
+        raise InputError(f"{unseen_triples}. Nothing is left to {'rank' if ranks else 'classify'}.")
+    return [f"{'left out' if policy == 'drop' else 'ranked last'} (unseen: {policy}): {unseen_triples}."]
 
 
 def notes_on_device(work: Mapping[str, Any]) -> list[str]:
     """Name what was not counted on the device; ``work`` is that of the kernel."""
     device = work.get("device")
-    return [f"counted on the CPU, not on {device}: {what}." for what in work.get("on_host", ())]
+    return [f"counted on the CPU, not on {device}: {work_on_host}." for work_on_host in work.get("on_host", ())]
 
 
 def notes_on_sides(scorer: Aligned) -> list[str]:
@@ -127,8 +127,8 @@ def notes_on_unlisted(scorer: Aligned, triples: Triples, sides: Sequence[Side]) 
     """Count the queries of the triples without a list, if the model has lists."""
     if not scorer.lists:
         return []
-    asked = [scorer.map_queries(Queries.per_triple(triples, side)) for side in sides if side != "relation"]
-    note = scorer.lists.note_on_unlisted(asked)
+    queries = [scorer.map_queries(Queries.per_triple(triples, side)) for side in sides if side != "relation"]
+    note = scorer.lists.note_on_unlisted(queries)
     return [note] if note else []
 
 
@@ -144,7 +144,7 @@ def notes_on_listed_answers(scorer: Aligned, ranks: pa.Table, outsiders: int) ->
     listed = ranks["score"].to_numpy() > -np.inf
     missing, notes = int((~listed).sum()), []
     if missing:
-        what = (
+        subject = (
             f"{missing:,} of {len(listed):,} answers {'is' if missing == 1 else 'are'} not in the list of predictions"
         )
         tied = (
@@ -155,13 +155,13 @@ def notes_on_listed_answers(scorer: Aligned, ranks: pa.Table, outsiders: int) ->
             f"they count as 0 in {METRICS_OF_LISTS}, as in trec_eval (missing=not-retrieved). In metrics of ranks "
             f"(MRR, hits@k, …) they tie {TIES}."
         )
-        notes.append(f"{what}: {zero if scorer.lists.not_retrieved else tied}")
+        notes.append(f"{subject}: {zero if scorer.lists.not_retrieved else tied}")
     if outsiders:
-        what = counted(outsiders, "listed entity that is no candidate", "listed entities that are no candidates")
+        subject = counted(outsiders, "listed entity that is no candidate", "listed entities that are no candidates")
         keeps = (
             "keep their places as wrong answers (in each rank again). To leave them out, set the option unmatched=drop."
         )
-        notes.append(f"{what} of the query {keeps}")
+        notes.append(f"{subject} of the query {keeps}")
     return notes
 
 
@@ -171,9 +171,9 @@ def notes_on_nan(ranks: pa.Table) -> list[str]:
         return []
     candidates, answers = (int(ranks[name].to_numpy().sum()) for name in NAN)
     others = int((ranks["raw_candidates"].to_numpy() - 1).sum())
-    what = f"{answers:,} of {ranks.num_rows:,} scores of answers and {candidates:,} of {others:,} of other candidates"
+    share = f"{answers:,} of {ranks.num_rows:,} scores of answers and {candidates:,} of {others:,} of other candidates"
     why = "Such a candidate is behind every answer that has a score, which makes the metrics better"
-    return [f"{what} are NaN and count as the worst (nan: worst). {why}."] if candidates or answers else []
+    return [f"{share} are NaN and count as the worst (nan: worst). {why}."] if candidates or answers else []
 
 
 def notes_on_masks(scorer: Aligned, ranks: pa.Table) -> list[str]:
@@ -187,8 +187,8 @@ def notes_on_masks(scorer: Aligned, ranks: pa.Table) -> list[str]:
     # By chance, an answer beats all n other known answers with probability 1 / (n + 1).
     if scorer.lists or np.log1p(others).sum() < UNLIKELY or not alike[others > 0].all():
         return []
-    what = f"the raw ranks are the filtered ones, though {int((others > 0).sum()):,} answers have other known answers"
-    return [f"{what}: these seem to be masked beforehand. Give their scores as they are, since kgeval filters them."]
+    fact = f"the raw ranks are the filtered ones, though {int((others > 0).sum()):,} answers have other known answers"
+    return [f"{fact}: these seem to be masked beforehand. Give their scores as they are, since kgeval filters them."]
 
 
 def notes_on_chance(scorer: Aligned, dataset: Dataset, split: str, ranks: pa.Table) -> list[str]:
@@ -199,12 +199,14 @@ def notes_on_chance(scorer: Aligned, dataset: Dataset, split: str, ranks: pa.Tab
     """
     source = scorer.source
     sides = ranks["side"].combine_chunks().dictionary_decode()
-    found = {side: _index_at_chance(ranks.filter(pc.equal(sides, side)), side) for side in pc.unique(sides).to_pylist()}
-    low = {side: index for side, index in found.items() if index is not None}
+    indices = {
+        side: _index_at_chance(ranks.filter(pc.equal(sides, side)), side) for side in pc.unique(sides).to_pylist()
+    }
+    low = {side: index for side, index in indices.items() if index is not None}
     far = {side: index for side, index in low.items() if index < FAR_WORSE}
     values = ", ".join(f"{side}s {index:.3f}" for side, index in (far or low).items())
     if far:
-        of_sides = "" if len(far) == len(found) else f" for {' and '.join(f'{side}s' for side in far)}"
+        of_sides = "" if len(far) == len(indices) else f" for {' and '.join(f'{side}s' for side in far)}"
         return [
             f"the model is far worse than chance{of_sides} (AMRI: {values}). If its scores are distances, give them "
             "with a minus sign: the highest score is the best. If answers were masked beforehand, give their scores as "
@@ -213,14 +215,14 @@ def notes_on_chance(scorer: Aligned, dataset: Dataset, split: str, ranks: pa.Tab
     is_own = isinstance(source, LabelledModel) and source.numbering == "dataset" and source.entities is dataset.entities
     if is_own or not low:
         return []
-    what = (
+    fact = (
         f"the model is no better than chance (AMRI: {values}). Its ids or labels may be mixed up, or it has learned "
         "nothing."
     )
     further = "To find out, evaluate the split train: with the right ids, a trained model is far better there."
     # Stored scores, vectors and lists are of one split.
     has_one_split = split == "train" or isinstance(getattr(source, "model", source), TripleArrays | PredictionLists)
-    return [what if has_one_split else f"{what} {further}"]
+    return [fact if has_one_split else f"{fact} {further}"]
 
 
 def _index_at_chance(ranks: pa.Table, answers: str) -> float | None:

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from kgeval.base.arrays import IntArray
+from kgeval.base.arrays import FloatArray, IntArray, detached
 from kgeval.base.errors import InputError, counted, did_you_mean
-from kgeval.data import SPLITS, KnownTimes, Side
+from kgeval.data import SPLITS, KnownTimes
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
-from kgeval.data.vocabulary import Labels
+from kgeval.data.queries import Queries
+from kgeval.data.triples import TARGETS, Side, Triples
+from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Summary
-from kgeval.ranking.counts import RankCounts
-from kgeval.ranking.engine import Ranked, concatenated
+from kgeval.models.alignment import align
+from kgeval.ranking.count import Answers, UndefinedCell, rank_finished, score_matrix
+from kgeval.ranking.engine import UndefinedScore
 from kgeval.ranking.evaluation import Evaluation, NaNPolicy, UnseenPolicy
-from kgeval.ranking.foreign_scores import ForeignScores
+from kgeval.ranking.model_ranking import ModelRanking, ranking_of
 from kgeval.ranking.protocols.number_check import NumberCheck, check_numbers
 from kgeval.ranking.protocols.protocol import find_protocol
-from kgeval.ranking.rank_table import RankTable
-from kgeval.ranking.table_rows import RankedPart, to_rank_columns
+from kgeval.ranking.rank_table import RankedPart, RankTable, to_rank_columns
+from kgeval.ranking.ranking_task import RankCounts, Ranked, concatenated
 
 
 class Batch(NamedTuple):
@@ -143,12 +146,12 @@ class Recorder:
             raise InputError(f"side: {side!r} is not recorded. {did_you_mean(str(side), self._sides)}")
         rows = self._source.find(triples)
         distinct, first, times = np.unique(rows, return_index=True, return_counts=True)
-        seen = self._seen[side][distinct]
-        if (often := seen + times > self._allowed[distinct]).any():
+        is_recorded = self._seen[side][distinct]
+        if (often := is_recorded + times > self._allowed[distinct]).any():
             self._refuse(side, distinct[np.argmax(often)], "was already recorded. Call reset() before a new epoch.")
         ranked = self._source.rank(side, rows, scores)
         self._seen[side][distinct] += times
-        first = first[seen == 0]
+        first = first[is_recorded == 0]
         self._batches.append(Batch(side, rows[first], ranked.take(first)))
 
     def _refuse(self, side: Side, row: int, why: str) -> None:
@@ -234,11 +237,131 @@ class Recorder:
 
     def _joined(self, side: Side, batches: Sequence[Batch]) -> Batch:
         """Join the batches of a side in the order of the split; ranks that were recorded twice must be equal."""
-        own = [batch for batch in batches if batch.side == side]
-        rows = np.concatenate([batch.rows for batch in own])
-        ranked = concatenated([batch.ranked for batch in own])
+        of_side = [batch for batch in batches if batch.side == side]
+        rows = np.concatenate([batch.rows for batch in of_side])
+        ranked = concatenated([batch.ranked for batch in of_side])
         distinct, first, places = np.unique(rows, return_index=True, return_inverse=True)
         counts = np.stack([*ranked.filtered.columns, *ranked.raw.columns])
         if (other := (counts != counts[:, first][:, places]).any(axis=0)).any():
             self._refuse(side, rows[np.argmax(other)], "has other counts in another process.")
         return Batch(side, distinct, ranked.take(first))
+
+
+@dataclass(frozen=True)
+class ForeignModel:
+    """A model of which only the numbers of its ids are known: another program computes its scores."""
+
+    num_entities: int
+    num_relations: int
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class ForeignScores:
+    """The ids of a foreign model beside those of a dataset, and what of the dataset its scores are ranked by."""
+
+    ranking: ModelRanking
+    rows: dict[tuple[int, ...], int]
+    """the row in the split of each triple that the model knows, by its ids in the dataset"""
+    forward: dict[Side, IntArray]
+    """of each side the dataset's id of each answer of the model, -1 where it has none; int64[answer of the model]"""
+    columns: dict[Side, tuple[IntArray, IntArray]]
+    """of each side the column of each answer of the dataset, -1 where it has none, and those of all known answers"""
+
+    @classmethod
+    def of(
+        cls, dataset: Dataset, evaluation: Evaluation, entities: Labels | None, relations: Labels | None
+    ) -> ForeignScores:
+        """Match the labels of the model's ids with the dataset; by default they are the dataset's."""
+        vocabularies = [
+            labels if labels_of_model is None else Vocabulary.of(labels_of_model, labels.kind)
+            for labels_of_model, labels in ((entities, dataset.entities), (relations, dataset.relations))
+        ]
+        model = ForeignModel(*map(len, vocabularies))
+        scorer = align(model, dataset, entities=vocabularies[0], relations=vocabularies[1])
+        ranking = ranking_of(scorer, dataset, evaluation)
+        rows = {triple: row for row, triple in enumerate(dataset.split(evaluation.split)) if ranking.known[row]}
+        forward: dict[Side, IntArray] = {}
+        for side in TARGETS:
+            reverse = ranking.scorer.answer_rows(side)
+            forward[side] = np.full(model.num_relations if side == "relation" else model.num_entities, -1)
+            forward[side][reverse[reverse >= 0]] = np.flatnonzero(reverse >= 0)
+        foreign = cls(ranking, rows, forward, {})
+        for side in ranking.sides:  # known answers are sorted now, and not in the first batch
+            foreign.columns[side] = foreign._columns(side)
+        return foreign
+
+    def find(self, triples: Any) -> IntArray:
+        """Find the row in the split of each triple of the model's ids; int64[triple].
+
+        Raises
+        ------
+        InputError
+            if they are no ids of the model, or one is no triple of the split that the model knows
+        """
+        dataset = self.ranking.dataset
+        ids, width = np.asarray(detached(triples)), 3 if dataset.times is None else 4
+        if ids.ndim != 2 or ids.shape[1] != width or ids.dtype.kind not in "iu":
+            expected = "head, relation, tail" + ("" if width == 3 else ", time")
+            raise InputError(f"triples: expected int[triple, {width}], {expected}; found {ids.dtype}{list(ids.shape)}.")
+        ids = ids.astype(np.int64)
+        for column, side in enumerate(("head", "relation", "tail")):
+            ids[:, column] = self._to_dataset(side, ids[:, column])  # type: ignore[arg-type]
+        rows = np.array([self.rows.get(tuple(row), -1) for row in ids.tolist()], np.int64)
+        if (rows < 0).any():
+            place = int(np.argmax(rows < 0))
+            named, split = dataset.triple(*ids[place, :3].tolist()), self.ranking.evaluation.split
+            raise InputError(
+                f"triples[{place}], {named}, is not a {split} triple of dataset {dataset.name} that the model knows. "
+                "Give another split=, or the labels of the model's ids with entities= and relations=."
+            )
+        return rows
+
+    def _to_dataset(self, side: Side, ids: IntArray) -> IntArray:
+        forward = self.forward[side]
+        if len(wrong := np.flatnonzero((ids < 0) | (ids >= len(forward)))):
+            unknown = f"{self.ranking.dataset.answers_of(side).kind} {ids[wrong[0]]}"
+            raise InputError(f"triples[{wrong[0]}] names {unknown}, and the model's ids are 0 to {len(forward) - 1}.")
+        return forward[ids]
+
+    def rank(self, side: Side, rows: IntArray, scores: Any) -> Ranked:
+        """Rank the answers of some rows of the split by scores [row, answer of the model], which stay where they are.
+
+        Raises
+        ------
+        ScoreError
+            if there is not a score for each answer of the model, or one is NaN
+        """
+        ranking, forward = self.ranking, self.forward[side]
+        matrix = score_matrix(scores, len(forward))
+        if len(matrix) != len(rows):
+            raise InputError(
+                f"there are {len(rows)} triples and {len(matrix)} rows of scores: give one row for each triple."
+            )
+        queries = _one_by_one(ranking.dataset.split(ranking.evaluation.split)[rows], side)
+        candidates = np.flatnonzero(forward >= 0)
+        columns, known_columns = self.columns[side]
+        facts = ranking.facts.of(ranking.evaluation.filter, side)
+        known = (*facts.spans(queries), known_columns)
+        answers = Answers(queries.triples, columns[queries.answers], *known)
+        compete = matrix if len(candidates) == len(forward) else matrix[:, candidates]
+        with ranking.refusing_nan():
+            try:
+                return rank_finished(compete, answers, nan=ranking.evaluation.nan)
+            except UndefinedCell as error:
+                raise UndefinedScore(queries, error.answer, int(forward[candidates[error.column]])) from error
+
+    def _columns(self, side: Side) -> tuple[IntArray, IntArray]:
+        """Find the columns of answers among those that the dataset has."""
+        rows = self.ranking.scorer.answer_rows(side)
+        columns = np.where(rows >= 0, (np.cumsum(self.forward[side] >= 0) - 1)[rows], -1)
+        return columns, columns[self.ranking.facts.of(self.ranking.evaluation.filter, side).answers]
+
+
+def _one_by_one(triples: Triples, side: Side) -> Queries:
+    """Make one query of each triple, in their order."""
+    anchors, relations, answers = triples.queries_of_side(side)
+    numbers = np.arange(len(triples) + 1)
+    return Queries(side, anchors, relations, numbers, answers, numbers[:-1], triples.contexts)

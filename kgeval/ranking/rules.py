@@ -1,4 +1,10 @@
-"""The rules of ranking in which the evaluators of frameworks differ."""
+"""The rules of ranking in which the evaluators of frameworks differ: which scores tie, who competes, and quirks.
+
+A tie rule is an interval around an answer's score: all scores in it tie. A tolerance is an interval by itself. So is
+every transformation that never turns two scores around (truncation, a rounded sigmoid, a clamp): the scores that it
+takes to the same value as the answer's lie in one interval. Counting candidates above the interval and inside it ranks
+transformed scores without transforming one of them.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +14,120 @@ from typing import ClassVar
 
 import numpy as np
 
-from kgeval.base.arrays import BoolArray
+from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.triples import Side
 from kgeval.models.aligned import Aligned
-from kgeval.ranking.engine import Ranked
-from kgeval.ranking.ranking_task import RankingTask
-from kgeval.ranking.tie_rules import TieRule, exact
+from kgeval.ranking.ranking_task import Ranked, RankingTask
+
+TieRule = Callable[[Float64Array], tuple[Float64Array, Float64Array]]
+"""answers' scores, float64[answer] -> the ends of their tie intervals, lowest and highest; float64[answer]"""
+
+
+def exact(answers: Float64Array) -> tuple[Float64Array, Float64Array]:
+    """Let only the same score tie.
+
+    >>> exact(np.array([0.5]))
+    (array([0.5]), array([0.5]))
+    """
+    return answers, answers
+
+
+def isclose_ties(*, relative: float, absolute: float) -> TieRule:
+    """Let scores tie that are no farther away than ``absolute`` + ``relative`` × |the answer's score|.
+
+    An infinite score ties with itself only, as in numpy's and torch's ``isclose``.
+
+    >>> lowest, highest = isclose_ties(relative=1e-4, absolute=0.0)(np.array([-2.0, np.inf]))
+    >>> lowest.tolist(), highest.tolist()
+    ([-2.0002, inf], [-1.9998, inf])
+    """
+
+    def interval(answers: Float64Array) -> tuple[Float64Array, Float64Array]:
+        width = np.where(np.isinf(answers), 0.0, absolute + relative * np.abs(answers))
+        return answers - width, answers + width
+
+    return interval
+
+
+def tied_under(transform: Callable[[Float64Array], Float64Array]) -> TieRule:
+    """Let scores tie that a transformation takes to the same value; it must never turn two scores around.
+
+    The ends of the interval are found by bisection over the floating-point numbers themselves, so they are exact.
+
+    >>> lowest, highest = tied_under(np.trunc)(np.array([1.5, -0.25]))
+    >>> bool(lowest[0] == 1.0), bool(highest[0] == np.nextafter(2.0, 0)), bool(lowest[1] == np.nextafter(-1.0, 0))
+    (True, True, True)
+    """
+
+    def interval(answers: Float64Array) -> tuple[Float64Array, Float64Array]:
+        infinite = int(_places(np.array([np.inf]))[0])
+        with np.errstate(over="ignore"):
+            lowest, highest = (_farthest(transform, answers, end) for end in (-infinite, infinite))
+        return _numbers(lowest), _numbers(highest)
+
+    return interval
+
+
+def truncate_to_decimals(decimals: int) -> Callable[[Float64Array], Float64Array]:
+    """Cut scores after some decimals, towards zero: with 3, all between −0.001 and 0.001 become the same.
+
+    >>> truncate_to_decimals(3)(np.array([0.0019, -0.0009])).tolist()
+    [1.0, -0.0]
+    """
+    return lambda scores: np.trunc(10**decimals * scores)
+
+
+def sigmoid32(scores: Float64Array) -> Float64Array:
+    """Take the logistic function of scores as float32 gives it: 1 / (1 + exp(−s)), each step rounded.
+
+    From 16.64 on, all become 1; below −88.73, where the exponential is infinite, all become 0.
+
+    >>> sigmoid32(np.array([-100.0, 0.0, 17.0, 30.0])).tolist()
+    [0.0, 0.5, 1.0, 1.0]
+    """
+    # The exponential is rounded from float64, since numpy's own in float32 may turn two neighbours around.
+    with np.errstate(over="ignore"):
+        odds = np.exp(-scores.astype(np.float32).astype(np.float64)).astype(np.float32)
+    unit = np.float32(1)
+    return np.asarray(unit / (unit + odds), np.float64)
+
+
+def clamp(limit: float) -> Callable[[Float64Array], Float64Array]:
+    """Cut scores to −limit … limit.
+
+    >>> clamp(20)(np.array([-25.0, 3.0])).tolist()
+    [-20.0, 3.0]
+    """
+    return lambda scores: np.clip(scores, -limit, limit)
+
+
+def _farthest(transform: Callable[[Float64Array], Float64Array], answers: Float64Array, end: int) -> IntArray:
+    """Find the place nearest to ``end`` whose number is taken to the same value as each answer."""
+    value, inside = transform(answers), _places(answers)
+    outside = np.full_like(inside, end)
+    whole = transform(_numbers(outside)) == value
+    inside[whole] = end
+    while (between := ((middle := _halfway(inside, outside)) != inside) & (middle != outside)).any():
+        same = transform(_numbers(middle)) == value
+        inside, outside = np.where(between & same, middle, inside), np.where(between & ~same, middle, outside)
+    return inside
+
+
+def _halfway(first: IntArray, second: IntArray) -> IntArray:
+    """Find the place between two, the lower one of two neighbours; their sum may be more than an int64 holds."""
+    return first // 2 + second // 2 + (first % 2 + second % 2) // 2
+
+
+def _places(numbers: Float64Array) -> IntArray:
+    """Number the floats in their order, 0 being that of zero; int64, from −2⁶³ to 2⁶³ exclusively."""
+    bits = np.abs(numbers).view(np.int64)
+    return np.where(numbers < 0, -bits, bits)
+
+
+def _numbers(places: IntArray) -> Float64Array:
+    sizes = np.abs(places).view(np.float64)
+    return np.where(places < 0, -sizes, sizes)
 
 
 class FrameworkQuirk:

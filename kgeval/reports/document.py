@@ -7,18 +7,23 @@ import gzip
 import hashlib
 import importlib
 import json
+import os
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.metadata import version
 from importlib.resources import files
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from kgeval.analysis.comparison.comparison import Comparison
-from kgeval.base.errors import InputError, counted
+from kgeval.base.errors import InputError, KgevalError, counted
 from kgeval.base.provenance import UNKNOWN, LabelProvenance, Provenance
+from kgeval.base.storage import write_text
 
 EXTRA = "kgeval[report]"
 
@@ -34,6 +39,12 @@ def library(module: str) -> ModuleType:
         raise InputError(
             f"pages and pictures need {PACKAGES[module]}, which is not installed. Run: pip install '{EXTRA}'"
         ) from error
+
+
+def unvalidated() -> AbstractContextManager[None]:
+    """Let Altair make charts without a check of each part against Vega's schema, which takes longer than all else."""
+    context: AbstractContextManager[None] = library("altair").utils.schemapi.debug_mode(arg=False)
+    return context
 
 
 def has_libraries() -> bool:
@@ -60,7 +71,7 @@ def common_provenance(provenances: Sequence[Provenance | LabelProvenance]) -> st
     >>> common_provenance([Provenance(UNKNOWN, "umls", "test", 661, UNKNOWN, None, UNKNOWN), full])
     '661 test triples, protocol standard, filtered by train, test, candidates: all 135 entities'
     """
-    fullest = min(provenances, key=lambda one: str(one).count(UNKNOWN))
+    fullest = min(provenances, key=lambda provenance: str(provenance).count(UNKNOWN))
     return str(fullest)[str(fullest).rindex(f", {fullest.triples:,} ") + 2 :]
 
 
@@ -94,10 +105,24 @@ def _policy(scripts: Sequence[str]) -> str:
     return f"default-src 'none'; script-src {hashes} 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
 
 
+def vega_version() -> str:
+    return str(library("altair").SCHEMA_VERSION.removeprefix("v").rpartition(".")[0])
+
+
 @cache
 def _vega() -> str:
-    version = library("altair").SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
-    return str(library("vl_convert").javascript_bundle(vl_version=version))
+    """Return Vega's scripts; they are bundled once on a machine, which takes as long as the rest of a page."""
+    convert = library("vl_convert")
+    place = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "kgeval"
+    with suppress(OSError, RuntimeError, ValueError):  # no such file or folder, no home, not as it was written
+        place = place.expanduser() / f"vega-{vega_version()}-{version(PACKAGES['vl_convert'])}.js"
+        digest, bundle = place.read_text(encoding="utf-8").split("\n", 1)
+        if hashlib.sha256(bundle.encode()).hexdigest() == digest:
+            return bundle
+    bundle = str(convert.javascript_bundle(vl_version=vega_version()))
+    with suppress(OSError, RuntimeError, KgevalError):  # a folder that cannot be written to
+        write_text(place, f"{hashlib.sha256(bundle.encode()).hexdigest()}\n{bundle}")
+    return bundle
 
 
 @cache

@@ -1,25 +1,29 @@
-"""The headline metric by slice and by relation, and the distribution of ranks."""
+"""Where differences come from: slices, relations, the distribution of ranks, and every triple."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
-from math import isnan
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kgeval.analysis.slices.slice import slices
-from kgeval.base.arrays import Float64Array, IntArray
-from kgeval.base.errors import counted
-from kgeval.metrics.intervals.interval import PLURAL
-from kgeval.metrics.names import parse, short_title, title_of
+from kgeval.base.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.errors import MetricError, counted
+from kgeval.data.triples import TARGETS
+from kgeval.metrics.intervals.interval import Interval
+from kgeval.metrics.intervals.over_seeds import interval_over_seeds
+from kgeval.metrics.names import short_title, title_of
+from kgeval.metrics.rank_summary import group_rows
 from kgeval.metrics.ranks.ties import tie_policy
+from kgeval.metrics.selection import MetricOptions
 from kgeval.metrics.summarize import summarize
-from kgeval.ranking.rank_table import RankTable
+from kgeval.metrics.summary import FEWEST_SEEDS
+from kgeval.ranking.predictions.prediction_table import PredictionTable
+from kgeval.ranking.rank_table import TIME, RankTable
 from kgeval.reports.document import Section, isolated
-from kgeval.reports.pictures import TRIPLES, distribution, relations_chart
-from kgeval.reports.slice_pictures import slice_panel
+from kgeval.reports.pictures import TRIPLES, distribution, relations_chart, slice_panel
 from kgeval.reports.study import SHOWN, Study, first_value, with_slices
 from kgeval.reports.theme import PAGE, themed
 
@@ -33,28 +37,31 @@ def origins(study: Study) -> Section:
     relations["relation"] = list(map(display, relations["relation"]))
     panels, captions = {}, {}
     for name in groups["slice"].unique():
-        own = groups[groups["slice"] == name]
-        panel = slice_panel(own, PAGE, baselines=study.baselines, width="container")
+        of_slice = groups[groups["slice"] == name]
+        panel = slice_panel(of_slice, PAGE, baselines=study.baselines, width="container")
         panels[f"slice-{name}"] = themed(panel, PAGE)
         captions[f"slice-{name}"] = slices()[name].title if name in slices() else "what is predicted"
     second = 1 if len(study.names) > 1 else 0
     picture = relations_chart(scatter(relations, 0, second), PAGE, axes=axes(study, 0, second), width="container")
+    rounded = relations.round(6).astype(object).where(relations.notna(), None)
     data = {
         "relation": relations["relation"].tolist(),
         "triples": relations["triples"].tolist(),
         "cardinality": relations["cardinality"].astype(str).tolist(),
-        "values": [
-            [None if isnan(value) else round(value, 6) for value in relations[f"m{index}"].tolist()]
-            for index in range(len(study.names))
-        ],
+        **{
+            name: [rounded[f"{column}{index}"].tolist() for index in range(len(study.names))]
+            for name, column in {"values": "m", "low": "low", "high": "high"}.items()
+        },
         "models": study.names,
+        "means": [model.mean_in_words for model in study.models],
     }
     content = {
         "panels": captions,
         "models": PAGE.looks(study.names, study.baselines),
         "dataset": study.dataset is not None,
         "relations": relations_title(study, relations),
-        "unit": PLURAL[study.unit],
+        "unit": study.resampled,
+        "seeds": study.has_seeds,
         "intervals": bool(groups["low"].notna().any()),
     }
     charts = {**panels, "relations": picture}
@@ -62,84 +69,127 @@ def origins(study: Study) -> Section:
 
 
 def scatter(relations: pd.DataFrame, first: int, second: int) -> pd.DataFrame:
-    """Choose what a scatter shows: a model up, and another or, of a single one, the number of triples across."""
-    across = relations["triples"] if first == second else relations[f"m{second}"]
-    return relations[["relation", "triples", "cardinality"]].assign(x=across, y=relations[f"m{first}"])
+    """Choose what a scatter shows: a model up, and another or, of a single one, the number of triples across.
+
+    ``x_low``, ``x_high``, ``y_low`` and ``y_high`` are the ends of whiskers, NaN without whiskers.
+    """
+    columns = {"y": f"m{first}", "y_low": f"low{first}", "y_high": f"high{first}"}
+    if first != second:
+        columns |= {"x": f"m{second}", "x_low": f"low{second}", "x_high": f"high{second}"}
+    frame = relations[["relation", "triples", "cardinality"]].assign(
+        x=relations["triples"], x_low=np.nan, x_high=np.nan
+    )
+    return frame.assign(**{axis: relations[name] for axis, name in columns.items()})
 
 
 def axes(study: Study, first: int, second: int) -> tuple[str, str]:
-    name = short_title(parse(study.metrics[0]))
-    arrow = title_of(parse(study.metrics[0])).removeprefix(name)
-    across, up = (f"{name} of {isolated(study.names[at])}{arrow}" for at in (second, first))
+    name = short_title(study.metric)
+    arrow = title_of(study.metric).removeprefix(name)
+    shown = (study.models[place] for place in (second, first))
+    across, up = (f"{name} of {isolated(model.name)}{arrow}{model.mean_in_words}" for model in shown)
     return (TRIPLES if first == second else across), up
 
 
 def relations_title(study: Study, relations: pd.DataFrame) -> str:
+    name = short_title(study.metric)
     if len(study.names) == 1:
-        name = short_title(parse(study.metrics[0]))
-        return f"{name} and number of test triples of {counted(len(relations), 'relation')}"
-    sign = -1 if parse(study.metrics[0]).metric.increasing is False else 1
+        of_relations = f"number of test triples of {counted(len(relations), 'relation')}"
+        return f"{name}{study.models[0].mean_in_words}{',' if study.has_seeds else ''} and {of_relations}"
+    sign = -1 if study.metric.metric.increasing is False else 1
     better = int((sign * relations["m0"] > sign * relations["m1"]).sum())
     first, other = map(isolated, study.names[:2])
     on = f"{better:,} of {counted(len(relations), 'relation')}"
-    return f"{first} has a better {short_title(parse(study.metrics[0]))} than {other} on {on} (not tested)"
+    mean = "mean " if study.has_seeds else ""
+    return f"{first} has a better {mean}{name} than {other} on {on} (not tested)"
 
 
 def slices_title(study: Study, groups: pd.DataFrame) -> str:
-    own = groups[(groups["model"] == study.names[0]) & groups["low"].notna()]
-    name_of_metric = short_title(parse(study.metrics[0]))
+    of_first = groups[(groups["model"] == study.names[0]) & groups["low"].notna()]
+    metric = f"{'mean ' if study.models[0].seeds else ''}{short_title(study.metric)}"
     for name, kind in (("cardinality", "relations"), ("side", "answers")):
-        ordered = own[own["slice"] == name].sort_values("value")
+        ordered = of_first[of_first["slice"] == name].sort_values("value")
         if len(ordered) > 1 and ordered.iloc[0]["high"] < ordered.iloc[-1]["low"]:
             low, high = ordered.iloc[0], ordered.iloc[-1]
-            run = " (run of the middle seed)" if study.models[0].seeds else ""
             return (
-                f"{isolated(study.names[0])}{run} has its lowest {name_of_metric} on {low['group']} {kind} "
-                f"({low['value']:.3f}) and its highest on {high['group']} {kind} ({high['value']:.3f}); the intervals "
-                "do not overlap"
+                f"{isolated(study.names[0])} has its lowest {metric} on {low['group']} {kind} ({low['value']:.3f}) and "
+                f"its highest on {high['group']} {kind} ({high['value']:.3f}); the intervals do not overlap"
             )
-    return f"{name_of_metric} by slice"
+    return f"{short_title(study.metric)} by slice"
 
 
 def slice_scores(study: Study, names: Sequence[str] = SHOWN) -> pd.DataFrame:
-    """A row per slice, category and model: slice, category, group, model, value, low, high, count, axis."""
+    """A row per slice, category and model: slice, category, group, model, value, low, high, count, axis.
+
+    The value of a model of several seeds is their mean, with the interval over seeds and triples.
+    """
     import pandas as pd
 
-    tables = study.sliced if tuple(names) == SHOWN else with_slices(study.aligned, study.dataset, names)
-    shared = [name for name in dict.fromkeys(names) if all(name in table.columns for table in tables.values())]
-    rows = [row for name in shared for model, table in tables.items() for row in _rows(study, table, name, model)]
+    tables = study.sliced if tuple(names) == SHOWN else with_slices(study.tables, study.dataset, names)
+    every = [table.columns for runs in tables.values() for table in runs]
+    shared = [name for name in dict.fromkeys(names) if all(name in columns for columns in every)]
+    rows = [row for name in shared for model, runs in tables.items() for row in _rows(study, runs, name, model)]
     frame = pd.DataFrame(rows, columns=["slice", "category", "group", "model", "value", "low", "high", "count"])
     several = frame.groupby("slice")["group"].transform("nunique") > 1
-    return frame[several].reset_index(drop=True).assign(axis=title_of(parse(study.metrics[0])))
+    axis = f"{title_of(study.metric)}{', mean over seeds' if study.has_seeds else ''}"
+    return frame[several].reset_index(drop=True).assign(axis=axis)
+
+
+def _rows(study: Study, tables: Sequence[RankTable], name: str, model: str) -> Iterator[tuple[Any, ...]]:
+    """Yield, for each category: slice, category, group, model, value, low, high, count."""
+    first, metric = tables[0], str(study.metric)
+    unit = study.unit if len(tables) == 1 and first.sampling is None else None  # an estimate has its own intervals
+    summary = summarize(first, [metric, "count"], by=name, ties=study.ties, intervals=unit)
+    rows = group_rows(first, (name,))
+    for number, group in enumerate(summary.groups):
+        kind = str(group.key[name])
+        count = int(next(value for name, value in group.values.items() if name.name == "count") or 0)
+        value, interval = first_value(group), group.intervals.get(next(iter(group.values)))
+        if len(tables) > 1:
+            value, interval = _over_seeds(study, tables, rows.of_group(number))
+        ends = (interval.low, interval.high) if interval else (np.nan, np.nan)
+        yield name, f"{kind}\n{count:,}", kind, model, value, *ends, count
+
+
+def _over_seeds(study: Study, tables: Sequence[RankTable], rows: IntArray) -> tuple[float, Interval | None]:
+    """The mean of the metric over runs on some of their rows, with its interval over seeds and triples."""
+    mask = np.zeros(len(tables[0]), np.bool_)
+    mask[rows] = True
+    cut, options = [table.where(mask) for table in tables], MetricOptions(study.ties)
+    try:
+        over = interval_over_seeds(cut, str(study.metric), intervals=study.unit, options=options)
+    except MetricError:  # undefined in one of the runs
+        return np.nan, None
+    return np.nan if over.value is None else over.value, over.interval
 
 
 def relation_scores(study: Study) -> pd.DataFrame:
-    """A row per relation: relation (its label), triples, cardinality (empty where unknown), and m0, m1, … by model."""
+    """A row per relation: relation (its label), triples, cardinality (empty where unknown), and by model m0, m1, ….
+
+    Of several seeds these are means; low0, high0, … are one standard deviation from them, NaN of fewer than three.
+    """
     import pandas as pd
 
-    frames = []
+    columns: dict[str, pd.Series[float]] = {}
     for index, model in enumerate(study.models):
-        summary = summarize(model.table, [study.metrics[0], "count"], by="relation", ties=study.ties)
-        values = {group.key["relation"]: first_value(group) for group in summary.groups}
-        frames.append(pd.Series(values, name=f"m{index}", dtype=np.float64))
-    table = study.sliced[study.names[0]]
-    own = pd.DataFrame({"relation": table.column("relation_label"), "triple": table.column("triple")})
-    own["cardinality"] = table.column("cardinality") if "cardinality" in table.columns else ""
+        values = pd.DataFrame([_by_relation(study, run.table) for run in model.runs])
+        mean, spread = values.mean(skipna=False), values.std(skipna=False)
+        if len(values) < FEWEST_SEEDS:
+            spread = spread * np.nan
+        lowest, highest = study.metric.metric.lowest, study.metric.metric.highest
+        ends = {"low": (mean - spread).clip(lowest, highest), "high": (mean + spread).clip(lowest, highest)}
+        columns |= {f"{name}{index}": column for name, column in {"m": mean, **ends}.items()}
+    table = study.sliced[study.names[0]][0]
+    rows = pd.DataFrame({"relation": table.column("relation_label"), "triple": table.column("triple")})
+    rows["cardinality"] = table.column("cardinality") if "cardinality" in table.columns else ""
     facts_of = {"triples": ("triple", "nunique"), "cardinality": ("cardinality", "first")}
-    facts = own.groupby("relation", observed=True).agg(**facts_of)
-    joined: pd.DataFrame = facts.join(pd.concat(frames, axis=1)).rename_axis("relation").reset_index()
+    facts = rows.groupby("relation", observed=True).agg(**facts_of)
+    joined: pd.DataFrame = facts.join(pd.DataFrame(columns)).rename_axis("relation").reset_index()
     return joined
 
 
-def _rows(study: Study, table: RankTable, name: str, model: str) -> Iterator[tuple[Any, ...]]:
-    """Yield, for each category: slice, category, group, model, value, low, high, count."""
-    summary = summarize(table, [study.metrics[0], "count"], by=name, ties=study.ties, intervals=study.unit_of(table))
-    for group in summary.groups:
-        kind = str(group.key[name])
-        count = int(next(value for name, value in group.values.items() if name.name == "count") or 0)
-        interval = group.intervals.get(next(iter(group.values)))
-        ends = (interval.low, interval.high) if interval else (np.nan, np.nan)
-        yield name, f"{kind}\n{count:,}", kind, model, first_value(group), *ends, count
+def _by_relation(study: Study, table: RankTable) -> dict[str, float]:
+    summary = summarize(table, [str(study.metric), "count"], by="relation", ties=study.ties)
+    return {group.key["relation"]: first_value(group) for group in summary.groups}
 
 
 EVERY = 100
@@ -151,24 +201,34 @@ FACTORS = (100.0, 10.0, 2.0)
 
 def cumulative(study: Study) -> Section:
     points = cumulative_points(study)
-    chart = distribution(points, PAGE, baselines=study.baselines, width="container", legend=False)
-    changes = [rank_changes(study, first, second) for first, second in combinations(range(len(study.names)), 2)]
-    shares = {model: own["share"].tolist() for model, own in points.groupby("model", sort=False)}
+    look: dict[str, Any] = {"baselines": study.baselines, "width": "container", "legend": False}
+    chart = distribution(points, PAGE, of_seeds=study.has_seeds, **look)
+    changes = [rank_changes(study, first, second) for first, second in combinations(study.names, 2)]
+    shares = {model: of_model["share"].tolist() for model, of_model in points.groupby("model", sort=False)}
     data = {"hits": {"k": points["k"].unique().tolist(), "shares": shares}}
     looks = PAGE.looks(study.names, study.baselines)
-    content = {"models": looks, "changes": changes, "largest": int(points["k"].max())}
+    content = {"models": looks, "changes": changes, "largest": int(points["k"].max()), "seeds": study.has_seeds}
     return Section("ranks", "Hits@k", ranks_title(study), content, {"distribution": chart}, data)
 
 
 def cumulative_points(study: Study) -> pd.DataFrame:
-    """Compute the share of ranks ≤ k for each model: columns model, k, share."""
+    """Compute the share of ranks ≤ k for each model: columns model, k, share, low, high.
+
+    Of several seeds the share is their mean, and low and high are one standard deviation from it; they are NaN of fewer
+    than three.
+    """
     import pandas as pd
 
-    tables = [model.table for model in study.models]
+    tables = [run.table for run in study.runs]
     worst = [(table.column("greater") + table.column("tied")).max() for table in tables if len(table)]
     at = cutoffs(int(max(worst, default=0)) + 1)
-    shares = {model.name: hits_at_every(at, study, model.table) for model in study.models}
-    frames = [pd.DataFrame({"model": name, "k": at, "share": share}) for name, share in shares.items()]
+    frames = []
+    for model in study.models:
+        shares = np.array([hits_at_every(at, study, run.table) for run in model.runs])
+        mean = shares.mean(axis=0)
+        spread = shares.std(axis=0, ddof=1) if len(shares) >= FEWEST_SEEDS else np.full(len(at), np.nan)
+        ends = {"low": np.clip(mean - spread, 0, 1), "high": np.clip(mean + spread, 0, 1)}
+        frames.append(pd.DataFrame({"model": model.name, "k": at, "share": mean, **ends}))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -196,11 +256,12 @@ def cutoffs(largest: int) -> IntArray:
     return np.unique(every[every <= largest])
 
 
-def rank_changes(study: Study, first: int, second: int) -> dict[str, Any]:
-    ratio = (study.rows[f"m{second}"] / study.rows[f"m{first}"]).to_numpy()
-    shares = shares_by_factor(ratio)
+def rank_changes(study: Study, first: str, second: str) -> dict[str, Any]:
+    """The shares of rows by the ratio of their ranks in two models; of several seeds the mean over each two runs."""
+    each = product(study.ranks[first], study.ranks[second])
+    shares = np.mean([shares_by_factor(other / ranks) for ranks, other in each], axis=0).tolist()
     better, worse = sum(shares[: len(FACTORS)]), sum(shares[len(FACTORS) + 1 :])
-    return {"models": (study.names[first], study.names[second]), "shares": shares, "better": better, "worse": worse}
+    return {"models": (first, second), "shares": shares, "better": better, "worse": worse}
 
 
 def shares_by_factor(ratio: Float64Array) -> list[float]:
@@ -216,14 +277,125 @@ def shares_by_factor(ratio: Float64Array) -> list[float]:
 
 
 def ranks_title(study: Study) -> str:
-    ranks = {model.name: study.ranks_of(model.table) for model in study.models if len(model.table)}
-    if not ranks:
+    if not any(len(table) for tables in study.tables.values() for table in tables):
         return "There are no ranks"
-    medians = {name: float(np.median(of_model)) for name, of_model in ranks.items()}
-    lowest = min(medians.values())
-    best = [isolated(name) for name, median in medians.items() if median == lowest]
+    medians = {name: float(np.mean([np.median(of_run) for of_run in runs])) for name, runs in study.ranks.items()}
+    lowest = round(min(medians.values()), 1)
+    best = [isolated(name) for name, median in medians.items() if round(median, 1) == lowest]
     models = " and ".join([best[0], *([best[1] if len(best) == 2 else f"{len(best) - 1} others"] if best[1:] else [])])
+    mean = " (mean over seeds)" if study.has_seeds else ""
     if len(best) == len(medians):
         models = models if len(best) == 1 else f"all {len(best)} models"
-        return f"The median rank of {models} is {lowest:,g}"
-    return f"{models} {'have' if best[1:] else 'has'} the lowest median rank: {lowest:,g}"
+        return f"The median rank of {models}{mean} is {lowest:,g}"
+    return f"{models} {'have' if best[1:] else 'has'} the lowest median rank{mean}: {lowest:,g}"
+
+
+QUERY = ["side", "anchor_label", "relation_label"]
+
+KNOWN = ("new", "train", "valid", "test")
+"""the split that has a predicted triple"""
+
+
+def kept_predictions(table: PredictionTable, rows: pd.DataFrame) -> dict[str, Any]:
+    """Lay the predictions for some rows out, for the page's script.
+
+    The rows have the columns head_label, relation_label, tail_label and side, and in a temporal graph time. The result
+    has ``row``, for each row the number of its query, or −1; ``offset``, where the predictions of each query begin; of
+    each prediction ``entity``, its label, ``known``, its place in ``KNOWN``, and ``typed``, 0 or 1.
+    """
+    times = [TIME] if TIME in rows.columns else []
+    key = [*QUERY, *times]
+    frame = table.data.select([*key, "query", "entity_label", "known", "is_of_type"]).to_pandas()
+    first = frame.drop_duplicates("query")[[*key, "query"]]
+    text = rows[["side", "head_label", "relation_label", "tail_label", *times]].astype(str)
+    queries = text.assign(anchor_label=text["head_label"].where(text["side"] == "tail", text["tail_label"]))
+    number_of = queries.merge(first.astype(dict.fromkeys(key, str)), on=key, how="left")["query"]
+    wanted = np.unique(number_of.dropna().to_numpy(np.int64))
+    kept = frame[frame["query"].isin(wanted)]
+    numbers = np.searchsorted(wanted, number_of.fillna(-1).to_numpy(np.int64))
+    return {
+        "row": np.where(number_of.isna(), -1, numbers).tolist(),
+        "offset": [*np.searchsorted(kept["query"].to_numpy(), wanted).tolist(), len(kept)],
+        "entity": kept["entity_label"].astype(str).tolist(),
+        "known": kept["known"].astype(str).map({name: place for place, name in enumerate(KNOWN)}).tolist(),
+        "typed": kept["is_of_type"].astype(int).tolist(),
+    }
+
+
+MOST = 50_000
+"""rows up to which all are on the page"""
+
+EXTREME = 2_000
+"""of more rows, how many of the worst of each model, and of the largest ratios of each pair, are"""
+
+
+def triple_table(study: Study) -> Section:
+    rows = study.rows
+    ranks = rows[[f"m{index}" for index in range(len(study.names))]].to_numpy()
+    extreme = extreme_rows(ranks)
+    kept = extreme if len(ranks) > MOST else np.ones(len(ranks), np.bool_)
+    middle = [f"{isolated(model.name)} ({model.seeds[model.middle].name})" for model in study.models if model.seeds]
+    rule = f"Of a model with seeds, this is the run with the middle MRR: {', '.join(middle)}. " if middle else ""
+    if not kept.all():
+        pairs = f" and, for each pair of models, the {EXTREME:,} with the largest ratio of ranks"
+        worst = f"the {EXTREME:,} worst ranks of each model{pairs if len(study.names) > 1 else ''}"
+        rule += f"The page holds {worst}. The run directory holds all. "
+    data = _columns(study, rows[kept], _predictions(study, rows[kept], extreme[kept]))
+    if predicting := [isolated(model.name) for model in study.models if model.predictions is not None]:
+        named = " and ".join(filter(None, [", ".join(predicting[:-1]), predicting[-1]]))
+        pairs = f" and the {EXTREME:,} largest ratios of each pair" if len(study.names) > 1 else ""
+        some = f" (for the {EXTREME:,} worst ranks of each model{pairs})"
+        rule += f"▸ shows which entities {named} ranked above the answer{'' if extreme.all() else some}. "
+    title = f"{'All ' if kept.all() else f'{int(kept.sum()):,} of '}{len(rows):,} ranks"
+    content = {"rule": rule, "models": study.names, "relations": data["relations"], "pairs": len(study.names) > 1}
+    return Section("triples", "Triples", title, content, data={"triples": data})
+
+
+def extreme_rows(ranks: Float64Array) -> BoolArray:
+    """Choose the worst ranks and the largest ratios, of ranks, float64[row, model]; bool[row]."""
+    kept = np.zeros(len(ranks), np.bool_)
+    models = range(ranks.shape[1])
+    measures = [ranks[:, model] for model in models]
+    measures += [np.abs(np.log(ranks[:, first] / ranks[:, other])) for first, other in combinations(models, 2)]
+    for measure in measures:
+        kept[np.argsort(-measure, kind="stable")[:EXTREME]] = True
+    return kept
+
+
+def _predictions(study: Study, rows: pd.DataFrame, chosen: BoolArray) -> list[dict[str, Any] | None]:
+    """What each model predicted for the chosen of some rows; None where its run did not keep that."""
+    by_model: list[dict[str, Any] | None] = []
+    for model in study.models:
+        content = None if model.predictions is None else kept_predictions(model.predictions, rows[chosen])
+        if content is not None:
+            of_rows = np.full(len(rows), -1)
+            of_rows[chosen] = content["row"]
+            content["row"] = of_rows.tolist()
+        by_model.append(content)
+    return by_model
+
+
+def _columns(study: Study, rows: pd.DataFrame, predictions: list[dict[str, Any] | None]) -> dict[str, Any]:
+    """Lay the rows out column by column, and labels by number, those of predictions too."""
+    heads, relations, tails = (rows[f"{name}_label"].astype(str).to_numpy() for name in ("head", "relation", "tail"))
+    predicted = [np.array(content["entity"], dtype=object) for content in predictions if content]
+    entities, named = np.unique(np.concatenate([heads, tails, *predicted])), np.unique(relations)
+    display = study.dataset.display_label if study.dataset else str
+    models = range(len(study.names))
+    return {
+        "entities": [display(str(label)) for label in entities],
+        "relations": [display(str(label)) for label in named],
+        "head": np.searchsorted(entities, heads).tolist(),
+        "relation": np.searchsorted(named, relations).tolist(),
+        "tail": np.searchsorted(entities, tails).tolist(),
+        "side": rows["side"].astype(str).map(TARGETS.index).tolist(),
+        "time": rows[TIME].astype(str).tolist() if TIME in rows.columns else None,
+        "models": study.names,
+        # Whole ranks without a point keep the page small.
+        "ranks": [[int(rank) if rank == int(rank) else rank for rank in rows[f"m{index}"]] for index in models],
+        "ties": [rows[f"ties{index}"].tolist() for index in models],
+        "predictions": [
+            content and {**content, "entity": np.searchsorted(entities, content["entity"]).tolist()}
+            for content in predictions
+        ],
+    }

@@ -1,50 +1,158 @@
-"""Runs in, one page out: ``kgeval.report``."""
+"""Runs in, one page out: ``kgeval.report``; of one dataset, of several, or of classifications."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from kgeval.base.errors import InputError
+from kgeval.analysis.comparison.block import Block
+from kgeval.analysis.comparison.compare import compare_grid
+from kgeval.analysis.comparison.comparison import Comparison
+from kgeval.base.errors import InputError, counted
 from kgeval.base.progress import long_loop
 from kgeval.base.provenance import UNKNOWN
 from kgeval.base.storage import write_text
 from kgeval.base.tables.shown import Brief
+from kgeval.base.tables.table import Figure, written
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source, as_dataset
 from kgeval.metrics.intervals.interval import Unit
-from kgeval.metrics.ranks.ties import Ties, tie_policy
-from kgeval.reports.document import common_provenance, document, isolated, models_in_words
-from kgeval.reports.grid_page import by_dataset, render_grid
-from kgeval.reports.origins import cumulative, origins
-from kgeval.reports.reading import Runs, read_dataset, read_models
+from kgeval.metrics.names import MetricName, short_title, title_of
+from kgeval.metrics.ranks.ties import Ties, common_ties, tie_policy
+from kgeval.reports.document import Section, common_provenance, document, isolated, models_in_words, unvalidated
+from kgeval.reports.origins import cumulative, origins, triple_table
+from kgeval.reports.pictures import CURVES, curves_chart, metric_panel
 from kgeval.reports.standings import standings
-from kgeval.reports.study import HEADLINES, Study, study_of
-from kgeval.reports.triple_table import triple_table
+from kgeval.reports.study import (
+    HEADLINES,
+    EvaluatedModel,
+    Runs,
+    Study,
+    curve_points,
+    in_order,
+    read_classifications,
+    read_dataset,
+    read_models,
+    row_of,
+    study_of,
+    with_names,
+)
+from kgeval.reports.theme import PAGE, themed
 from kgeval.reports.trust import making, trust
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from kgeval.metrics.labels.label_summary import LabelSummary
+
+
+def render_grid(
+    datasets: Mapping[str, Sequence[EvaluatedModel]],
+    *,
+    intervals: Unit,
+    ties: Ties | None,
+    allow: str | Collection[str],
+) -> tuple[str, str]:
+    """Make the page and its title; single triples are on the page of each dataset."""
+    policy = ties or common_ties(model.ties for models in datasets.values() for model in models)
+    results = {
+        name: {model.name: [run.table for run in model.runs] for model in models} for name, models in datasets.items()
+    }
+    baselines = {model.name for models in datasets.values() for model in models if model.baseline}
+    options: dict[str, Any] = {"intervals": intervals, "ties": policy, "allow": allow}
+    grid = compare_grid(results, HEADLINES, baselines=baselines, **options)
+    sections = []
+    metric = grid.metrics[0]
+    for place, (block, (name, models)) in enumerate(zip(grid.blocks, datasets.items(), strict=True)):
+        means = {model: score.value for (model, of), score in block.scores.items() if of == metric}
+        own = (policy, intervals, grid.on_dataset(name))
+        study = Study(in_order(models, metric, means), read_dataset(models), *own)
+        for part in (trust(study), making(study)):
+            words = {"title": f"{name}: {part.title}", "name": f"{part.name}: {name}"}
+            about: dict[str, Any] = {**words, "file": part.anchor, "anchor": f"{part.anchor}-{place}"}
+            sections.append(replace(part, **about))
+    return grid_document(grid, sections), _grid_title(grid)
+
+
+def _grid_title(grid: Comparison) -> str:
+    return f"{models_in_words(grid.models, grid.baselines)} on {', '.join(grid.datasets)}"
+
+
+def grid_document(grid: Comparison, further: Sequence[Section] = ()) -> str:
+    """Write a page of the table, its orders and charts, and further sections."""
+    with unvalidated():
+        results = _results(grid)
+    return _document(_grid_title(grid), grid.heads[0], [results, *further], ("leaderboard.js", "grid.js"))
+
+
+def _document(title: str, about: str, sections: Sequence[Section], scripts: Sequence[str]) -> str:
+    charts = {name: chart.to_dict(validate=False) for section in sections for name, chart in section.charts.items()}
+    data = {name: content for section in sections for name, content in section.data.items()}
+    files, data = ("theme.js", "charts.js", *scripts), {"charts": charts, **data}
+    return document("page.html.j2", scripts=files, data=data, title=title, about=about, sections=sections)
+
+
+def _results(grid: Comparison) -> Section:
+    """Lay out the table, the orders and a chart for each dataset and metric."""
+    titles = {metric: title_of(metric) for metric in grid.metrics}
+    columns = [(block, metric) for block in grid.blocks for metric in grid.metrics]
+    figures = [grid.figures(block.dataset, metric, [block.group], paper=True) for block, metric in columns]
+    content = {
+        "datasets": [block.title for block in grid.blocks],
+        "metrics": list(titles.values()),
+        "columns": [(block.title, titles[metric]) for block, metric in columns],
+        "rows": [
+            {"model": model, "baseline": model in grid.baselines, "cells": [_cell(cell) for cell in cells]}
+            for model, *cells in zip(grid.models, *figures, strict=True)
+        ],
+        "orders": [
+            (block.title, titles[metric], short_title(metric), order)
+            for block, metric in columns
+            if (order := block.order(metric))
+        ],
+        "notes": grid.notes,
+    }
+    charts = {
+        f"{block.title}|{titles[metric]}": themed(
+            metric_panel(_panel_frame(grid, block, metric, titles[metric]), PAGE, width="container"), PAGE
+        )
+        for block, metric in columns
+    }
+    return Section("grid", "Results", "Results over datasets", content, charts)
+
+
+def _cell(figure: Figure) -> dict[str, Any]:
+    value = "–" if figure.value is None else written(figure)
+    return {"value": value, "best": figure.best, "sort": "" if figure.value is None else repr(float(figure.value))}
+
+
+def _panel_frame(grid: Comparison, block: Block, metric: MetricName, title: str) -> pd.DataFrame:
+    """The rows of a chart: a mean with its standard deviation as whiskers, and a dot for each seed."""
+    import pandas as pd
+
+    rows = []
+    for model in grid.models:
+        if (score := block.scores.get((model, metric))) is not None:
+            about = {"model": model, "title": f"{block.title}: {title}", "chance": float("nan")}
+            rows.append({**about, "baseline": model in grid.baselines, **row_of(score, grid.spread or "interval")})
+    return pd.DataFrame(rows)
+
 
 SECTIONS = (standings, trust, origins, cumulative, triple_table, making)
 
 
 def render(study: Study) -> str:
     sections = []
-    with long_loop("building the page", len(SECTIONS), unit="sections") as report:
+    with long_loop("building the page", len(SECTIONS), unit="sections") as report, unvalidated():
         for make in SECTIONS:
             sections.append(make(study))
             report(1)
     policy = tie_policy(study.ties).name
-    charts = {name: chart.to_dict() for section in sections for name, chart in section.charts.items()}
-    data = {name: content for section in sections for name, content in section.data.items()}
-    return document(
-        "page.html.j2",
-        scripts=("theme.js", "charts.js", "leaderboard.js", "hits.js", "triples.js", "relations.js"),
-        data={"charts": charts, **data},
-        title=_title(study),
-        about=f"{common_provenance([model.table.provenance for model in study.models])}, ties: {policy}",
-        sections=sections,
-    )
+    about = f"{common_provenance([model.table.provenance for model in study.models])}, ties: {policy}"
+    return _document(_title(study), about, sections, ("leaderboard.js", "hits.js", "triples.js", "relations.js"))
 
 
 def _title(study: Study) -> str:
@@ -53,6 +161,29 @@ def _title(study: Study) -> str:
     if len(study.names) == 1:
         return f"{isolated(study.names[0])} on {dataset}"
     return f"{models_in_words(study.names, study.baselines)} on {dataset}"
+
+
+def _of_classifications(summaries: Mapping[str, LabelSummary]) -> Report:
+    """Make a page of classifications: their metrics beside those of the baselines, and their curves."""
+    from kgeval.metrics.labels.label_summary import label_table
+
+    alike: dict[str, dict[str, LabelSummary]] = {}
+    for name, summary in summaries.items():  # those of the same triples share their baselines
+        alike.setdefault(common_provenance([summary.provenance]), {})[name] = summary
+    tables = []
+    for about, part in alike.items():
+        table = label_table(part)
+        tables.append({"about": about, "columns": table.titles, "rows": table.texts(4), "keys": table.keys})
+    points = {curve: curve_points(summaries, curve) for curve in CURVES}
+    with unvalidated():
+        drawn = [name for name, of_curve in points.items() if not of_curve.empty]
+        charts = {name: curves_chart(points[name], PAGE, curve=name, width="container") for name in drawn}
+    notes = [f"{isolated(name)}: {note}" for name, summary in summaries.items() for note in summary.notes]
+    datasets = dict.fromkeys(summary.provenance.dataset for summary in summaries.values())
+    title = f"{counted(len(summaries), 'classification')} on {', '.join(datasets)}"
+    content = {"tables": tables, "notes": notes}
+    results = Section("labels", "Results", "Classification of triples", content, charts)
+    return Report(_document(title, "", [results], ()), title)
 
 
 @dataclass(repr=False)
@@ -93,7 +224,8 @@ def report(
 ) -> Report:
     """Make a page of runs: leaderboard, checks, slices, ranks, every test triple, and how the runs were made.
 
-    Runs of several datasets make a page of one table, with a switch for dataset and metric.
+    Runs of several datasets make a page of one table, with a switch for dataset and metric. Runs of classifications
+    make a page of their metrics and curves.
 
     No model is loaded: the page needs the files of the runs and, for checks and slices, their dataset.
 
@@ -127,8 +259,15 @@ def report(
     >>> page.html.count("<!doctype html>")
     1
     """
+    runs = with_names(runs)
+    if summaries := read_classifications(runs):
+        if dataset is not None or ties is not None or allow:
+            raise InputError("dataset, ties and allow are for ranks, and classifications have none. Leave them out.")
+        return _of_classifications(summaries)
     models = read_models(runs)
-    datasets = by_dataset(models)
+    datasets: dict[str, list[EvaluatedModel]] = {}
+    for model in models:
+        datasets.setdefault(model.table.dataset, []).append(model)
     if len(datasets) > 1 and dataset is None and "dataset" not in allow:
         return Report(*render_grid(datasets, intervals=intervals, ties=ties, allow=allow))
     study = study_of_runs(models, dataset, intervals=intervals, ties=ties, allow=allow)

@@ -1,12 +1,14 @@
-"""The pictures: leaderboard, distribution of ranks and relations, each a function of a data frame."""
+"""The pictures, each a function of a data frame: leaderboard, ranks, relations, slices, curves, average ranks."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kgeval.analysis.comparison.dataset_ranks import DatasetRanks
 from kgeval.reports.document import library
 from kgeval.reports.theme import LIGHT, LINES, Palette, in_lines, records, themed
 
@@ -44,8 +46,8 @@ def metric_panel(
     layers = with_whiskers(base, values, {"title": title, "scale": x}, size=palette.row * 7 / 3, stroke=2)
     seeds = values.explode("seeds").dropna(subset=["seeds"])
     if len(seeds):
-        own = altair.Chart(records(seeds[["model", "seeds", "baseline"]]))
-        dots = own.mark_circle(size=palette.row, opacity=0.6, yOffset=palette.row / 4)
+        of_seeds = altair.Chart(records(seeds[["model", "seeds", "baseline"]]))
+        dots = of_seeds.mark_circle(size=palette.row, opacity=0.6, yOffset=palette.row / 4)
         tooltip = [altair.Tooltip("model:N"), altair.Tooltip("seeds:Q", format=".6f", title="one seed")]
         layers.insert(0, dots.encode(y=y, x=altair.X("seeds:Q", scale=x, title=title), color=color, tooltip=tooltip))
     chance = values["chance"].dropna()
@@ -94,8 +96,8 @@ def leaderboard(
     altair = library("altair")
     scores = scores.assign(model=scores["model"].map(in_lines))
     panels = [
-        metric_panel(own, palette, width=width, labels=place % columns == 0)
-        for place, (_, own) in enumerate(scores.groupby("metric", sort=False))
+        metric_panel(of_metric, palette, width=width, labels=place % columns == 0)
+        for place, (_, of_metric) in enumerate(scores.groupby("metric", sort=False))
     ]
     spacing = {"row": palette.size, "column": palette.size * 1.5}
     return themed(altair.concat(*panels, columns=columns, spacing=spacing).properties(title=title), palette)
@@ -109,10 +111,12 @@ def distribution(
     title: Any = "",
     width: Any = 640,
     legend: bool = True,
+    of_seeds: bool = False,
 ) -> alt.Chart:
     """Draw cumulative shares as steps; hovering reads Hits@k of all models off.
 
-    The frame has the columns model, k and share (of ranks ≤ k); every k for every model.
+    The frame has the columns model, k and share (of ranks ≤ k), and low and high, the ends of a band around the share
+    (NaN without one); every k for every model.
     """
     altair = library("altair")
     models = list(dict.fromkeys(points["model"]))
@@ -124,8 +128,12 @@ def distribution(
     powers = altair.Axis(values=[at for at in (1, 3, *10 ** np.arange(1, 10)) if at <= largest], format="~s")
     k = altair.X("k:Q", title="k (log scale)", scale=logarithmic, axis=powers)
     percent = altair.Axis(format=".0%", tickCount=5, domain=False, ticks=False)
-    share = altair.Y("share:Q", title="Hits@k ↑", scale=altair.Scale(domain=[0, 1]), axis=percent)
+    axis = f"Hits@k ↑{', mean over seeds' if of_seeds else ''}"
+    share = altair.Y("share:Q", title=axis, scale=altair.Scale(domain=[0, 1]), axis=percent)
     shares = altair.Chart(records(points))
+    edges = {"y": altair.Y("low:Q", title=axis), "y2": "high:Q", "color": color}
+    bands = shares.transform_filter("isValid(datum.low)").mark_area(interpolate="step-after", opacity=0.2)
+    around = [bands.encode(k, **edges)] if points["low"].notna().any() else []
     lines = shares.mark_line(interpolate="step-after", strokeWidth=2).encode(k, share, color, dash)
     nearest = altair.selection_point(
         name="at", fields=["k"], nearest=True, on="pointermove", empty=False, clear="pointerout"
@@ -134,7 +142,7 @@ def distribution(
     dots = shares.transform_filter(nearest).mark_point(filled=True, size=50).encode(k, share, color)
     about = "Hits@k of each model, for every k."
     size = {"width": width, "height": 300 if isinstance(width, str) else min(300, 0.62 * width)}
-    chart = altair.layer(lines, rule, dots).properties(**size, title=title, description=about)
+    chart = altair.layer(*around, lines, rule, dots).properties(**size, title=title, description=about)
     return themed(chart, palette)
 
 
@@ -151,13 +159,51 @@ def _rule(points: pd.DataFrame, nearest: Any, palette: Palette) -> Any:
     return rule.add_params(nearest)
 
 
+CURVES = {
+    "roc": ("false_positive_rate", "true_positive_rate", "linear"),
+    "precision_recall": ("recall", "precision", "step-after"),
+}
+"""of each curve of a classification, the columns across and up, and how its points are joined"""
+
+
+def curves_chart(
+    points: pd.DataFrame,
+    palette: Palette = LIGHT,
+    *,
+    curve: str,
+    title: Any = "",
+    width: Any = 400,
+) -> alt.Chart:
+    """Draw a curve of each classification; the frame has the columns model, place (along the curve), x and y."""
+    altair = library("altair")
+    across, up, joined = CURVES[curve]
+    models = list(dict.fromkeys(points["model"]))
+    named = palette.legend(models, width, symbolType="stroke", symbolSize=220)
+    x, y = (
+        {"title": name.replace("_", " "), "scale": altair.Scale(domain=[0, 1])}
+        | {"axis": altair.Axis(tickCount=5, domain=False, ticks=False)}
+        for name in (across, up)
+    )
+    lines = altair.Chart(records(points)).mark_line(interpolate=joined, strokeWidth=2)
+    tooltip = [altair.Tooltip("model:N"), *(altair.Tooltip(f"{axis}:Q", format=".4f") for axis in "xy")]
+    looks = {
+        "color": altair.Color("model:N", scale=palette.scale("color", models), legend=named),
+        "strokeDash": altair.StrokeDash("model:N", scale=palette.scale("dash", models), legend=named),
+    }
+    drawn = lines.encode(x=altair.X("x:Q", **x), y=altair.Y("y:Q", **y), order="place:Q", tooltip=tooltip, **looks)
+    about = f"{up} against {across} of each model, over all thresholds.".replace("_", " ")
+    height = 400 if isinstance(width, str) else min(400, 0.84 * width)
+    return themed(drawn.properties(width=width, height=height, title=title, description=about), palette)
+
+
 def relations_chart(
     relations: pd.DataFrame, palette: Palette = LIGHT, *, axes: tuple[str, str], title: Any = "", width: Any = 480
 ) -> alt.Chart:
     """Draw a dot for each relation; a click on one selects it as the parameter ``picked``.
 
-    The frame has the columns relation, x, y, triples and cardinality (empty where unknown); ``axes`` has the titles of
-    x and y; the width is in pixels, or ``"container"``.
+    The frame has the columns relation, x, y, triples and cardinality (empty where unknown), and the ends of whiskers,
+    x_low, x_high, y_low and y_high (NaN without whiskers); ``axes`` has the titles of x and y; the width is in pixels,
+    or ``"container"``.
     """
     altair = library("altair")
     against_model = axes[0] != TRIPLES
@@ -169,19 +215,26 @@ def relations_chart(
     legend = palette.legend(kinds, width) if any(kinds) else None
     places = [altair.Tooltip(f"{at}:Q", title=axis, format=".4~f") for at, axis in zip("xy", axes, strict=True)]
     triples = altair.Tooltip("triples:Q", format=",", title="test triples")
-    circles = (
-        altair.Chart(records(relations.dropna(subset=["x", "y"])), name="relations")
-        .mark_circle(stroke=palette.paper or "var(--paper)", strokeWidth=0.7, cursor="pointer")
-        .encode(
-            x=altair.X("x:Q", title=axes[0], scale=scale, axis=across),
-            y=altair.Y("y:Q", title=axes[1], axis=number),
-            size=altair.Size("triples:Q", scale=altair.Scale(range=[palette.row, 23 * palette.row]), legend=None),
-            color=altair.Color("cardinality:N", scale=palette.scale("color", kinds), legend=legend),
-            opacity=altair.condition(picked, altair.value(0.75), altair.value(0.15)),
-            tooltip=[altair.Tooltip("relation:N"), *places, triples, altair.Tooltip("cardinality:N")],
-        )
+    x, y = {"title": axes[0], "scale": scale, "axis": across}, {"title": axes[1], "axis": number}
+    base = altair.Chart(records(relations.dropna(subset=["x", "y"])))
+    rules = base.mark_rule(color=palette.muted, opacity=0.5)
+    whiskers = {
+        "x_low": rules.encode(x=altair.X("x_low:Q", **x), x2="x_high:Q", y=altair.Y("y:Q", **y)),
+        "y_low": rules.encode(x=altair.X("x:Q", **x), y=altair.Y("y_low:Q", **y), y2="y_high:Q"),
+    }
+    dots = base.mark_circle(stroke=palette.paper or "var(--paper)", strokeWidth=0.7, cursor="pointer")
+    circles = dots.properties(name="relations").encode(
+        x=altair.X("x:Q", **x),
+        y=altair.Y("y:Q", **y),
+        size=altair.Size("triples:Q", scale=altair.Scale(range=[palette.row, 23 * palette.row]), legend=None),
+        color=altair.Color("cardinality:N", scale=palette.scale("color", kinds), legend=legend),
+        opacity=altair.condition(picked, altair.value(0.75), altair.value(0.15)),
+        tooltip=[altair.Tooltip("relation:N"), *places, triples, altair.Tooltip("cardinality:N")],
     )
-    layers = [circles.add_params(picked)]
+    drawn = [
+        rule.transform_filter(f"isValid(datum.{end})") for end, rule in whiskers.items() if relations[end].notna().any()
+    ]
+    layers = [*drawn, circles.add_params(picked)]
     if against_model:
         values = relations[["x", "y"]].to_numpy()
         corners = [min(0.0, np.nanmin(values)), max(1.0, np.nanmax(values))]
@@ -192,3 +245,200 @@ def relations_chart(
     size = {"width": width, "height": 400 if isinstance(width, str) else min(400, 0.84 * width)}
     chart = altair.layer(*layers).properties(**size, title=title, description=about)
     return themed(chart, palette)
+
+
+LANES = range(13, 4, -1)
+"""pixels for each model of a category: as many as there is room for"""
+
+
+def slice_panel(
+    groups: pd.DataFrame,
+    palette: Palette = LIGHT,
+    *,
+    baselines: Collection[str] = (),
+    title: str = "",
+    width: Any = 260,
+    lane: int = LANES[0],
+    legend: alt.Legend | None = None,
+) -> alt.LayerChart:
+    """Draw one slice, whose name is the title.
+
+    The frame has the columns category (of several lines, in the order of the rows), group (its name), model, value,
+    low, high (NaN without an interval), count and axis (the metric's title). The width is in pixels, or
+    ``"container"``.
+    """
+    altair = library("altair")
+    models, categories = (list(dict.fromkeys(groups[name])) for name in ("model", "category"))
+    values = groups.dropna(subset=["value"])
+    scale = altair.Scale(zero=False, nice=True)
+    name = groups["axis"].iloc[0] if len(groups) else ""
+    named = altair.Axis(ticks=False, domain=False, labelExpr=LINES)
+    words = [altair.Tooltip(f"{key}:N") for key in ("group", "model")]
+    numbers = [altair.Tooltip(f"{key}:Q", format=".4f") for key in ("value", "low", "high")]
+    base = altair.Chart(records(values)).encode(
+        y=altair.Y("category:N", sort=categories, title=None, axis=named),
+        yOffset=altair.YOffset("model:N", sort=models, scale=altair.Scale(domain=models, paddingOuter=0.6)),
+        color=altair.Color("model:N", scale=palette.scale("color", models, baselines), legend=legend),
+        tooltip=[*words, *numbers, altair.Tooltip("count:Q", format=",", title="ranks")],
+    )
+    shape = altair.Shape("model:N", scale=palette.scale("shape", models, baselines), legend=legend)
+    size, stroke = 3.5 * lane, min(1.5, lane / 6)
+    layers = with_whiskers(base, values, {"title": name, "scale": scale}, size=size, stroke=stroke, shape=shape)
+    height = max(len(categories), 1) * category_height(len(models), lane, palette)
+    about = {"title": title, "description": f"{name} of each model by {title or 'slice'}."}
+    panel: alt.LayerChart = altair.layer(*layers).properties(width=width, height=height, **about)
+    return panel
+
+
+def category_height(models: int, lane: int, palette: Palette) -> float:
+    return max(lane * models + 8, 2.5 * palette.line_height)
+
+
+def slices_chart(
+    groups: pd.DataFrame,
+    palette: Palette = LIGHT,
+    *,
+    baselines: Collection[str] = (),
+    columns: int = 3,
+    width: float = 160,
+    total: float = 800,
+    highest: float = 0,
+    title: str = "",
+) -> alt.Chart:
+    """Draw a panel for each slice, in columns of about the same height; ``total`` is the width of all of them.
+
+    The last slices are left out of a picture that would be higher than ``highest``, with a note; 0 leaves none out.
+    """
+    altair = library("altair")
+    names, models = list(groups["slice"].unique()), list(dict.fromkeys(groups["model"]))
+    legend = palette.legend(models, total)
+    above = (len(models) // legend.columns + 2) * 1.25 * palette.line_height if legend else 0.0
+    while True:
+        shown = groups[groups["slice"].isin(names)]
+        room = (highest or 1.35 * total) - above
+        lane, places, fits = columns_of_slices(shown, palette, columns=min(columns, len(names)), highest=room)
+        if fits or not highest or len(names) == 1:
+            break
+        names.pop()
+    panels: list[list[Any]] = [[] for _ in range(max(places) + 1)]
+    for name, place in zip(names, places, strict=True):
+        own = groups[groups["slice"] == name]
+        look = {"baselines": baselines, "title": name, "width": width, "lane": lane, "legend": legend}
+        panels[place].append(slice_panel(own, palette, **look))
+    shared = {"color": "shared", "shape": "shared"}
+    filled = sorted((own for own in panels if own), key=lambda own: names.index(own[0].title))
+    parts = [altair.vconcat(*own, spacing=palette.size).resolve_legend(**shared) for own in filled]
+    chart = altair.hconcat(*parts, spacing=palette.size).resolve_legend(**shared)
+    left_out = [name for name in groups["slice"].unique() if name not in names]
+    note = f"left out, because the figure would be too high for a page: {', '.join(left_out)}. Choose slices with --by."
+    return themed(chart.properties(title=title, usermeta={"notes": [note] if left_out else []}), palette)
+
+
+def columns_of_slices(
+    groups: pd.DataFrame, palette: Palette, *, columns: int, highest: float
+) -> tuple[int, list[int], bool]:
+    """Choose the lanes of a figure so that it is not too high, the column of each slice, and whether that is so."""
+    models, around = groups["model"].nunique(), 5.5 * palette.line_height
+    categories = groups.groupby("slice", sort=False)["category"].nunique().to_numpy()
+    for lane in LANES:
+        heights = categories * category_height(models, lane, palette) + around
+        filled, places = np.zeros(columns), np.zeros(len(heights), np.int64)
+        for index in np.argsort(-heights, kind="stable"):  # the highest first, each into the lowest column
+            places[index] = filled.argmin()
+            filled[places[index]] += heights[index]
+        if fits := bool(filled.max() <= highest):
+            break
+    return lane, places.tolist(), fits
+
+
+LETTERS = 16
+"""of a line of a name, of which there are two beside the axis"""
+
+
+def joined(average_ranks: Sequence[float], difference: float) -> list[tuple[int, int]]:
+    """Find the longest runs of models whose average ranks, in rising order, differ by less than the difference.
+
+    >>> joined([1.0, 1.5, 2.4, 4.0], 1.2)
+    [(0, 1), (1, 2)]
+    """
+    ends = np.searchsorted(average_ranks, np.asarray(average_ranks) + difference) - 1
+    return [
+        (first, last)
+        for first, last in enumerate(ends.tolist())
+        if last > first and (first == 0 or last > ends[first - 1])
+    ]
+
+
+def lanes(bars: Sequence[tuple[int, int]]) -> list[int]:
+    """Put bars that overlap below each other.
+
+    >>> lanes([(0, 2), (1, 3), (3, 4)])
+    [0, 1, 0]
+    """
+    free: list[int] = []
+    places = []
+    for first, last in bars:
+        lane = next((lane for lane, end in enumerate(free) if end < first), len(free))
+        free[lane : lane + 1] = [last]
+        places.append(lane)
+    return places
+
+
+def critical_difference(
+    ranks: DatasetRanks,
+    palette: Palette = LIGHT,
+    *,
+    axis: str = "average rank",
+    baselines: Collection[str] = (),
+    width: float = 420,
+    title: str = "",
+) -> alt.Chart:
+    """Draw the diagram, the best model at the right; ``axis`` is the title of its axis."""
+    altair = library("altair")
+    average, line = ranks.average_ranks, palette.line_height
+    order = np.argsort(average, kind="stable").tolist()
+    bars = joined(average[order].tolist(), ranks.critical_difference)
+    levels = lanes(bars)
+    left = max(float(len(order)), 1 + ranks.critical_difference)
+    texts = [f"{in_lines(ranks.models[place], LETTERS)} ({average[place]:.2f})" for place in order]
+    step, top = row_of(texts, replace(palette, row=0)), 7.0 * (max(levels, default=-1) + 1) + line
+    half, above = (len(order) + 1) // 2, -3.2 * line
+    segments, names = [], []
+    for index, place in enumerate(order):
+        best = index < half
+        rank, edge = float(average[place]), 1.0 if best else left
+        y = top + step * (index if best else len(order) - 1 - index)
+        color = palette.muted if ranks.models[place] in baselines else palette.ink
+        segments += [_segment(rank, rank, 0, y, color), _segment(rank, edge, y, y, color)]
+        names.append({"x": edge, "y": y, "text": texts[index], "color": color, "best": best})
+    for (first, last), level in zip(bars, levels, strict=True):
+        ends = float(average[order[first]]), float(average[order[last]])
+        segments.append(_segment(*ends, 7.0 * (level + 1), 7.0 * (level + 1), palette.ink, 4))
+    right = left - ranks.critical_difference
+    ruler = {"x": left, "y": above - 6, "text": f"CD = {ranks.critical_difference:.3f}", "color": palette.ink}
+    segments.append(_segment(left, right, above, above, palette.ink, 1.5))
+    segments += [_segment(end, end, above - 4, above + 4, palette.ink, 1.5) for end in (left, right)]
+    height = top + step * (half - 0.5)
+    lines: dict[str, Any] = {"grid": False, "domainColor": palette.ink, "tickColor": palette.ink}
+    places = list(range(1, len(order) + 1))
+    numbers = altair.Axis(orient="top", values=places, format="d", title=axis, labelFlush=False, **lines)
+    x = altair.X("x:Q", scale=altair.Scale(domain=[left, 1], nice=False, zero=False), axis=numbers)
+    y = altair.Y("y:Q", scale=altair.Scale(domain=[0, height], range=[0, height]), axis=None)
+    color = altair.Color("color:N", scale=None)
+    rules = altair.Chart(altair.Data(values=segments)).mark_rule(strokeCap="butt")
+    thick = altair.StrokeWidth("thick:Q", scale=None)
+    layers = [rules.encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=color, strokeWidth=thick)]
+    for rows, look in (
+        ([name for name in names if name["best"]], {"align": "left", "dx": 5, "baseline": "middle"}),
+        ([name for name in names if not name["best"]], {"align": "right", "dx": -5, "baseline": "middle"}),
+        ([ruler], {"align": "left", "baseline": "bottom"}),
+    ):
+        text = altair.Chart(altair.Data(values=rows)).mark_text(**look, fontSize=palette.size, lineBreak="\n")
+        layers.append(text.encode(x=x, y=y, text="text:N", color=color))
+    description = f"{axis}; bars join models that differ by less than {ranks.critical_difference:.3f}."
+    chart = altair.layer(*layers).properties(width=width, height=height, title=title, description=description)
+    return themed(chart, palette).properties(usermeta={"notes": list(ranks.notes)})
+
+
+def _segment(x: float, x2: float, y: float, y2: float, color: str, thick: float = 1) -> dict[str, Any]:
+    return {"x": x, "x2": x2, "y": y, "y2": y2, "color": color, "thick": thick}

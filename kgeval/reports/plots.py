@@ -1,21 +1,24 @@
-"""Runs in, one picture out: ``kgeval.plot_leaderboard`` and its kind, on screen or as wide as a column of a paper."""
+"""Runs in, one picture out, on screen or as a file that is as wide as a column of a paper."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, cast
 
 from kgeval.analysis.comparison.dataset_ranks import rank_models
 from kgeval.analysis.slices.slice import slice_of
 from kgeval.analysis.slices.slice import slices as known_slices
-from kgeval.base.errors import InputError, did_you_mean
+from kgeval.base.errors import ConfigError, InputError, did_you_mean, visible
+from kgeval.base.storage import replacing, write_text
 from kgeval.data.loading import Source
 from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.names import parse, title_of
 from kgeval.metrics.ranks.ties import Ties, common_ties
-from kgeval.reports.critical_difference import critical_difference
-from kgeval.reports.figure import HIGHEST, INCH, figure
+from kgeval.reports.document import document, library, unvalidated, vega_version
 from kgeval.reports.origins import (
     axes,
     cumulative_points,
@@ -27,14 +30,192 @@ from kgeval.reports.origins import (
     slices_title,
 )
 from kgeval.reports.page import study_of_runs
-from kgeval.reports.pictures import distribution, leaderboard, relations_chart
-from kgeval.reports.reading import Runs, notes_on_ties, read_models
-from kgeval.reports.slice_pictures import slices_chart
+from kgeval.reports.pictures import (
+    critical_difference,
+    curves_chart,
+    distribution,
+    leaderboard,
+    relations_chart,
+    slices_chart,
+)
 from kgeval.reports.standings import standings_title
-from kgeval.reports.study import HEADLINES, SHOWN, mean_of_runs
+from kgeval.reports.study import (
+    HEADLINES,
+    SHOWN,
+    Runs,
+    Study,
+    curve_points,
+    mean_of_runs,
+    notes_on_ties,
+    read_classifications,
+    read_models,
+)
+from kgeval.reports.theme import IN_PAGE, LIGHT, PRINT, each_text
 
 if TYPE_CHECKING:
     import altair as alt
+
+
+PICTURES = (".svg", ".png", ".pdf", ".html")
+
+INCH, POINTS = 96, 72
+"""pixels and points of an inch"""
+
+HIGHEST = 9
+"""inches: the highest figure on a page of a paper"""
+
+SMALLER = "Choose fewer metrics, slices or models, or shorter names (NAME=RUN)."
+
+LETTERS = 60
+"""of a line of a title, for which the narrowest chart has room"""
+
+NARROWEST = 50
+"""pixels of a panel, below which its axis has no two numbers"""
+
+
+class OfflineChart:
+    """A chart that a notebook shows as a picture, which needs no network; a renderer that was enabled goes first.
+
+    Control characters in its texts are written as on a terminal: XML, and so SVG, has none.
+    """
+
+    def to_dict(self, *args: Any, **options: Any) -> Any:
+        return each_text(super().to_dict(*args, **options), visible)  # type: ignore[misc]
+
+    def _repr_mimebundle_(self, *args: Any, **options: Any) -> Any:
+        if library("altair").renderers.active != "default":
+            return super()._repr_mimebundle_(*args, **options)  # type: ignore[misc]
+        return {"image/svg+xml": svg_of(cast("alt.Chart", self))}
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # The class is made at run time, so that pickle does not find it by its name.
+        reduced: Any = super().__reduce_ex__(protocol)
+        _, (kind, *_), *state = reduced
+        return (_empty, (kind.__mro__[2],), *state)
+
+
+def _empty(kind: Any) -> Any:
+    return object.__new__(offline(kind))
+
+
+@cache
+def offline(kind: Any) -> Any:
+    """Make the class of charts that need no network, of a class of charts."""
+    return type(kind.__name__, (OfflineChart, kind), {"__doc__": kind.__doc__, "__module__": kind.__module__})
+
+
+def _offline_chart(chart: Any) -> alt.Chart:
+    object.__setattr__(
+        chart, "__class__", offline(cast("Any", type(chart)))
+    )  # a chart keeps plain assignments as its content
+    return cast("alt.Chart", chart)
+
+
+def figure(
+    draw: Callable[..., Any], inches: float | None, *, columns: int = 0, title: str = "", notes: Sequence[str] = ()
+) -> alt.Chart:
+    """Draw a chart in its natural size, or for print: ``inches`` wide, with text of 8 points and no title.
+
+    ``draw`` takes a palette, the width of a panel in pixels and, if there are several, the number of columns of panels.
+    Names and numbers next to the panels need a fixed width, so panels become wider until the picture has its width.
+    """
+    if inches is None:
+        with unvalidated():
+            chart = _offline_chart(draw(LIGHT, title=wrap(title, LETTERS) if len(title) > LETTERS else title))
+        return chart.properties(usermeta={"notes": [*notes, *about(chart).get("notes", [])]}) if notes else chart
+    if not 1 <= inches <= 40:
+        raise ConfigError(f"width: expected 1 to 40 inches, found {inches:g}.")
+    for number in range(columns or 1, 0, -1):
+        sizes = {"columns": number} if columns else {}
+        width = INCH * inches / number / 2
+        for _ in range(4):
+            with unvalidated():
+                chart = _offline_chart(draw(PRINT, width=width, **sizes))
+            wide, high = size_in(svg_of(chart))
+            if abs(INCH * inches - 1 - wide) <= 1:
+                break
+            width += (INCH * inches - 1 - wide) / number
+        if width >= NARROWEST:
+            of_chart = [*notes, *about(chart).get("notes", [])]
+            if high > HIGHEST * INCH:
+                too_high = f"the figure is {high / INCH:.1f} inches high, too high for a page ({HIGHEST} inches)"
+                of_chart.append(f"{too_high}. {SMALLER}")
+            return chart.properties(usermeta={"notes": of_chart, "inches": inches})
+    raise ConfigError(
+        f"width: {inches:g} inches leave no room for a chart beside the names. Choose a larger width or shorter names "
+        "(NAME=RUN)."
+    )
+
+
+def about(chart: alt.Chart) -> dict[str, Any]:
+    """Return what a chart holds beside its picture: ``inches``, its width in print, and ``notes``."""
+    return dict(chart.usermeta) if isinstance(chart.usermeta, dict) else {}
+
+
+def size_in(svg: str) -> tuple[float, float]:
+    """Measure a chart in SVG, in pixels."""
+    width, height = re.findall(r'(?:width|height)="([\d.]+)"', svg)[:2]
+    return float(width), float(height)
+
+
+def svg_of(chart: alt.Chart) -> str:
+    # The descriptions for screen readers are computed: there the escapes of labels became control characters again.
+    return visible(library("vl_convert").vegalite_to_svg(chart.to_dict(validate=False), vl_version=vega_version()))
+
+
+def printed(svg: str, inches: float, unit: float = 1, name: str = "in") -> str:
+    """Give a chart in SVG exactly so many inches, of which each has so many units; they are those of PDF if unnamed."""
+    width, height = size_in(svg)
+    wide = max(width, INCH * inches)
+    size = f'width="{inches * unit:.6g}{name}" height="{height * inches * unit / wide:.6g}{name}"'
+    root = f'{size} viewBox="0 0 {wide:g} {height:g}"><rect width="{wide:g}"'
+    return re.sub(r'width="[^"]*" height="[^"]*" viewBox="[^"]*"><rect width="[^"]*"', root, svg, count=1)
+
+
+def check_picture(path: Path) -> None:
+    """Refuse a file whose ending is no format of pictures.
+
+    >>> check_picture(Path("figure.pgn"))
+    Traceback (most recent call last):
+    kgeval.base.errors.InputError: 'figure.pgn': a picture ends in .svg, .png, .pdf or .html. Did you mean '.png'?
+    """
+    if path.suffix.lower() not in PICTURES:
+        hint = did_you_mean(path.suffix.lower(), PICTURES)
+        raise InputError(f"{str(path)!r}: a picture ends in .svg, .png, .pdf or .html. {hint}")
+
+
+def picture_document(chart: alt.Chart, name: str) -> str:
+    spec = each_text(chart.to_dict(), lambda text: IN_PAGE.get(text, text))
+    title = spec.pop("title", "")
+    return document(
+        "picture.html.j2",
+        scripts=("theme.js", "charts.js"),
+        data={"charts": {"picture": spec}},
+        title=" ".join(title) if isinstance(title, list) else title or name,
+        about="",
+    )
+
+
+def save_picture(chart: alt.Chart, path: Path) -> None:
+    """Write a chart in the format that the ending of its file says; a page of it needs no network.
+
+    A chart for print is a PNG of 300 dots an inch; one without a width has two dots a pixel.
+    """
+    check_picture(path)
+    convert = library("vl_convert")
+    kind = path.suffix.lower().removeprefix(".")
+    if kind == "html":
+        write_text(path, picture_document(chart, path.stem))
+        return
+    inches, svg = about(chart).get("inches"), svg_of(chart)
+    dots = {"scale": 2.0} if inches is None else {"scale": 1.000001, "ppi": 300}
+    if inches is not None:
+        svg = printed(svg, inches) if kind == "svg" else printed(svg, inches, POINTS, "")
+    with replacing(path) as file:
+        if kind == "svg":
+            file.write_text(svg, encoding="utf-8")
+        else:
+            file.write_bytes(convert.svg_to_pdf(svg) if kind == "pdf" else convert.svg_to_png(svg, **dots))
 
 
 def plot_leaderboard(
@@ -76,8 +257,8 @@ def plot_leaderboard(
     """
     names = [metrics] if isinstance(metrics, str) else metrics
     study = study_of_runs(runs, dataset, intervals=intervals, ties=ties, allow=allow, metrics=names)
-    title = standings_title(study) if study.metrics[0] == HEADLINES[0] else ""
-    columns = min(len(study.metrics), max(1, int((width or 0) * INCH / 110)))
+    title = standings_title(study) if str(study.metric) == HEADLINES[0] else ""
+    columns = min(len(study.grid.metrics), max(1, int((width or 0) * INCH / 110)))
     return figure(partial(leaderboard, study.scores), width, columns=columns, title=title, notes=study.notes)
 
 
@@ -97,8 +278,8 @@ def plot_distribution(
     'share'
     """
     study = study_of_runs(runs, dataset, ties=ties, allow=allow)
-    draw = partial(distribution, cumulative_points(study), baselines=study.baselines)
-    return figure(draw, width, title=ranks_title(study), notes=study.notes)
+    draw = partial(distribution, cumulative_points(study), baselines=study.baselines, of_seeds=study.has_seeds)
+    return figure(draw, width, title=ranks_title(study), notes=_notes(study, "band: the standard deviation over seeds"))
 
 
 def plot_relations(
@@ -123,7 +304,8 @@ def plot_relations(
     second = min(len(study.names) - 1, 1)
     relations = relation_scores(study)
     draw = partial(relations_chart, scatter(relations, 0, second), axes=axes(study, 0, second))
-    return figure(draw, width, title=relations_title(study, relations), notes=study.notes)
+    notes = _notes(study, "lines: the standard deviation over seeds")
+    return figure(draw, width, title=relations_title(study, relations), notes=notes)
 
 
 def plot_slices(
@@ -166,7 +348,7 @@ def plot_slices(
     """
     names = [slices] if isinstance(slices, str) else list(slices)
     study = study_of_runs(runs, dataset, intervals=intervals, ties=ties, allow=allow, metrics=[metric])
-    known = [*known_slices(), *next(iter(study.aligned.values())).columns]
+    known = [*known_slices(), *study.models[0].table.columns]
     if unknown := [name for name in names if name not in known and slice_of(name) is None]:
         raise InputError(f"unknown slice or column {unknown[0]!r}. {did_you_mean(unknown[0], known, listed='slices')}")
     groups = slice_scores(study, names)
@@ -176,10 +358,17 @@ def plot_slices(
             "(--dataset NAME, dataset=NAME)."
         )
     draw = partial(slices_chart, groups, baselines=study.baselines)
+    notes = _notes(study, f"whiskers: 95 % interval (resampling {study.resampled})")
     if width is None:
-        return figure(draw, None, title=slices_title(study, groups), notes=study.notes)
+        return figure(draw, None, title=slices_title(study, groups), notes=notes)
     size = {"total": INCH * width, "highest": INCH * HIGHEST}
-    return figure(partial(draw, **size), width, columns=max(1, round(width / 2.3)), notes=study.notes)
+    return figure(partial(draw, **size), width, columns=max(1, round(width / 2.3)), notes=notes)
+
+
+def _notes(study: Study, around: str) -> list[str]:
+    """The notes of a picture, with what it shows of several seeds."""
+    means = [f"{model.name}{model.mean_in_words}" for model in study.models if model.seeds]
+    return [*study.notes, *([f"{'; '.join(means)}; {around}."] if means else [])]
 
 
 def plot_critical_difference(
@@ -236,10 +425,30 @@ def plot_critical_difference(
     return figure(partial(critical_difference, ranks, axis=axis, baselines=baselines), width, notes=notes)
 
 
+def plot_roc(runs: Runs, *, width: float | None = None) -> alt.Chart:
+    """Draw the ROC curves of runs of classifications."""
+    return _curves(runs, "roc", width)
+
+
+def plot_precision_recall(runs: Runs, *, width: float | None = None) -> alt.Chart:
+    """Draw the curves of precision and recall of runs of classifications."""
+    return _curves(runs, "precision_recall", width)
+
+
+def _curves(runs: Runs, curve: str, width: float | None) -> alt.Chart:
+    points = curve_points(summaries := read_classifications(runs), curve)
+    if points.empty:
+        why = "the test triples are all true or all false" if summaries else "these runs are no classifications"
+        raise InputError(f"nothing to draw: {why}.")
+    return figure(partial(curves_chart, points, curve=curve), width)
+
+
 PLOTS: dict[str, Callable[..., Any]] = {
     "leaderboard": plot_leaderboard,
     "slices": plot_slices,
     "relations": plot_relations,
     "distribution": plot_distribution,
     "critical-difference": plot_critical_difference,
+    "roc": plot_roc,
+    "precision-recall": plot_precision_recall,
 }

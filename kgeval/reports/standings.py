@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from kgeval.analysis.comparison.compare import compare
 from kgeval.analysis.comparison.paired_difference import PairedDifference, adjustment
@@ -16,13 +16,6 @@ from kgeval.reports.pictures import metric_panel
 from kgeval.reports.study import HEADLINES, Study
 from kgeval.reports.theme import PAGE, themed
 
-
-class Verdict(NamedTuple):
-    sentence: str
-    seen: str
-    """``"better"``, ``"worse"``, ``"none"``, or empty where nothing was tested"""
-
-
 MANY = 4
 """from so many models on, their order is one line, and the sentences about pairs are folded away"""
 
@@ -30,18 +23,17 @@ EXCEPTIONS = 3
 """how many groups of queries the sentence about the two best models names"""
 
 
-def verdicts(study: Study) -> list[Verdict]:
-    pairs = study.pairs
-    sentences = [Verdict(sentence_of(pair), pair.seen) for pair in pairs]
-    if pairs and pairs[0].seen == "better":
-        first = sentences[0]
-        sentences[0] = first._replace(sentence=first.sentence + exceptions(study, pairs[0]))
+def verdicts(study: Study) -> list[tuple[str, str]]:
+    """A sentence for each pair of models, after the result of its test, which is empty where nothing was tested."""
+    sentences = [(pair.seen, sentence_of(pair)) for pair in study.pairs]
+    if sentences and sentences[0][0] == "better":
+        sentences[0] = "better", sentences[0][1] + exceptions(study, study.pairs[0])
     return sentences
 
 
 def order(study: Study) -> str:
     """Write the order of the models in one line; empty of few models, whose pairs have a sentence each."""
-    return study.block.order(study.grid.metrics[0]) if len(study.names) >= MANY else ""
+    return study.block.order(study.metric) if len(study.names) >= MANY else ""
 
 
 def basis(study: Study) -> str:
@@ -49,12 +41,11 @@ def basis(study: Study) -> str:
     if not tested:
         return ""
     options = study.grid.options
-    units = f"{PLURAL[options.unit]}{' and seeds' if study.has_seeds else ''}"
     test = "Student's t test of the means" if study.has_seeds else f"{options.draws:,} sign flips per {options.unit}"
     return (
         f"Tests of the difference in {short_title(tested[0].metric)} on the same {tested[0].units:,} "
         f"{PLURAL[options.unit]}: {test}, two-sided; p is {adjustment(tested)}. Intervals: "
-        f"{100 * options.level:g} % for each difference alone (resampling {units})."
+        f"{100 * options.level:g} % for each difference alone (resampling {study.resampled})."
     )
 
 
@@ -82,7 +73,7 @@ def exceptions(study: Study, pair: PairedDifference) -> str:
 
     All models are tested, as in ``compare --by cardinality,side``, whose p-values these are.
     """
-    tables = study.sliced
+    tables = {model: table for model, (table, *_) in study.sliced.items()}
     if study.has_seeds or any("cardinality" not in table.columns for table in tables.values()):
         return ""
     try:
@@ -93,7 +84,7 @@ def exceptions(study: Study, pair: PairedDifference) -> str:
     clauses = [
         f"{words} {_listed(unlike)}"
         for seen, words in (("worse", "worse on"), ("none", "no significant difference on"))
-        if (unlike := [one for one in groups.pairs if one.seen == seen and (one.model, one.other) == models])
+        if (unlike := [test for test in groups.pairs if test.seen == seen and (test.model, test.other) == models])
     ]
     text = "; ".join(clauses)
     return f" {text[0].upper()}{text[1:]}." if text else ""
@@ -121,9 +112,9 @@ def p_value(pair: PairedDifference) -> str:
 def standings(study: Study) -> Section:
     scores = study.scores
     panels = {
-        f"leaderboard-{metric}": themed(metric_panel(own, PAGE, width="container"), PAGE)
-        for metric, own in scores.groupby("metric", sort=False)
-        if own["value"].notna().any()
+        f"leaderboard-{metric}": themed(metric_panel(of_metric, PAGE, width="container"), PAGE)
+        for metric, of_metric in scores.groupby("metric", sort=False)
+        if of_metric["value"].notna().any()
     }
     runs = {model.name: len(model.seeds) for model in study.models}
     content = {
@@ -138,10 +129,12 @@ def standings(study: Study) -> Section:
 
 
 def _row(study: Study, name: str) -> dict[str, Any]:
-    own = study.scores[study.scores["model"] == name]
+    scores = study.scores[study.scores["model"] == name]
     best = study.scores.groupby("metric")["value"].max().to_dict() if len(study.names) > 1 else {}
-    cells = [{**study.cell(score), "best": score["value"] == best.get(score["metric"])} for _, score in own.iterrows()]
-    return {"model": name, "baseline": bool(own["baseline"].iloc[0]), "cells": cells}
+    cells = [
+        {**study.cell(score), "best": score["value"] == best.get(score["metric"])} for _, score in scores.iterrows()
+    ]
+    return {"model": name, "baseline": bool(scores["baseline"].iloc[0]), "cells": cells}
 
 
 def _note(study: Study) -> str:
@@ -156,7 +149,6 @@ def _note(study: Study) -> str:
         "Bold: the best of the column, baselines included" if several else "",
         "Dashed lines: chance" if study.scores["chance"].notna().any() else "",
         "↑: higher is better",
-        "For models with seeds, the sections below show the run with the middle MRR" if seeds else "",
     ]
     return f"{'. '.join(filter(None, parts))}."
 
@@ -167,27 +159,26 @@ def standings_title(study: Study) -> str:
     if learned.empty:
         return "The MRR is undefined for every model"
     best, others = str(learned.index[0]), [str(name) for name in learned.index[1:]]
-    told = {name: f"{isolated(name)}" for name in map(str, first.index)}
+    called = {name: isolated(name) for name in map(str, first.index)}
     value = f"{'a mean' if study.has_seeds else 'an'} MRR of {study.cell(learned.iloc[0])['value']}"
     seen = dict.fromkeys(first.index, "") | {pair.other: pair.seen for pair in study.pairs if pair.model == best}
-    title = f"{told[best]} reaches {value}"
+    title = f"{called[best]} reaches {value}"
     if others and all(seen[name] == "better" for name in others):
-        rest = told[others[0]] if len(others) == 1 else f"the other {len(others)} models"
-        title = f"{told[best]} is better than {rest}, with {value}"
+        rest = called[others[0]] if len(others) == 1 else f"the other {len(others)} models"
+        title = f"{called[best]} is better than {rest}, with {value}"
     elif others:
-        title = (
-            f"{told[best]} has the highest MRR of the {len(others) + 1} models ({study.cell(learned.iloc[0])['value']})"
-        )
+        highest = study.cell(learned.iloc[0])["value"]
+        title = f"{called[best]} has the highest MRR of the {len(others) + 1} models ({highest})"
         title += f"; {_unlike(others, seen)}"
     floors = [str(name) for name in first.index if first["baseline"][name] and seen[name] != "better"]
     if floors:
         floor = max(floors, key=lambda name: float(first["value"][name]))
         value = study.cell(first[first.index == floor].iloc[0])["value"]
         named = f"the baseline {isolated(floor.removeprefix('baseline '))} ({value})"
-        found = {"worse": f"{named} is better", "none": f"the difference to {named} is not significant"}
-        title += f"; {found.get(seen[floor], f'the difference to {named} was not tested')}"
+        results = {"worse": f"{named} is better", "none": f"the difference to {named} is not significant"}
+        title += f"; {results.get(seen[floor], f'the difference to {named} was not tested')}"
     if learned["low"].iloc[0] <= learned["chance"].iloc[0]:
-        title += f"; the interval of {told[best]} reaches chance ({learned['chance'].iloc[0]:.3f})"
+        title += f"; the interval of {called[best]} reaches chance ({learned['chance'].iloc[0]:.3f})"
     return title
 
 

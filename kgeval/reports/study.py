@@ -1,11 +1,13 @@
-"""A study: the models of a page on the triples that all of them ranked, and the numbers that its sections share."""
+"""The models of a page: their runs read and joined to seeds, and the numbers that its sections share."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
@@ -18,47 +20,275 @@ from kgeval.analysis.comparison.paired_difference import PairedDifference
 from kgeval.analysis.slices.annotation import annotate
 from kgeval.analysis.slices.slice import slice_of
 from kgeval.base.arrays import Float64Array
-from kgeval.base.errors import KgevalError
+from kgeval.base.errors import InputError, KgevalError
+from kgeval.base.provenance import UNKNOWN
 from kgeval.base.tables.table import number
 from kgeval.data.dataset import Dataset
-from kgeval.metrics.intervals.interval import Unit
+from kgeval.metrics.intervals.interval import PLURAL, Unit
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName, parse_all, title_of
 from kgeval.metrics.ranks.moments import HITS_AT_K, MEAN_RECIPROCAL_RANK
-from kgeval.metrics.ranks.ties import Ties, common_ties, tie_policy
+from kgeval.metrics.ranks.ties import Ties, common_ties, note_on_missing, tie_policies, tie_policy
 from kgeval.metrics.selection import RowSelection, TableView
 from kgeval.metrics.summarize import summarize
-from kgeval.metrics.summary import Group, Spread, Summary, Value
+from kgeval.metrics.summary import Group, Spread, Value
+from kgeval.ranking.predictions.prediction_table import PredictionTable
+from kgeval.ranking.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import TIME, RankTable
-from kgeval.reports.reading import EvaluatedModel, notes_on_ties
+from kgeval.ranking.run_directory.folders import (
+    RunOf,
+    Training,
+    distinct_names,
+    join_seeds,
+    model_name,
+    runs_at,
+    words_of,
+)
+from kgeval.ranking.run_directory.stored_run import StoredRun
+from kgeval.reports.document import isolated
+from kgeval.reports.pictures import CURVES
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from kgeval.metrics.labels.label_summary import LabelSummary
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluatedModel:
+    name: str
+    table: RankTable
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """the configuration of its run; empty if there are only ranks"""
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+    folder: Path | None = None
+    predictions: PredictionTable | None = None
+    remarks: tuple[str, ...] = ()
+    """what has changed since its run was written"""
+    seeds: tuple[EvaluatedModel, ...] = ()
+    """the run of each seed, if there are several; the other fields are those of the middle one"""
+    middle: int = 0
+    """the place of the run with the middle MRR"""
+
+    @property
+    def runs(self) -> tuple[EvaluatedModel, ...]:
+        return self.seeds or (self,)
+
+    @property
+    def mean_in_words(self) -> str:
+        """What its numbers are a mean of, after a comma; empty of a single run."""
+        return f", mean of {len(self.seeds)} seeds" if self.seeds else ""
+
+    @property
+    def baseline(self) -> bool:
+        """Whether it is a baseline, which charts draw in grey."""
+        model = self.config.get("model")
+        return isinstance(model, Mapping) and "baseline" in model
+
+    @property
+    def training(self) -> Training:
+        return Training.of(self.config, self.manifest)
+
+    @property
+    def ties(self) -> str:
+        """The tie policy of its run; that of the protocol, if it names none, or one that no installed package has."""
+        named = str(self.config.get("ties"))
+        return named if named in tie_policies() else tie_policy(protocol_of(self.table).ties).name
+
+    @property
+    def fingerprint(self) -> str | None:
+        digest: str | None = self.manifest.get("dataset", {}).get("sha256")
+        return digest
+
+
+def join_models(models: Sequence[tuple[str, EvaluatedModel]]) -> list[tuple[str, EvaluatedModel]]:
+    """Join the runs that are seeds of one model, in the place of the first.
+
+    Each run stands after the name that was chosen for it, or that of its folder; empty where there is none.
+    """
+    groups = join_seeds([_run_of(name, model) for name, model in models])
+    members = [[models[place] for place in group] for group in groups]
+    return [group[0] if len(group) == 1 else (group[0][0], model_of_seeds(group)) for group in members]
+
+
+def model_of_seeds(runs: Sequence[tuple[str, EvaluatedModel]]) -> EvaluatedModel:
+    """Make one model of several runs: their seeds, and the ranks of the run in the middle by mean reciprocal rank."""
+    values = [np.nan_to_num(mean_of_runs(run, "mrr", run.ties)) for _, run in runs]
+    middle = int(np.argsort(values, kind="stable")[(len(runs) - 1) // 2])
+    unnamed = [_run_of(name, run).chosen or not run.name for name, run in runs]
+    seeds = [place if run.training.seed is None else run.training.seed for place, (_, run) in enumerate(runs)]
+    named = [
+        replace(run, name=f"seed {seed}" if new else run.name)
+        for (_, run), seed, new in zip(runs, seeds, unnamed, strict=True)
+    ]
+    name = model_name([_run_of(*run) for run in runs])
+    return replace(runs[middle][1], name=name, seeds=tuple(named), middle=middle)
+
+
+def _run_of(name: str, model: EvaluatedModel) -> RunOf:
+    key, training = model.training.key(model.config), model.training
+    chosen = name if name and name == model.name else ""
+    return RunOf(model.table.dataset, chosen, model.name, training, key and f"{name} {key}")
+
+
+Run: TypeAlias = str | Path | RankTable | EvaluatedModel
+"""a run directory, a folder of runs, a file of ranks; or in memory, a table, or one with what is known of it"""
+
+Runs: TypeAlias = Run | Iterable[Run | tuple[str, Run]] | Mapping[str, Run]
+
+
+def read_models(runs: Runs) -> list[EvaluatedModel]:
+    """Read runs; a run without a name gets that of its model, or of its folder if two models have one name.
+
+    Runs of several seeds of one training, if they have no names, are one model.
+    """
+    models = join_models([(name, model) for name, run in with_names(runs) for model in _read(run, name)])
+    if not models:
+        raise InputError("no runs: give at least one run directory, or a file of ranks.")
+    return _named_apart(models)
+
+
+def read_classifications(runs: Runs) -> dict[str, LabelSummary]:
+    """Summarize runs of classifications by the names of their models; nothing if none of the runs is one."""
+    summaries: dict[str, LabelSummary] = {}
+    places = [
+        (f"{name} {place}".strip(), StoredRun(path))
+        for name, run in with_names(runs)
+        if isinstance(run, str | Path)
+        for place, path in runs_at(Path(run), named=bool(name)).items()
+    ]
+    labelled = [(name, run) for name, run in places if run.keeps == "classification"]
+    if labelled and len(labelled) < len(places):
+        raise InputError(
+            f"{str(labelled[0][1].path)!r} is a classification, and other runs have ranks. Give runs of one kind."
+        )
+    for name, run in labelled:
+        table = run.labels()
+        title = name or table.model.partition(" (")[0]
+        if title in summaries:
+            raise InputError(f"two runs are called {title!r:.60}. Name them: a=RUN b=RUN.")
+        summary = summarize(table, calibration=run.config.get("task", {}).get("calibration", "platt"))
+        summaries[title] = cast("LabelSummary", summary)
+    return summaries
+
+
+def curve_points(summaries: Mapping[str, LabelSummary], curve: str) -> pd.DataFrame:
+    """Lay the points of a curve of classifications out: columns model, place, x, y; none where it is undefined."""
+    import pandas as pd
+
+    across, up, _ = CURVES[curve]
+    frames = [
+        pd.DataFrame({"model": name, "place": range(len(columns[across])), "x": columns[across], "y": columns[up]})
+        for name, summary in summaries.items()
+        if (columns := summary.curves.get(curve))
+    ]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+
+
+def read_dataset(models: Iterable[EvaluatedModel]) -> Dataset | None:
+    """Read the dataset of the models, if a run names it and it has not changed."""
+    for model in models:
+        with suppress(InputError):
+            dataset = None if model.folder is None else StoredRun(model.folder).dataset()
+            if dataset is not None and dataset.sha256() == model.fingerprint:
+                return dataset
+    return None
+
+
+def notes_on_ties(models: Iterable[EvaluatedModel], used: Ties) -> list[str]:
+    """Name the runs whose tie policy no installed package has."""
+    named = [(run, str(run.config.get("ties") or run.ties)) for model in models for run in model.runs]
+    return [f"{isolated(run.name)}: {note_on_missing(ties, used)}" for run, ties in named if ties != run.ties]
+
+
+def with_names(runs: Runs) -> list[tuple[str, Run]]:
+    """List runs with the names that they were given, which may be empty."""
+    if isinstance(runs, str | Path | RankTable | EvaluatedModel):
+        runs = [runs]
+    several = runs.items() if isinstance(runs, Mapping) else runs
+    return [run if isinstance(run, tuple) else ("", run) for run in several]
+
+
+def _read(run: Run, name: str) -> Iterator[EvaluatedModel]:
+    if isinstance(run, EvaluatedModel):
+        yield replace(run, name=name or run.name)
+        return
+    if isinstance(run, RankTable):
+        yield EvaluatedModel(name, run)
+        return
+    runs = [(place, _read_one(path, "")) for place, path in runs_at(Path(run), named=bool(name)).items()]
+    names = distinct_names([place.split("/") for place, _ in runs], [model.table.dataset for _, model in runs])
+    yield from (replace(model, name=f"{name} {place}".strip()) for place, (_, model) in zip(names, runs, strict=True))
+
+
+def _read_one(path: Path, name: str) -> EvaluatedModel:
+    run = StoredRun(path)
+    if not run.is_complete:
+        return EvaluatedModel(name, run.ranks(), folder=path)
+    return EvaluatedModel(name, run.ranks(), run.config, run.manifest, path, run.predictions, run.changes)
+
+
+def _named_apart(models: list[tuple[str, EvaluatedModel]]) -> list[EvaluatedModel]:
+    """Give each model a unique name: the chosen one, its model's, or its folders'."""
+    called = [(model.table.dataset, model.name or _called(model)) for _, model in models]
+    repeated = {name for name in called if called.count(name) > 1}
+    words = [
+        _words(model, key[1]) if model.folder and not chosen and key in repeated else [key[1]]
+        for (chosen, model), key in zip(models, called, strict=True)
+    ]
+    names = distinct_names(words, [dataset for dataset, _ in called])
+    named = [replace(model, name=name) for (_, model), name in zip(models, names, strict=True)]
+    keys = [(model.table.dataset, model.name) for model in named]
+    if twice := next((name for dataset, name in keys if keys.count((dataset, name)) > 1), None):
+        raise InputError(f"two runs are called {twice!r:.60}. Name them: {{'a': …, 'b': …}}, or a=RUN b=RUN.")
+    return named
+
+
+def _words(model: EvaluatedModel, name: str) -> list[str]:
+    """The words of the folders of a model; of seeds, those that their folders share, up to the model's name."""
+    folders = ["/".join(words_of(run.folder)) for run in model.runs if run.folder]
+    if len(folders) == 1:
+        return folders[0].split("/")
+    *parents, ending = model_name([RunOf("", "", folder, Training(), None) for folder in folders]).split("/")
+    last = name.rpartition("/")[2]
+    return [*parents, last] if ending == last else [*parents, ending, last]
+
+
+def _called(model: EvaluatedModel) -> str:
+    title = model.table.model.partition(" (")[0]
+    if title != UNKNOWN:
+        return title
+    return words_of(model.folder)[-1] if model.folder else "model"
 
 
 SHOWN = ("side", "cardinality", "leak", "pattern", "seen", "answer-popularity", "known-answers", "relation-frequency")
 """the slices of the page, if the dataset gives them"""
 
 
-def with_slices(tables: Mapping[str, RankTable], dataset: Dataset | None, names: Iterable[str]) -> dict[str, RankTable]:
+def with_slices(tables: Tables, dataset: Dataset | None, names: Iterable[str]) -> Tables:
     """Add slices to tables of the same rows in the same order, as far as the dataset gives them."""
-    found = dict(tables)
     for name in names:
-        if dataset is None or slice_of(name) is None or any(name in table.columns for table in found.values()):
+        every = [table for runs in tables.values() for table in runs]
+        if dataset is None or slice_of(name) is None or any(name in table.columns for table in every):
             continue
-        first = next(iter(found.values()))
         try:
-            column = annotate(first, dataset, [name]).data.column(name)
+            column = annotate(every[0], dataset, [name]).data.column(name)
         except KgevalError:  # the dataset lacks a split, or has other labels: the page goes without this slice
             continue
-        found = {model: replace(table, data=table.data.append_column(name, column)) for model, table in found.items()}
-    return found
+        tables = {
+            model: [replace(table, data=table.data.append_column(name, column)) for table in runs]
+            for model, runs in tables.items()
+        }
+    return tables
 
 
 HEADLINES = ("mrr", "hits@1", "hits@3", "hits@10", "amri")
 """the metrics of the leaderboard, the first of which orders it"""
 
 KEY = ["head_label", "relation_label", "tail_label", "side"]
+
+Tables: TypeAlias = Mapping[str, Sequence[RankTable]]
+"""of each model the ranks of its runs; all tables have the same rows in the same order"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,14 +307,14 @@ class Study:
         return block
 
     @property
-    def metrics(self) -> list[str]:
-        """The metrics of the leaderboard, the first of which orders it."""
-        return list(map(str, self.grid.metrics))
+    def metric(self) -> MetricName:
+        """The metric that orders the models, and that slices and relations have."""
+        return self.grid.metrics[0]
 
     @property
     def pairs(self) -> list[PairedDifference]:
         """The differences of each two models by the first metric; none of a single model."""
-        return self.block.pairs_by(self.grid.metrics[0])
+        return self.block.pairs_by(self.metric)
 
     @property
     def names(self) -> list[str]:
@@ -106,16 +336,10 @@ class Study:
     def has_seeds(self) -> bool:
         return any(model.seeds for model in self.models)
 
-    @cached_property
-    def summaries(self) -> dict[str, Summary]:
-        return {
-            model.name: summarize(model.table, self.metrics, ties=self.ties, intervals=self.unit_of(model.table))
-            for model in self.models
-        }
-
-    def unit_of(self, table: RankTable) -> Unit | None:
-        """What the intervals of a table resample; an estimate has its own intervals."""
-        return self.unit if table.sampling is None else None
+    @property
+    def resampled(self) -> str:
+        """What the intervals resample."""
+        return f"{'seeds and ' if self.has_seeds else ''}{PLURAL[self.unit]}"
 
     @cached_property
     def scores(self) -> pd.DataFrame:
@@ -152,26 +376,38 @@ class Study:
         return replace(view.ranks, ties=policy, draws=view.draws_for(policy)).values
 
     @cached_property
+    def tables(self) -> Tables:
+        runs = [run.table for run in self.runs]
+        if len(runs) > 1:
+            rows = same_rows({str(place): table for place, table in enumerate(runs)}).rows.values()
+            runs = [
+                replace(table, data=table.data.take(pa.array(of_table)))
+                for table, of_table in zip(runs, rows, strict=True)
+            ]
+        ordered = iter(runs)
+        return {model.name: [next(ordered) for _ in model.runs] for model in self.models}
+
+    @cached_property
+    def sliced(self) -> Tables:
+        return with_slices(self.tables, self.dataset, SHOWN)
+
+    @cached_property
+    def ranks(self) -> dict[str, list[Float64Array]]:
+        """The ranks of the tables, of each run of each model; float64[row]."""
+        return {name: [self.ranks_of(table) for table in tables] for name, tables in self.tables.items()}
+
+    @cached_property
     def rows(self) -> pd.DataFrame:
-        """The rows that all models share: labels, side and any time, the rank of each model m0, m1, … and its ties."""
-        first = self.aligned[self.names[0]]
+        """The rows of all models: labels, side and any time, the rank of each model m0, m1, … and its ties.
+
+        A model of several seeds has those of its middle run.
+        """
+        first = self.tables[self.names[0]][0]
         frame: pd.DataFrame = first.data.select([*KEY, *([] if first.times is None else [TIME])]).to_pandas()
-        for index, table in enumerate(self.aligned.values()):
-            frame[f"m{index}"] = self.ranks_of(table)
-            frame[f"ties{index}"] = table.column("tied")
+        for index, model in enumerate(self.models):
+            frame[f"m{index}"] = self.ranks[model.name][model.middle]
+            frame[f"ties{index}"] = self.tables[model.name][model.middle].column("tied")
         return frame
-
-    @cached_property
-    def aligned(self) -> dict[str, RankTable]:
-        tables = {model.name: model.table for model in self.models}
-        if len(tables) == 1:
-            return tables
-        rows = same_rows(tables).rows
-        return {name: replace(table, data=table.data.take(pa.array(rows[name]))) for name, table in tables.items()}
-
-    @cached_property
-    def sliced(self) -> dict[str, RankTable]:
-        return with_slices(self.aligned, self.dataset, SHOWN)
 
     def _chance(self, model: EvaluatedModel, metric: MetricName) -> float:
         view = TableView(model.table)
@@ -200,9 +436,7 @@ def study_of(
 ) -> Study:
     metric = parse_all(metrics)[0]
     policy = ties or common_ties(model.ties for model in models)
-    sign = 1 if metric.metric.increasing is False else -1
-    first = {model.name: sign * mean_of_runs(model, str(metric), policy) for model in models}
-    ordered = sorted(models, key=lambda model: (model.baseline, np.nan_to_num(first[model.name], nan=np.inf)))
+    ordered = in_order(models, metric, {model.name: mean_of_runs(model, str(metric), policy) for model in models})
     shared = _on_shared_rows(ordered)
 
     runs = {model.name: [run.table for run in model.runs] for model in ordered}
@@ -210,6 +444,19 @@ def study_of(
     how: dict[str, Any] = {"intervals": intervals, "ties": policy, "baselines": names, "allow": allow}
     grid = compare_grid({ordered[0].table.dataset: runs}, metrics, spread="interval", **how)
     return Study(shared, dataset, policy, intervals, grid)
+
+
+def in_order(
+    models: Iterable[EvaluatedModel], metric: MetricName, means: Mapping[str, float | None]
+) -> list[EvaluatedModel]:
+    """Sort models by their means of a metric, the best first, baselines last; undefined means come after others."""
+    sign = 1 if metric.metric.increasing is False else -1
+
+    def place(model: EvaluatedModel) -> tuple[bool, float]:
+        mean = means[model.name]
+        return model.baseline, np.inf if mean is None or np.isnan(mean) else sign * mean
+
+    return sorted(models, key=place)
 
 
 def mean_of_runs(model: EvaluatedModel, metric: str, ties: Ties) -> float:
@@ -225,12 +472,15 @@ def first_value(group: Group) -> float:
 
 def _on_shared_rows(models: list[EvaluatedModel]) -> list[EvaluatedModel]:
     """Keep of the tables of all models and seeds what all of them ranked."""
-    runs = [run for model in models for run in (model, *model.seeds)]
-    same = same_rows({str(place): run.table for place, run in enumerate(runs)})
+    same = same_rows({str(place): run.table for place, run in enumerate(run for model in models for run in model.runs)})
     if same.of_all:
         return models
-    cut = (replace(run, table=run.table.where(same.mask(str(place)))) for place, run in enumerate(runs))
-    return [replace(next(cut), seeds=tuple(next(cut) for _ in model.seeds)) for model in models]
+    masks = (same.mask(name) for name in same.rows)
+    cut = [[replace(run, table=run.table.where(next(masks))) for run in model.runs] for model in models]
+    return [
+        replace(model, table=runs[model.middle].table, seeds=tuple(runs) if model.seeds else ())
+        for model, runs in zip(models, cut, strict=True)
+    ]
 
 
 def row_of(score: Value, spread: Spread) -> dict[str, Any]:

@@ -82,14 +82,14 @@ class Palette:
         >>> [look.color for look in LIGHT.looks(["a", "floor", "b"], baselines=["floor"]).values()]
         ['#0072b2', '#5f6770', '#d55e00']
         """
-        found, numbers = {}, {False: 0, True: 0}
+        looks, numbers = {}, {False: 0, True: 0}
         for model in models:
             grey = model in baselines
             number = numbers[grey]
             numbers[grey] += 1
             color = self.muted if grey else self.models[number % len(self.models)]
-            found[model] = Look(color, SHAPES[number % len(SHAPES)], DASHES[number % len(DASHES)])
-        return found
+            looks[model] = Look(color, SHAPES[number % len(SHAPES)], DASHES[number % len(DASHES)])
+        return looks
 
     def scale(self, part: str, models: Sequence[str], baselines: Collection[str] = ()) -> alt.Scale:
         """The scale that gives each model one part of its look: ``"color"``, ``"shape"`` or ``"dash"``."""
@@ -103,10 +103,10 @@ class Palette:
             return None
         wide = width if isinstance(width, int | float) else 640
         columns = max(1, int(wide / (0.55 * self.size * max(map(len, models)) + 40)))
-        found: alt.Legend = library("altair").Legend(
+        legend: alt.Legend = library("altair").Legend(
             columns=min(columns, len(models)), labelLimit=max(wide - 40, 260), symbolOpacity=1, **look
         )
-        return found
+        return legend
 
 
 LIGHT = Palette(
@@ -137,8 +137,8 @@ IN_PAGE = (
 """the colours of a page, by those of a finished picture"""
 
 
-def each_text(spec: Any, write: Callable[[str], str]) -> Any:
-    """Write each text in the specification of a picture anew: a colour, a label, a title.
+def each_text(spec: Any, write: Callable[[str], Any]) -> Any:
+    """Write each text in plain data anew, such as the colours, labels and titles in the specification of a picture.
 
     >>> each_text({"mark": {"color": "#0072b2", "size": 3}}, lambda text: IN_PAGE.get(text, text))
     {'mark': {'color': 'var(--model-1)', 'size': 3}}
@@ -153,23 +153,18 @@ def each_text(spec: Any, write: Callable[[str], str]) -> Any:
 def themed(chart: Any, palette: Palette) -> alt.Chart:
     text: dict[str, Any] = {"labelColor": palette.muted, "titleColor": palette.muted}
     text |= {"labelFontSize": palette.size, "titleFontSize": palette.size}
-    styled: alt.Chart = (
-        chart.configure(font=palette.font, background=palette.paper or "transparent", padding=palette.padding)
-        .configure_view(stroke=None)
-        .configure_axis(
-            **text,
-            titleFontWeight="normal",
-            labelLimit=0 if palette.paper else LABEL_WIDTH,
-            gridColor=palette.line,
-            domainColor=palette.line,
-            tickColor=palette.line,
-            labelPadding=palette.size / 2,
-        )
-        .configure_title(
-            color=palette.ink, subtitleColor=palette.muted, fontSize=palette.size + 2, anchor="start", offset=10
-        )
-        .configure_legend(**text, symbolStrokeWidth=2, orient="top", title=None)
-        .configure_header(labelColor=palette.ink, title=None, labelFontSize=palette.size)
+    rules = dict.fromkeys(("gridColor", "domainColor", "tickColor"), palette.line)
+    limit = 0 if palette.paper else LABEL_WIDTH
+    title = {"color": palette.ink, "subtitleColor": palette.muted, "fontSize": palette.size + 2}
+    styled: alt.Chart = chart.configure(
+        font=palette.font,
+        background=palette.paper or "transparent",
+        padding=palette.padding,
+        view={"stroke": None},
+        axis={**text, **rules, "titleFontWeight": "normal", "labelLimit": limit, "labelPadding": palette.size / 2},
+        title={**title, "anchor": "start", "offset": 10},
+        legend={**text, "symbolStrokeWidth": 2, "orient": "top", "title": None},
+        header={"labelColor": palette.ink, "title": None, "labelFontSize": palette.size},
     )
     return styled
 

@@ -1,9 +1,10 @@
-"""The checks of a page, a lamp each, and how its runs were made."""
+"""The checks of a page, and how its runs were made."""
 
 from __future__ import annotations
 
 import os
 import shlex
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -18,15 +19,16 @@ from kgeval.base.provenance import UNKNOWN
 from kgeval.data.dataset import SPLITS
 from kgeval.metrics.intervals.interval import FEWEST_UNITS
 from kgeval.metrics.ranks.ties import tie_policy
+from kgeval.metrics.summarize import summarize
 from kgeval.ranking.protocols.protocol import protocol_of
 from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.reports.document import Section, isolated
-from kgeval.reports.reading import EvaluatedModel
-from kgeval.reports.study import Study
+from kgeval.reports.study import EvaluatedModel, Study
+from kgeval.reports.theme import each_text
 
 
 @dataclass(frozen=True)
-class Lamp:
+class Check:
     """One reason to trust the numbers, or not to."""
 
     name: str
@@ -41,35 +43,37 @@ class Lamp:
 
 
 def trust(study: Study) -> Section:
-    lights = (ties, exactness, filtering, unseen, leaks, relations, versions, alike, unaltered)
-    lamps = [light(study) for light in lights]
-    count = sum(lamp.state == "warning" for lamp in lamps)
-    passed = sum(lamp.state == "good" for lamp in lamps)
-    title = f"{count} of {len(lamps)} checks {'warns' if count == 1 else 'warn'}"
-    if not count:
-        title = f"{f'All {passed}' if passed == len(lamps) else f'{passed} of {len(lamps)}'} checks passed"
-        title += "" if passed == len(lamps) else "; for the others, information is missing"
-    return Section("trust", "Checks", title, {"lamps": lamps})
+    making_checks = (ties, exactness, filtering, unseen, leaks, relations, versions, alike, unaltered)
+    checks = [check(study) for check in making_checks]
+    states = Counter(check.state for check in checks)
+    if count := states["warning"]:
+        title = f"{count} of {len(checks)} checks {'warns' if count == 1 else 'warn'}"
+    elif states["unknown"]:
+        title = f"{states['good']} of {len(checks)} checks passed; for the others, information is missing"
+    else:
+        title = f"All {len(checks)} checks passed"
+    return Section("trust", "Checks", title, {"checks": checks})
 
 
-def ties(study: Study) -> Lamp:
-    """How far the tie policy alone moves the MRR of a model; baselines tie by their nature."""
-    learned = [model.name for model in study.models if not model.baseline]
-    warnings = [
-        f"{isolated(name)}: {group.ties.tied:,} of {group.ties.ranks:,} ranks tie. The MRR "
-        f"is {group.ties.pessimistic_mrr:.3f} with pessimistic, {group.ties.optimistic_mrr:.3f} with optimistic ties."
-        for name, summary in study.summaries.items()
-        if name in learned and (group := summary.groups[0]).ties and group.ties.serious
-    ]
+def ties(study: Study) -> Check:
+    """How far the tie policy alone moves the MRR, by the rule of the notes on ties; of a model, of each of its runs."""
+    warnings = []
+    for model in study.models:
+        for run in model.runs:
+            tied = summarize(run.table, "count").groups[0].ties
+            if tied is not None and tied.serious:
+                name = isolated(f"{model.name} {run.name}" if model.seeds else model.name)
+                ends = f"{tied.pessimistic_mrr:.3f} with pessimistic, {tied.optimistic_mrr:.3f} with optimistic ties"
+                warnings.append(f"{name}: {tied.tied:,} of {tied.ranks:,} ranks tie. The MRR is {ends}.")
     policy = tie_policy(study.ties).name
     other = [model for model in study.models if model.ties != policy and model.table.column("tied").any()]
     rest = f"all numbers on this page have {policy} ties."
     warnings += [*study.notes, *(f"The run of {isolated(model.name)} has {model.ties} ties; {rest}" for model in other)]
     unknown = any(model.table.protocol == UNKNOWN and not model.table.column("tied").any() for model in study.models)
-    return Lamp("Ties", " ".join(warnings), unknown=unknown and not warnings)
+    return Check("Ties", " ".join(warnings), unknown=unknown and not warnings)
 
 
-def unseen(study: Study) -> Lamp:
+def unseen(study: Study) -> Check:
     warnings, known = [], False
     for model in study.runs:
         triples = model.manifest.get("dataset", {}).get("triples", {}).get(model.table.split)
@@ -78,10 +82,10 @@ def unseen(study: Study) -> Lamp:
             left = triples - model.table.num_triples
             what = f"{left:,} of {triples:,} {model.table.split} triples were left out."
             warnings.append(f"{isolated(model.name)}: {what}")
-    return Lamp("Unseen entities", " ".join(warnings), unknown=not known)
+    return Check("Unseen entities", " ".join(warnings), unknown=not known)
 
 
-def exactness(study: Study) -> Lamp:
+def exactness(study: Study) -> Check:
     """Whether the numbers are exact: of all test triples, and of ranks among all candidates; or of a sample."""
     estimated = [f"{isolated(run.name)} is {sample}" for run in study.runs if (sample := run.table.sampling)]
     named = sorted({run.table.candidates for run in study.runs})
@@ -91,24 +95,26 @@ def exactness(study: Study) -> Lamp:
     warnings = [of_sample] if estimated else []
     warnings += [f"{among_few} With all entities, the metrics would be lower."] if few else []
     name = "Estimated" if estimated else "Candidates" if few else "Exact"
-    return Lamp(name, " ".join(warnings), unknown=UNKNOWN in named and not warnings)
+    return Check(name, " ".join(warnings), unknown=UNKNOWN in named and not warnings)
 
 
 cached_audit = cache(audit)
 
 
-def leaks(study: Study) -> Lamp:
+def leaks(study: Study) -> Check:
     split = study.models[0].table.split
     if study.dataset is None or split not in ("valid", "test"):
-        return Lamp("Leaks", unknown=True)
-    found, total = cached_audit(study.dataset), len(study.dataset.split(split))
-    leaked = found.count("leaked", split)
-    ways = "; ".join(f"{found.count(way, split):,} {words}" for way, words in WAYS.items() if found.count(way, split))
+        return Check("Leaks", unknown=True)
+    audited, total = cached_audit(study.dataset), len(study.dataset.split(split))
+    leaked = audited.count("leaked", split)
+    ways = "; ".join(
+        f"{audited.count(way, split):,} {words}" for way, words in WAYS.items() if audited.count(way, split)
+    )
     warning = (
         f"{leaked:,} of {total:,} {split} triples ({100 * leaked / max(total, 1):.1f} %) leak from train: {ways}. A "
         "triple may leak in several ways. Leaks may raise the metrics; the slice leak shows by how much."
     )
-    return Lamp("Leaks", warning if leaked else "")
+    return Check("Leaks", warning if leaked else "")
 
 
 WAYS = {
@@ -119,46 +125,46 @@ WAYS = {
 }
 
 
-def filtering(study: Study) -> Lamp:
+def filtering(study: Study) -> Check:
     filters = {model.table.filter for model in study.models}
     if None in filters:
-        return Lamp("Filter", unknown=True)
+        return Check("Filter", unknown=True)
     needed = {"train", study.models[0].table.split}
     missing = sorted({split for splits in filters for split in needed - {*(splits or ())}})
     if missing and any(splits and not {*SPLITS}.issuperset(splits) for splits in filters):
-        return Lamp("Filter", unknown=True)  # the filter has triples of which the ranks do not tell the split
+        return Check("Filter", unknown=True)  # the filter has triples of which the ranks do not tell the split
     warning = f"Known answers from {' and '.join(missing)} were not filtered out, which lowers the metrics."
-    return Lamp("Filter", warning if missing else "")
+    return Check("Filter", warning if missing else "")
 
 
-def relations(study: Study) -> Lamp:
+def relations(study: Study) -> Check:
     count = len(np.unique(study.models[0].table.column("relation")))
     few = f"{counted(count, 'relation')}: too few for intervals over relations (at least {FEWEST_UNITS})."
-    return Lamp("Number of relations", few if count < FEWEST_UNITS else "")
+    return Check("Number of relations", few if count < FEWEST_UNITS else "")
 
 
-def versions(study: Study) -> Lamp:
-    found = {
+def versions(study: Study) -> Check:
+    compared = {
         "datasets (SHA-256)": {run.fingerprint for run in study.runs},
         "versions of kgeval": {run.manifest.get("versions", {}).get("kgeval") for run in study.runs},
     }
     warnings = []
-    for what, values in found.items():
+    for differing, values in compared.items():
         if len(known := sorted(str(value)[:12] for value in values if value)) > 1:
-            warnings.append(f"The runs have different {what}: {', '.join(known)}.")
+            warnings.append(f"The runs have different {differing}: {', '.join(known)}.")
     unknown = not any(run.manifest for run in study.runs)
-    return Lamp("Versions", " ".join(warnings), unknown=unknown and not warnings)
+    return Check("Versions", " ".join(warnings), unknown=unknown and not warnings)
 
 
-def alike(study: Study) -> Lamp:
+def alike(study: Study) -> Check:
     """Models whose ranks do not compare, or may not."""
     warnings = study.grid.remarks
-    return Lamp("Comparable", " ".join(f"{remark[:1].upper()}{remark[1:]}" for remark in warnings))
+    return Check("Comparable", " ".join(f"{remark[:1].upper()}{remark[1:]}" for remark in warnings))
 
 
-def unaltered(study: Study) -> Lamp:
+def unaltered(study: Study) -> Check:
     warnings = [f"{isolated(run.name)}: {remark}" for run in study.runs for remark in run.remarks]
-    return Lamp("Files", " ".join(warnings), unknown=not any(run.manifest for run in study.runs))
+    return Check("Files", " ".join(warnings), unknown=not any(run.manifest for run in study.runs))
 
 
 SCREENS = ("bfloat16", "float32", "int8")
@@ -187,11 +193,12 @@ def _described(model: EvaluatedModel) -> dict[str, Any]:
     about, kernel = blocks["model"], blocks["ranking"].get("kernel")
     live = [f"{name.replace('_', ' ')} {value}" for name, value in about.items() if name != "live"]
     seeds = ", ".join(isolated(run.name) for run in model.seeds)
+    seeds_run = f"{isolated(model.runs[model.middle].name)}, the run with the middle MRR {_place(model)}".strip()
     screened = f"; a first pass in {kernel} only discards candidates that cannot change a rank"
     counting = f"exact, from scores in float64{screened if kernel in SCREENS else f' (kernel {kernel})'}"
     facts = {
         "Evaluated": model.table.provenance,
-        "Seeds": seeds and f"{seeds}; the rows below describe {_place(model) or 'the run with the middle MRR'}",
+        "Seeds": seeds and f"{seeds}; the rows below describe {seeds_run}",
         "Formula": about.get("formula"),
         "Model": "; ".join([str(about["live"]), *live]) if "live" in about else "",
         "Random seeds": ", ".join(f"{what} {seed}" for what, seed in blocks["seeds"].items()),
@@ -231,11 +238,7 @@ def _relative(content: Any, folder: Path | None) -> Any:
     >>> _relative({"model": {"path": "/runs/ck"}, "seed": 0}, Path("/runs/a"))
     {'model': {'path': '../ck'}, 'seed': 0}
     """
-    if isinstance(content, dict):
-        return {name: _relative(part, folder) for name, part in content.items()}
-    if isinstance(content, list | tuple):
-        return [_relative(part, folder) for part in content]
-    return _relative_path(content, folder) if isinstance(content, str) and Path(content).is_absolute() else content
+    return each_text(content, lambda text: _relative_path(text, folder) if Path(text).is_absolute() else text)
 
 
 def _relative_path(path: str, folder: Path | None) -> str:
@@ -247,15 +250,9 @@ def _relative_path(path: str, folder: Path | None) -> str:
 
 def _without_paths(text: str, model: EvaluatedModel) -> str:
     """Replace, in a text on a run, the absolute paths of its folder and of all files that it read."""
-    own = [model.folder] if model.folder else []
-    files = [*model.manifest.get("sha256", {}), *_paths_in(dict(model.config)), *own]
+    files: list[Any] = [*model.manifest.get("sha256", {}), *([model.folder] if model.folder else [])]
+    each_text(dict(model.config), lambda path: files.append(path) if Path(path).is_absolute() else None)
     known = {str(place) for file in files for place in (Path(file).absolute(), Path(file).absolute().parent)}
     for place in sorted(known - {os.sep}, key=len, reverse=True):
         text = text.replace(place, _relative_path(place, model.folder))
     return text
-
-
-def _paths_in(content: Any) -> list[str]:
-    parts = content.values() if isinstance(content, dict) else content if isinstance(content, list | tuple) else ()
-    own = [content] if isinstance(content, str) and Path(content).is_absolute() else []
-    return [*own, *(path for part in parts for path in _paths_in(part))]

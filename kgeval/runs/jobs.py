@@ -6,14 +6,14 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from kgeval.analysis.slices.annotation import annotate, slices_to_add
 from kgeval.analysis.slices.slice import slice_of
-from kgeval.base.files.opening import ReadFiles, State
-from kgeval.base.files.paths import exists_safely
+from kgeval.base.files import ReadFiles, State, exists_safely
 from kgeval.base.progress import Progress
 from kgeval.data.dataset import Dataset
 from kgeval.metrics.kinds import KINDS
@@ -21,7 +21,8 @@ from kgeval.metrics.names import parse_all
 from kgeval.metrics.rank_summary import refuse_absent_sides
 from kgeval.metrics.selection import MetricOptions
 from kgeval.models.aligned import Aligned
-from kgeval.models.baselines.baseline import FittedBaseline
+from kgeval.models.alignment import align
+from kgeval.models.baselines import FittedBaseline
 from kgeval.models.checkpoints import Checkpoint, load_checkpoint
 from kgeval.models.checkpoints.checkpoint import with_folder
 from kgeval.models.checkpoints.readers.pykeen_modules import NoFormula
@@ -29,6 +30,7 @@ from kgeval.models.scorer import Scorer, VectorScorer
 from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.engine_choice import named_device
 from kgeval.ranking.model_ranking import ModelRanking, RankParts, ranking_of
+from kgeval.ranking.protocols.protocol import ResolvedEvaluation
 from kgeval.ranking.protocols.sampled_ranking import rank_all_or_sample
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_notes import check_unseen
@@ -38,7 +40,7 @@ from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.ranking.tasks.classification import Classification
 from kgeval.runs.config.models import CheckpointConfig, TrainingConfig
 from kgeval.runs.config.run_config import RunConfig
-from kgeval.runs.config.variables import Variables
+from kgeval.runs.config.yaml_document import Variables
 from kgeval.runs.outcome import Outcome, task_policies
 from kgeval.runs.resume import Fingerprint, leaves, slow_hash
 from kgeval.runs.stored import load_model
@@ -55,9 +57,14 @@ class Job:
         self.source = config.jobs[name]
         self._checkpoint: Checkpoint | None = None
         output = None if self.folder is None else str(self.folder)
-        alone = config.model_copy(update={"model": self.source, "models": None, "output": output})
-        self.config = alone.resolved(dataset)
+        self._alone = config.model_copy(update={"model": self.source, "models": None, "output": output})
+        self.config = self._alone.resolved(None if config.task is not None else self._resolved)
         """the configuration of this one model, with nothing left open, so that it can be run again by itself"""
+
+    @cached_property
+    def _resolved(self) -> ResolvedEvaluation:
+        """The settings of a ranking, with what the protocol decides."""
+        return self._alone.resolved_evaluation(self.dataset)
 
     @property
     def steps(self) -> tuple[str, str]:
@@ -123,8 +130,9 @@ class Job:
         refuse_absent_sides(parse_all(self.config.metrics), self.sides_of(model), by=self.config.by or ())
 
     def ranking(self, model: Any, progress: Progress) -> ModelRanking:
-        resolved = self.config.resolved_evaluation(self.dataset)
-        return ranking_of(model, self.dataset, resolved.evaluation, rules=resolved.rules, progress=progress)
+        scorer = align(model, self.dataset)
+        evaluation = self._resolved.evaluation.for_model(scorer)
+        return ranking_of(scorer, self.dataset, evaluation, rules=self._resolved.protocol.rules, progress=progress)
 
     def num_ranks(self, model: Any) -> int | None:
         """How many ranks are computed of the model, if that is known."""
@@ -146,9 +154,12 @@ class Job:
             scored = config.task(model, dataset, title=title, **shown)
             return Outcome(self.name, scored, policies=task_policies(config.task, config.policies), by=by, **about)
         self._refuse_other_sides(model)
-        resolved = config.resolved_evaluation(dataset)
         ranking, predictions = self.ranking(model, progress), None
-        how: dict[str, Any] = {"options": MetricOptions(resolved.ties), "rank_parts": rank_parts, "earlier": earlier}
+        how: dict[str, Any] = {
+            "options": MetricOptions(self._resolved.ties),
+            "rank_parts": rank_parts,
+            "earlier": earlier,
+        }
         table = rank_all_or_sample(ranking, title=title, **how)
         if (keep := config.evaluation.keep) and keep.predictions is not None:
             among_all: Any = {"corruption": AllEntities(), "restrict_entities_to": None, "restrict_relations_to": None}
@@ -170,7 +181,7 @@ class Job:
     def _digested(self, model: Any) -> dict[Path, tuple[str, State]]:
         """Hash the files once, when the model has just been read; refuse those that changed while they were."""
         chosen = (slice_of(name, self.config.groups) for name in self.config.by or ())
-        of_slices = [Path(file) for one in chosen if one is not None for file in one.files]
+        of_slices = [Path(file) for chosen_slice in chosen if chosen_slice is not None for file in chosen_slice.files]
         named = [*self.dataset.files, *self.config.evaluation.files, *of_slices]
         files = (*named, *getattr(model, "files", ()), *getattr(self._negatives, "files", ()))
         if files not in self._digests:

@@ -47,8 +47,8 @@ class Threshold:
         if increasing is (self.option == OVER):
             other, better = (UNDER, "higher") if self.option == OVER else (OVER, "lower")
             name = f"{self.model}.{self.metric}" if self.model else self.metric
-            what = f"{self.option}: {self.metric} is better if {better}"
-            raise ConfigError(f"{what}. Use {other} {name}={self.bound:g}.")
+            refusal = f"{self.option}: {self.metric} is better if {better}"
+            raise ConfigError(f"{refusal}. Use {other} {name}={self.bound:g}.")
 
     def misses(self, summary: Summary) -> Iterator[str]:
         """Say how a model misses the bound, if it does; an undefined metric misses it."""
@@ -62,21 +62,27 @@ class Threshold:
             yield f"{self.metric} is {value!r}, {side} {self.bound!r}."
 
 
-def thresholds_of(bounds: Bounds, models: Collection[str] = (), kind: KindName = "ranks") -> tuple[Threshold, ...]:
+def thresholds_of(
+    bounds: Bounds, models: Collection[str] = (), kinds: Sequence[KindName] = ("ranks",)
+) -> tuple[Threshold, ...]:
     """Read thresholds, each of a metric or of a model and its metric; the name of a metric is never read as a model.
+
+    The metrics are of one of the ``kinds``.
 
     >>> thresholds_of({"--fail-under": {"mrr": 0.3, "my.model.head.mrr": 0.4}}, ["my.model"])[1]
     Threshold(option='--fail-under', model='my.model', metric='head.mrr', bound=0.4)
     """
     return tuple(
-        Threshold(option, *_split(option, name, models, kind), bound)
+        Threshold(option, *_split(option, name, models, kinds), bound)
         for option, of_option in bounds.items()
         for name, bound in of_option.items()
     )
 
 
 def limits_of(bounds: Bounds, configs: Sequence[RunConfig]) -> tuple[Threshold, ...]:
-    limits = thresholds_of(bounds, [name for config in configs for name in config.jobs if name], configs[0].kind)
+    limits = thresholds_of(
+        bounds, [name for config in configs for name in config.jobs if name], [*(it.kind for it in configs)]
+    )
     for config in configs:
         evaluation = config.evaluation
         sides = evaluation.sides if "sides" in evaluation.model_fields_set else ()  # else the model's to say
@@ -86,15 +92,18 @@ def limits_of(bounds: Bounds, configs: Sequence[RunConfig]) -> tuple[Threshold, 
     return limits
 
 
-def _split(option: str, name: str, models: Collection[str], kind: KindName) -> tuple[str, str]:
-    try:
-        parse(name, kind)
-    except MetricError as error:
-        model = max((model for model in models if name.startswith(f"{model}.")), key=len, default="")
-        if not model and models and "." in name:
-            raise ConfigError(f"{option}: {error} The models are {', '.join(models)}.") from error
-        return model, name.removeprefix(f"{model}.")
-    return "", name
+def _split(option: str, name: str, models: Collection[str], kinds: Sequence[KindName]) -> tuple[str, str]:
+    for kind in kinds:
+        try:
+            parse(name, kind)
+        except MetricError as error:
+            reason = error
+        else:
+            return "", name
+    model = max((model for model in models if name.startswith(f"{model}.")), key=len, default="")
+    if not model and models and "." in name:
+        raise ConfigError(f"{option}: {reason} The models are {', '.join(models)}.") from reason
+    return model, name.removeprefix(f"{model}.")
 
 
 def _metric(name: str, kind: KindName, metrics: Sequence[str]) -> Metric:
@@ -122,12 +131,12 @@ def misses(thresholds: Sequence[Threshold], models: Sequence[Judged]) -> list[tu
     learned = [model for model in models if not model.is_baseline] or models
     missed: list[tuple[str, str]] = []
     for model in models:
-        own = [each for each in thresholds if each.model == model.name or (not each.model and model in learned)]
-        if not own:
+        limits = [each for each in thresholds if each.model == model.name or (not each.model and model in learned)]
+        if not limits:
             continue
-        summary = model.compute(metrics := [each.metric for each in own])
+        summary = model.compute(metrics := [each.metric for each in limits])
         where = "".join(f"{part}: " for part in (model.source, model.name) if part)
-        for each in own:
+        for each in limits:
             each.refuse_unfit(summary.kind, metrics)
             missed += [(each.option, where + how) for how in each.misses(summary)]
     names = {"", *(model.name for model in models)}

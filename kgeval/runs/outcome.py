@@ -12,7 +12,7 @@ import numpy as np
 
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import KgevalError, RunError
-from kgeval.base.storage.parquet_tables import Columns
+from kgeval.base.parquet_tables import Columns
 from kgeval.data.columns import TRIPLE
 from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.rank_summary import RankSummary
@@ -28,7 +28,7 @@ from kgeval.ranking.run_directory.stored_run import KeptTable
 from kgeval.ranking.tasks.classification import Classification
 from kgeval.ranking.tasks.confidences import Confidences, ConfidenceTables
 from kgeval.runs.config.metric_request import MetricRequest
-from kgeval.runs.config.variables import Variables
+from kgeval.runs.config.yaml_document import Variables
 
 
 @dataclass(frozen=True, eq=False)

@@ -74,11 +74,11 @@ def leaves(content: Any, prefix: str = "") -> dict[str, str]:
     """
     if not isinstance(content, dict):
         return {prefix: str(content)}
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for key, value in content.items():
         if key not in IRRELEVANT:
-            found |= leaves(value, f"{prefix}.{key}" if prefix else str(key))
-    return found
+            values |= leaves(value, f"{prefix}.{key}" if prefix else str(key))
+    return values
 
 
 SIZES = ERROR, TRIPLES = "evaluation.estimate.error", "evaluation.estimate.triples"
@@ -96,8 +96,8 @@ def refuse_changes(run: StoredRun, current: Fingerprint) -> None:
         stored = replace(stored, config={**stored.config, **sizes})
     changed = [*damaged, *current.changes(stored)]
     if changed:
-        what = f"{str(run.path)!r} already holds a different run: {first_few(changed)}"
-        raise InputError(f"{what}. Choose another folder, or add --force.")
+        refusal = f"{str(run.path)!r} already holds a different run: {first_few(changed)}"
+        raise InputError(f"{refusal}. Choose another folder, or add --force.")
 
 
 def goes_on(run: StoredRun, current: Fingerprint) -> bool:

@@ -1,4 +1,4 @@
-"""The runner: evaluates the models of a configuration, and writes a run directory for each."""
+"""The runner: evaluates the models of a configuration into run directories, whole or a shard by a job of its own."""
 
 from __future__ import annotations
 
@@ -19,26 +19,28 @@ from kgeval.base.errors import (
     first_few,
     reason,
 )
-from kgeval.base.files.opening import ReadFiles, noting_openings
+from kgeval.base.files import ReadFiles, noting_openings
 from kgeval.base.progress import Progress, unreported
-from kgeval.base.settings.messages import Problem
+from kgeval.base.settings import Problem
+from kgeval.base.threads import bound_threads
 from kgeval.data.dataset import Dataset
-from kgeval.models.baselines.baseline import FittedBaseline
+from kgeval.models.baselines import FittedBaseline
 from kgeval.models.checkpoints import Checkpoint
 from kgeval.models.scorer import Scorer, VectorScorer
 from kgeval.ranking.rank_table import RankTable
-from kgeval.ranking.run_directory.contents import other_files
-from kgeval.ranking.run_directory.staging import locked, reserve
+from kgeval.ranking.run_directory.contents import STAGE, is_run, other_files
+from kgeval.ranking.run_directory.folders import CommonTable
+from kgeval.ranking.run_directory.staging import locked, reserve, reserve_shard
 from kgeval.ranking.run_directory.stored_run import StoredRun
-from kgeval.runs.config.load import check_against_dataset
+from kgeval.runs.config.load import check, check_against_dataset
 from kgeval.runs.config.models import CheckpointConfig
 from kgeval.runs.config.run_config import RunConfig
+from kgeval.runs.config.yaml_document import Document, ExpandingLoader, Variables, parse_value, survey
 from kgeval.runs.jobs import Clock, Job
 from kgeval.runs.metric_bounds import Threshold
 from kgeval.runs.outcome import ModelsFailed, Outcome, common_table, concealed
 from kgeval.runs.resume import Fingerprint, goes_on, refuse_changes
-from kgeval.runs.shards.executors import LocalExecutor
-from kgeval.runs.shards.shard_store import ShardedRanking, ShardStore, counting_shards
+from kgeval.runs.shards import LocalExecutor, RankedShard, ShardedRanking, ShardStore, counting_shards, divide_exactly
 from kgeval.runs.stored import read_outcome
 from kgeval.runs.trackers import refuse_unusable, report, tracking
 
@@ -276,3 +278,72 @@ class _Work:
             self.force,
             self.warn,
         )
+
+
+def run_shard(
+    config: RunConfig, out: Path, number: int, count: int, *, force: bool = False, watch: Watch = no_progress
+) -> dict[Path, int | None]:
+    """Rank one of ``count`` shards of each model of a configuration; other processes may rank others.
+
+    Returned is, for the folder of each model, how many ranks were computed; ``None`` if they were there already.
+    """
+    with config.document.variables.concealed(), noting_openings():
+        if config.task is not None or any(model.trains for model in config.jobs.values()):
+            raise ConfigError(
+                "--shard divides the ranking of stored models. It works neither with a task nor with training."
+            )
+        if config.evaluation.shards not in (None, count):
+            conflict = f"--shard says {count} shards, but evaluation.shards is {config.evaluation.shards}"
+            raise ConfigError(f"{conflict}. Leave one out.")
+        dataset = config.load_dataset()
+        config = check_against_dataset(config, dataset)
+        read = ReadFiles()
+        jobs = [Job(config, name, out / name / STAGE, dataset, read) for name in config.jobs]
+
+        def rank(job: Job) -> int | None:
+            model, store = job.load(), ShardStore(out / job.name / STAGE)
+            current = job.fingerprint(model)
+            if job.stored is not None and not force:
+                refuse_changes(job.stored, current)
+                return None
+            with watch(job.activity, None) as progress:
+                ranking = job.ranking(model, progress)
+                shard = divide_exactly(ranking, count)[number - 1]
+
+                def begin() -> None:
+                    store.begin(current, count, configuration=config.document.as_written, force=force)
+
+                with reserve_shard(out / job.name, number, force=force, prepare=begin):
+                    kept = store.read(shard)
+                    if kept is None:
+                        with bound_threads(config.evaluation.threads):
+                            store.write(shard, RankedShard.of(ranking.part(shard.side, shard.rows)))
+            return None if kept is not None else len(shard.rows)
+
+        return {out / job.name: rank(job) for job in jobs}
+
+
+def merge(
+    folder: Path, *, force: bool = False, watch: Watch = no_progress, warn: Callable[[str], None] = no_warning
+) -> list[Outcome]:
+    """Finish a run whose shards were ranked by jobs of their own."""
+    stages = (folder / STAGE, *sorted(folder.glob(f"*/{STAGE}")), *sorted(folder.glob(f"*/*/{STAGE}")))
+    stores = [store for store in map(ShardStore, stages) if store.exists]
+    if not stores:
+        absent = f"no shards. 'kgeval run CONFIG --out {folder} --shard 1/16' ranks the first of 16."
+        done = "a finished run: there is nothing to merge."
+        raise InputError(f"{str(folder)!r} holds {done if is_run(folder) or CommonTable.is_in(folder) else absent}")
+    text, variables = stores[0].about.get("configuration", ""), Variables()
+    content = parse_value(text, f"the configuration of the shards in {folder}", ExpandingLoader)
+    survey(text, variables)
+    config = check(Document(f"the configuration of {folder}", content, variables=variables))
+    for name in config.jobs:
+        store = ShardStore(folder / name / STAGE)
+        if not store.exists and is_run(folder / name):
+            continue
+        count = stores[0].count or 1
+        missing = [number for number in range(1, count + 1) if not store.exists or store.find(number) is None]
+        if missing:
+            absent = f"missing of the {count} shards in {str(folder / name)!r}: {first_few(missing, 10)}"
+            raise InputError(f"{absent}. 'kgeval run CONFIG --shard {missing[0]}/{count}' ranks the first of these.")
+    return run(config, folder, force=force, watch=watch, warn=warn)

@@ -10,12 +10,10 @@ from typing import Any, NamedTuple
 
 from kgeval.analysis.comparison.comparable import dataset_names
 from kgeval.analysis.slices.annotation import annotate, slices_to_add
-from kgeval.analysis.slices.named_groups import groupings
-from kgeval.analysis.slices.slice import slice_of, slices
+from kgeval.analysis.slices.slice import groupings, slice_of, slices
 from kgeval.base.errors import ConfigError, InputError, MetricError, did_you_mean
-from kgeval.base.files.opening import sha256_of_file
-from kgeval.base.files.paths import exists_safely, suggest_paths
-from kgeval.base.files.settings_text import expanded
+from kgeval.base.files import exists_safely, sha256_of_file, suggest_paths
+from kgeval.base.settings_text import expanded
 from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import load_dataset
@@ -26,7 +24,7 @@ from kgeval.metrics.rank_summary import rank_summary
 from kgeval.metrics.ranks.ties import common_ties, note_on_missing, note_on_ties
 from kgeval.metrics.selection import MetricOptions
 from kgeval.metrics.summary import Summary
-from kgeval.models.baselines.baseline import Baseline, FittedBaseline
+from kgeval.models.baselines import Baseline, FittedBaseline
 from kgeval.models.checkpoints import Checkpoint, load_checkpoint
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.protocols.protocol import protocol_of, protocols
@@ -34,15 +32,18 @@ from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.run_directory.contents import progress_of
 from kgeval.ranking.run_directory.folders import (
     CommonTable,
+    RunOf,
+    Training,
     distinct_names,
     holds_runs,
+    join_seeds,
+    model_name,
     runs_at,
     runs_in,
     unfinished_in,
     words_of,
 )
 from kgeval.ranking.run_directory.stored_run import StoredRun
-from kgeval.ranking.run_directory.trainings import RunOf, Training, join_seeds, model_name
 from kgeval.ranking.tasks.classification import Classification
 from kgeval.ranking.tasks.confidences import Confidences
 from kgeval.runs.config.load import load_config, refuse_unrepeatable

@@ -13,9 +13,9 @@ from typing import Any
 from pydantic import ConfigDict, field_validator
 
 from kgeval.base.errors import ConfigError, RunError, reason
-from kgeval.base.files.paths import exists_safely
-from kgeval.base.settings.settings import Settings, as_validation_error
-from kgeval.runs.config.pykeen_components import refuse_unknown
+from kgeval.base.files import exists_safely
+from kgeval.base.settings import Settings, as_validation_error
+from kgeval.runs.config.models import refuse_unknown
 
 PLACES = {"path", "name", "experiment_path", "experiment_name"}
 """options of csv, json and tensorboard that name the file or folder of one run"""
@@ -64,8 +64,8 @@ def refuse_unusable(config: TrackerConfig | None, models: Iterable[str]) -> None
         return
     for library in LIBRARIES:
         if library in config.kind.casefold() and find_spec(library) is None:
-            what = f"tracker.kind: {config.kind} needs the library {library}, which is not installed"
-            raise ConfigError(f"{what}. Run: pip install {library}")
+            refusal = f"tracker.kind: {config.kind} needs the library {library}, which is not installed"
+            raise ConfigError(f"{refusal}. Run: pip install {library}")
     for model in models:
         options = config.options(model)
         for option in ("path", "experiment_path"):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.base.errors import FileError, RunError
-from kgeval.base.files.opening import read_settings
+from kgeval.base.files import read_settings
 from kgeval.base.storage import replacing_folder, write_text
 from kgeval.data.dataset import Dataset
 from kgeval.data.layouts.pykeen import to_factories
@@ -104,14 +104,14 @@ def _of_two_graphs(config: TrainingConfig, dataset: Dataset, learned: Dataset) -
 
 
 @contextmanager
-def _wrap_pykeen_errors(what: str) -> Iterator[None]:
+def _wrap_pykeen_errors(failure: str) -> Iterator[None]:
     """Raise what PyKEEN raises as a RunError: it checks its arguments late, with every kind of exception."""
     try:
         yield
     except OSError:  # such as a full disk, which has a message of its own
         raise
     except Exception as error:
-        raise RunError(f"{what}: {type(error).__name__}: {error}") from error
+        raise RunError(f"{failure}: {type(error).__name__}: {error}") from error
 
 
 @contextmanager

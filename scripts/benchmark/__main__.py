@@ -86,8 +86,8 @@ def main(repeat: int, only: tuple[str, ...], growth: bool, device: str | None, t
 
 def _on_device(device: str, repeat: int, test: int | None, cases: list[Case], out: Path) -> None:
     """Time all tools on one device."""
-    from kgeval.ranking.kernels.device.devices import describe as describe_device
-    from kgeval.ranking.kernels.device.devices import find_device
+    from kgeval.ranking.engine_choice import find_device
+    from kgeval.ranking.kernels.device.device_kernel import describe as describe_device
 
     graph = everyday_graph() if test is None else synthetic(500, {"train": 20 * test, "valid": test, "test": test})
     result = {

@@ -9,8 +9,7 @@ from unittest.mock import patch
 
 from kgeval import Dataset, evaluate
 from kgeval.ranking.kernels.screening import screened_kernel as screened
-from kgeval.ranking.kernels.screening.products import Bfloat16Products, Float32Products
-from kgeval.ranking.kernels.screening.screens import Float32Distances
+from kgeval.ranking.kernels.screening.screens import Bfloat16Products, Float32Distances, Float32Products
 
 SCREENS = (Float32Products, Bfloat16Products, Float32Distances)
 

@@ -10,13 +10,12 @@ from pathlib import Path
 import click
 import numpy as np
 
+from kgeval.models.alignment import align
 from kgeval.models.families.bilinear import DistMult
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ModelRanking, ranking_of
 from kgeval.runs.resume import Fingerprint
-from kgeval.runs.shards.division import divide
-from kgeval.runs.shards.executors import RayExecutor
-from kgeval.runs.shards.shard_store import ShardStore
+from kgeval.runs.shards import RayExecutor, ShardStore, divide
 from scripts.benchmark.graph import synthetic
 
 ENTITIES, DIM, SHARDS = 100_000, 200, 16
@@ -28,7 +27,7 @@ def made_ranking() -> ModelRanking:
     dataset, rng = synthetic(ENTITIES, SIZES), np.random.default_rng(0)
     vectors = [rng.normal(size=(len(labels), DIM)) for labels in (dataset.entities, dataset.relations)]
     model = DistMult(*(rows.astype(np.float32) for rows in vectors))
-    return ranking_of(model, dataset, Evaluation(filter=("train", "test"), threads=1))
+    return ranking_of(align(model, dataset), dataset, Evaluation(filter=("train", "test"), threads=1))
 
 
 def main(counts: list[int]) -> None:

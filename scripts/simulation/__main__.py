@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 import click
 
-from scripts.simulation import units
+from scripts.simulation import differences, units
 from scripts.simulation.design import Cell
 from scripts.simulation.methods import (
     Method,
@@ -84,8 +85,8 @@ def _row(keys: list[object], shares: dict[str, float]) -> str:
 @click.argument("what", type=click.Choice(["seeds", "units"]), default="seeds")
 @click.option("--draws", default=10_000, show_default=True, help="How often each cell is drawn.")
 def main(what: str, draws: int) -> None:
-    """Simulate intervals over seeds × triples (and tests), or over UNITS of unequal sizes: how often they hold."""
-    for line in (rows if what == "seeds" else units.rows)(draws):
+    """Simulate intervals and tests over seeds × triples, or over UNITS of unequal sizes: how often they are right."""
+    for line in rows(draws) if what == "seeds" else chain(units.rows(draws), differences.rows(draws)):
         click.echo(line)
 
 

@@ -7,9 +7,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from kgeval import Dataset, RankTable, Triples, Vocabulary
-from kgeval.ranking.counts import RankCounts
-from kgeval.ranking.engine import Ranked
-from kgeval.ranking.table_rows import to_rank_columns
+from kgeval.ranking.rank_table import to_rank_columns
+from kgeval.ranking.ranking_task import RankCounts, Ranked
 
 
 def graph_of(train=(), valid=(), test=(), *, entities=8, relations=3):

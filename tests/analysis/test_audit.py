@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 import kgeval
 from kgeval import Dataset, Vocabulary
 from kgeval.analysis import audit
-from kgeval.analysis.audits.finding import KINDS
-from kgeval.analysis.audits.searches import RelatedRelations, flags_of, leaks_of
+from kgeval.analysis.audits.searches import KINDS, RelatedRelations, flags_of, leaks_of
 from kgeval.base.errors import DatasetError, InputError
 from tests.analysis.ranked_rows import graph_of
 from tests.analysis.relations_by_sets import flagged, related, sets_of, turned

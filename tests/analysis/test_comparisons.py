@@ -120,7 +120,7 @@ def test_what_is_not_known_is_said_and_its_counts_are_looked_at():
     old = RankTable(FULL.data)
     equal, unknown = compare({"full": FULL, "old": old}, ["mrr"]).remarks
     assert equal == "full and old have the same ranks in every row: are they one model?"
-    assert unknown.startswith("the dataset, protocol, filter, candidates of the ranks of old are not known")
+    assert unknown == "not known of the ranks of old, and perhaps different: dataset, protocol, filter, candidates."
     with pytest.raises(MetricError, match="candidates: old and few have different numbers of them"):
         compare({"few": ranked(corruption=FEW), "old": old})
 

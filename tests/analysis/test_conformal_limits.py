@@ -11,12 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from kgeval import Dataset, Triples, Vocabulary, evaluate
-from kgeval.analysis.answer_sets.conformal_limits import conformal_limits, limits_of, place_of_limit
-from kgeval.analysis.answer_sets.nonconformity import NONCONFORMITIES, ScoredSplit
+from kgeval import Dataset, Triples, Vocabulary
+from kgeval.analysis.answer_sets.nonconformity import (
+    NONCONFORMITIES,
+    ScoredSplit,
+    conformal_limits,
+    limits_of,
+    place_of_limit,
+)
 from kgeval.models.alignment import align
-from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.model_ranking import ranking_of
 from tests.ranking.test_kernels import Vectors
 
 SPLITS = 200
@@ -77,10 +82,8 @@ def measured():
     )
     model = Vectors("dot", entities=300, relations=5)
     model.entity, model.bias = rng.normal(size=(300, 6)).astype(np.float32), rng.normal(size=300)
-    ranks = evaluate(model, data, filter="train")
-    scorer = align(model, data)
-    split = ScoredSplit.of(scorer, data, engine_for(scorer, data.split("test"), Evaluation()), ranks)
-    return ranks, {name: one.measure(split).values for name, one in NONCONFORMITIES.items()}
+    split = ScoredSplit.of(ranking_of(align(model, data), data, Evaluation(filter=("train",))))
+    return split.ranks, {name: one.measure(split).values for name, one in NONCONFORMITIES.items()}
 
 
 def coverage_of_splits(values, calibrated, coverage, together):

@@ -75,6 +75,7 @@ def test_differences_are_those_of_brute_force(unit, metric):
         error = np.sqrt(count / (count - 1) * ((of_units["d"] - difference * of_units["w"]) ** 2).sum())
         half = stats.t.ppf(0.975, count - 1) * error
         halves = pair.interval.method == "random halves"  # of relations that are nearly equal: close to Student's
+        assert halves or unit != "relation"
         assert (pair.interval.low, pair.interval.high) == pytest.approx(
             (difference - half, difference + half), abs=0.2 * error if halves else 1e-12
         )
@@ -95,6 +96,27 @@ def test_a_ratio_of_means_is_tested_where_both_models_are_alike():
     assert pairs["amri"].difference * pairs["mr"].difference < 0
     own, other = (summarize(TABLES[model], ["amri"])["amri"] for model in ("sines", "sums"))
     assert pairs["amri"].difference == pytest.approx(own - other, abs=1e-12)
+
+
+def test_a_note_says_that_an_interval_is_of_one_pair_where_p_is_of_all():
+    (note,) = [note for note in compare(TABLES, "mrr").notes if note.startswith("difference: ")]
+    assert note.endswith("It is for one pair alone, p for all pairs: it may leave out 0 where p is above 0.05.")
+    two = {model: TABLES[model] for model in ("sines", "sums")}
+    assert not [note for note in compare(two, "mrr").notes if "alone, p" in note]
+
+
+@pytest.mark.parametrize("kept", [1, 4])
+def test_a_relation_with_a_tenth_of_the_triples_is_named(kept):
+    """Relation 0 keeps all of its triples, and the others every fourth."""
+    rows = {
+        model: (table.column("relation") == 0) | (table.column("triple") % kept == 0) for model, table in TABLES.items()
+    }
+    tables = {model: table.where(rows[model]) for model, table in TABLES.items()}
+    share = (tables["sums"].column("relation") == 0).mean()
+    notes = [note for note in compare(tables, "mrr", intervals="relation").notes if note.startswith("one relation")]
+    assert bool(notes) == (share > 0.1) == (kept == 4)
+    assert all(note.startswith(f"one relation has {100 * share:.0f} % of the weight: ") for note in notes)
+    assert not [note for note in compare(tables, "mrr").notes if "of the weight" in note]
 
 
 def test_metrics_of_lists_are_tested_by_queries():

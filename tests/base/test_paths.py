@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgeval.base.files.paths import no_file, suggest_paths
+from kgeval.base.files import no_file, suggest_paths
 
 
 def test_the_nearest_neighbours_are_named(tmp_path):

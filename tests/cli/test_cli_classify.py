@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import kgeval
 from kgeval import summarize
-from kgeval.ranking.tasks.classify import classify
+from kgeval.ranking.tasks.classification import classify
 from kgeval.ranking.tasks.labelled_split import NegativesFromFiles
-from tests.cli.conftest import SPLITS, write_config, write_model, write_weighted
+from tests.cli.conftest import SPLITS, invoke, write_config, write_model, write_weighted
 
 ARGUMENTS = ("classify", "model", "--dataset", "graph", "--option", "model=TransE", "--option", "norm=1")
 CONFIDENCES = ("evaluate", "model", "--dataset", "weighted", *ARGUMENTS[4:], "--task", "confidences")
@@ -135,3 +136,21 @@ def test_a_damaged_configuration_of_a_stored_run_is_refused(done, refused, place
 def test_the_sides_of_confidences_are_an_option(place, data):
     data(*CONFIDENCES, "--sides", "tail", "--out", "out")
     assert set(kgeval.RankTable.from_parquet("out/ranks.parquet").column("side")) == {"tail"}
+
+
+def test_a_bound_on_a_mean_over_relations_holds_or_fails(place, done, data):
+    """The mean over relations of the share of triples on the right side of their relation's threshold."""
+    written = data(*ARGUMENTS, *NEGATIVES, "--out", "runs/model")
+    labels = pd.read_parquet(place / "runs" / "model" / "labels.parquet").query("split == 'test'")
+    relations, thresholds = labels["relation_label"].astype(str), written["thresholds"]
+    limits = relations.map(thresholds["by_relation"]).fillna(thresholds["global"])
+    is_right = (labels["score"] >= limits) == labels["is_positive"]
+    mean = float(is_right.groupby(relations).mean().mean())
+    for run in ("runs/model", "runs"):
+        for name in ("relation.accuracy", "model.relation.accuracy"):
+            done("summarize", run, "--fail-under", f"{name}={mean - 1e-9}")
+            missed = invoke("summarize", run, "--fail-under", f"{name}=1.5")
+            assert missed.exit_code == 1
+            assert f"relation.accuracy is {mean!r}, below 1.5." in missed.stderr
+    with_unknown = invoke("summarize", "runs", "--fail-under", "relation.akkuracy=.5")
+    assert "Did you mean" in with_unknown.stderr

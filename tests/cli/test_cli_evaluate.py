@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from kgeval import RankTable, evaluate, explain, framework_metrics, load_checkpoint, load_dataset, summarize
 from kgeval.base.provenance import Provenance
 from kgeval.ranking.corruption import Uniform
-from kgeval.ranking.protocols.explanation import Explanation, ProtocolExplanation
+from kgeval.ranking.protocols.explain import Explanation, ProtocolExplanation
 from tests.cli.conftest import invoke, write_model
 
 EVALUATE = ["evaluate", "model", "--dataset", "graph/", "--option", "model=TransE", "--option", "norm=1"]

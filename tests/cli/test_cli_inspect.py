@@ -12,7 +12,7 @@ import pytest
 
 import kgeval
 from kgeval.analysis import audit
-from kgeval.data.layout import layouts
+from kgeval.data.layouts import layouts
 from tests.cli.conftest import CONFIG, invoke, write_config
 
 NOTES = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -96,9 +97,37 @@ def test_every_query_of_a_split_is_written_to_a_file(done, model):
 
 def test_the_first_queries_of_many_are_printed(place, done):
     Path("queries.tsv").write_text("ant\teats\t?\n" * 21)
-    printed = done(*PREDICT, "-k", 2, "--queries", "queries.tsv")
+    printed = done(*PREDICT, "-k", 2, "--queries", "queries.tsv", "-q")
     assert printed.count("raw rank") == 20
     assert "answers to 21 queries" in printed
+    assert printed.splitlines()[-1].startswith("… and 1 more query. ")
+
+
+def test_csv_has_all_rows_one_header_and_the_queries(done, numbered):
+    """Every row of the library's table of more than 20 queries, on the terminal and in a file."""
+    text = done(*NUMBERED, "-k", 2, "--format", "csv", "-q")
+    table = predict(*numbered, k=2)
+    assert table.queries > 20
+    rows = [*csv.DictReader(text.splitlines())]
+    assert [int(row["query"]) for row in rows] == table.column("query").tolist()
+    assert [row["entity"] for row in rows] == table.column("entity_label").tolist()
+    assert [float(row["score"]) for row in rows] == table.column("score").tolist()
+    assert [float(row["raw rank"]) for row in rows] == table.to_pandas()["raw_rank"].tolist()
+    for row, query in zip(rows, table.data.to_pylist(), strict=True):
+        anchor, missing = ("head", "tail") if query["side"] == "tail" else ("tail", "head")
+        assert (row[anchor], row["relation"], row[missing]) == (query["anchor_label"], query["relation_label"], "?")
+        assert row["side"] == query["side"]
+    for name in ("p.csv", "p.json", "p.md", "p.tex"):
+        assert done(*NUMBERED, "-k", 2, "--out", name, "-q") == ""
+    assert Path("p.csv").read_text() == text
+    assert len(json.loads(Path("p.json").read_text())["queries"]) == table.queries
+    assert Path("p.md").read_text().count("| raw rank |") == table.queries
+    assert Path("p.tex").read_text().count("bottomrule") == table.queries
+
+
+def test_the_ending_of_a_file_is_that_of_its_format(refused, place):
+    assert "expected a name that ends in .parquet, .csv, .json, .md or .tex" in refused(*PREDICT, "--out", "p.txt")
+    assert "another format than --out-format csv" in refused(*PREDICT, "--out", "p.json", "--out-format", "csv")
 
 
 def test_queries_come_from_files(data, model, numbered):

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kgeval import RankTable, summarize
-from kgeval.base.settings.descriptions import descriptions
+from kgeval.base.settings import descriptions
 from kgeval.metrics.metric import metrics
 from kgeval.metrics.ranks.ties import tie_policies
 from kgeval.runs.config.metric_request import MetricRequest

@@ -17,9 +17,10 @@ import numpy as np
 import pytest
 
 from kgeval.base.errors import BrokenPackage, InputError
-from kgeval.base.registries import GROUPS, blamed, brought, by_name
+from kgeval.base.registries import GROUPS, by_name, find_plugin_of, load_entry_points
 from kgeval.metrics.metric import Metric
 from kgeval.ranking.protocols.protocol import Protocol, protocols
+from tests.cli.conftest import invoke
 
 FOREIGN = Path(__file__).with_name("foreign")
 ROOT = Path(__file__).parents[2]
@@ -248,7 +249,7 @@ def test_a_broken_entry_point_is_left_out_with_a_warning(value, lines, message, 
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "strange", raising=False)
     with pytest.warns(BrokenPackage) as told:
-        assert brought("kgeval.metrics", Metric) == []
+        assert load_entry_points("kgeval.metrics", Metric) == []
     (warning,) = map(str, (one.message for one in told))
     assert f"entry point 'it' ({value}) in group kgeval.metrics of package strange" in warning
     assert message in warning
@@ -259,7 +260,7 @@ def test_an_interruption_while_a_package_is_loaded_is_one(tmp_path, monkeypatch)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "strange", raising=False)
     with pytest.raises(KeyboardInterrupt):
-        brought("kgeval.metrics", Metric)
+        load_entry_points("kgeval.metrics", Metric)
 
 
 @pytest.mark.parametrize("name", ["standard", "mine"])
@@ -270,7 +271,7 @@ def test_two_members_of_one_name_are_refused_with_the_packages(name, tmp_path, m
     own = protocols().values()
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(InputError, match=f"two protocols are called '{name}'.*package: {', '.join(packages)}"):
-        by_name("protocols", [*own, *brought("kgeval.protocols", Protocol)])
+        by_name("protocols", [*own, *load_entry_points("kgeval.protocols", Protocol)])
 
 
 @pytest.mark.parametrize("line", ["import not_installed_anywhere", "raise SystemExit('bye')"])
@@ -316,6 +317,7 @@ POINTS = "".join(
 
 
 def test_a_run_is_read_where_its_package_is_missing_or_broken(tmp_path):
+    """It is missing in this process; with it, and where it is broken, a process of its own runs."""
     folder = tmp_path / "installed"
     folder.mkdir()
     package(folder, "strange", "kgeval.metrics", "strange:METRIC", BROUGHT)
@@ -327,8 +329,8 @@ def test_a_run_is_read_where_its_package_is_missing_or_broken(tmp_path):
     shown = ["-m", "kgeval", "summarize", tmp_path / "run", "--json"]
     own = json.loads(run(*shown, path=[folder]).stdout)["metrics"]["both"]
     assert own["half-rank"] == own["mr"] / 2
-    without = run(*shown)
-    assert without.returncode == 0, without.stderr
+    without = invoke(*shown[2:])
+    assert without.exit_code == 0, without.stderr
     found = json.loads(without.stdout)
     assert list(found["metrics"]["both"]) == ["mr"]
     assert found["notes"][0].startswith("unknown here: the tie policy 'thirds'. 'realistic' is used instead; ")
@@ -344,18 +346,18 @@ def test_a_run_is_read_where_its_package_is_missing_or_broken(tmp_path):
     assert broken.stderr.count("in group kgeval.metrics of package strange cannot be loaded: ZeroDivisionError") == 1
     for command in (["compare", tmp_path / "run", f"other={tmp_path / 'other'}"], ["inspect", tmp_path / "run"]):
         shutil.copytree(tmp_path / "run", tmp_path / "other", dirs_exist_ok=True)
-        done = run("-m", "kgeval", *command)
-        assert done.returncode == 0, done.stderr
-    drawn = run("-m", "kgeval", "plot", tmp_path / "run", "--kind", "distribution", "--out", tmp_path / "drawn.svg")
+        done = invoke(*command)
+        assert done.exit_code == 0, done.stderr
+    drawn = invoke("plot", tmp_path / "run", "--kind", "distribution", "--out", tmp_path / "drawn.svg")
     assert f"Note: baseline types: {found['notes'][0]}" in " ".join(drawn.stderr.split())
-    page = run("-m", "kgeval", "report", tmp_path / "run", "--out", tmp_path / "page.html")
-    assert page.returncode == 0, page.stderr
+    page = invoke("report", tmp_path / "run", "--out", tmp_path / "page.html")
+    assert page.exit_code == 0, page.stderr
     assert (
         "the tie policy &#39;thirds&#39;. &#39;realistic&#39; is used instead" in (tmp_path / "page.html").read_text()
     )
     for command in (["run", tmp_path / "run/config.yaml"], ["evaluate", tmp_path / "run"]):
-        refused = run("-m", "kgeval", *command)
-        assert refused.returncode == 2
+        refused = invoke(*command)
+        assert refused.exit_code == 2
         problems = refused.stderr.strip().splitlines()[1:]
         assert {problem.partition(":")[0].strip() for problem in problems} == {"metrics.0", "ties", "by.0", "protocol"}
         assert all(problem.endswith(" Install the package that has it.") for problem in problems)
@@ -439,7 +441,7 @@ def test_a_package_of_several_entry_points_is_blamed(call, tmp_path, monkeypatch
     monkeypatch.delitem(sys.modules, "several", raising=False)
     with pytest.raises(ZeroDivisionError) as raised:
         call(importlib.import_module("several"))
-    assert blamed(raised.value) == "package several"
+    assert find_plugin_of(raised.value) == "package several"
 
 
 def test_the_package_brings_a_member_of_every_group(installed):

@@ -1,4 +1,4 @@
-"""What users rest on is as it was: counts, predictions, output, formats, names; each contract has a file."""
+"""What users rest on is as it was: counts, predictions, output, results, formats, names; each contract has a file."""
 
 from __future__ import annotations
 

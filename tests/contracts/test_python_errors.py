@@ -57,7 +57,7 @@ WRONG = {
     ),
     "a label for an id": (
         lambda path, data: data.entities["brazil"],
-        "a vocabulary gives the label of an id, and 'brazil' is a label. For the id of a label, call .id('brazil').",
+        "a vocabulary gives the label of an id. For the id of a label, call .id('brazil').",
     ),
     "a count without its name": (
         lambda path, data: kgeval.corruption.Uniform(50),
@@ -66,7 +66,7 @@ WRONG = {
     "a number for a model": (
         lambda path, data: kgeval.evaluate(5, data),
         "cannot score with a int: give a checkpoint (kgeval.load_checkpoint), a PyKEEN model, a callable "
-        "f(heads, relations, tails) -> scores, or a score table.",
+        "f(heads, relations, tails), a score table.",
     ),
     "a model's path that is not there": (
         lambda path, data: kgeval.evaluate("no-model.safetensors", data),

@@ -9,7 +9,7 @@ import pytest
 
 import kgeval
 from kgeval.base.errors import InputError
-from kgeval.base.settings.descriptions import descriptions
+from kgeval.base.settings import descriptions
 from kgeval.cli import main
 from kgeval.cli.setting_options import SettingOption
 from kgeval.ranking.evaluation import Evaluation, EvaluationKeywords

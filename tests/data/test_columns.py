@@ -83,7 +83,7 @@ def test_of_several_columns_for_one_role_the_nearer_one_is_used():
     )
     assert resolve("f", ["subject", "subject_id", "predicate", "object", "object_id"])[1] == "subject_id"
     assert resolve("f", ["head", "relation", "tail", "label"])[3] == "label"
-    with pytest.raises(DatasetError, match=r"2 columns are the relation \('Type' and 'Label'\).*--columns"):
+    with pytest.raises(DatasetError, match=r"several columns are the relation \('Type' and 'Label'\).*--columns"):
         resolve("f", ["Source", "Target", "Type", "Label"])
 
 

@@ -58,9 +58,9 @@ def test_further_columns_are_kept_under_their_names(tmp_path, ending):
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        ("head relation relation", "2 columns are the relation ('relation' and 'relation')"),
-        ("head subject relation tail", "2 columns are the head ('head' and 'subject')"),
-        ("head relation tail side Side", "2 columns are the side ('side' and 'Side')"),
+        ("head relation relation", "several columns are the relation ('relation' and 'relation')"),
+        ("head subject relation tail", "several columns are the head ('head' and 'subject')"),
+        ("head relation tail side Side", "several columns are the side ('side' and 'Side')"),
         ("head about tail", "no column is the relation; found the columns 'head', 'about', 'tail'"),
         ("cause relation tail", "no column is the head; found the columns 'cause', 'relation', 'tail'"),
         ("head tail", "no column is the relation; found the columns 'head', 'tail'"),

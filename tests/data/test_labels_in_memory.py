@@ -74,7 +74,7 @@ FRAME = pd.DataFrame(ROWS["train"], columns=NAMES)
         (np.zeros((2, 3), int), "row 1: the head is .* of type int64: labels are text"),
         (FRAME.assign(tail=["a", None, "b", "c"]), "row 2: the tail is .* labels are text"),
         (FRAME.drop(columns="tail"), "no column is the tail; found the columns 'head', 'relation'"),
-        (FRAME.assign(h="a"), r"2 columns are the head \('head' and 'h'\)"),
+        (FRAME.assign(h="a"), r"several columns are the head \('head' and 'h'\)"),
         (FRAME.assign(confidence="high"), "the column confidence has a cell that is not a number"),
         (FRAME.assign(confidence=[0.1, 0.2, -1.5, 1]), "row 3: the confidence -1.5 is not a number from 0"),
         (FRAME.assign(confidence=0.1), "split test: no confidences, but mine, split train has them"),
@@ -126,7 +126,7 @@ def test_objects_of_pykeen_are_datasets(nations, nations_of_pykeen):
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        (lambda graph: graph.testing, "a triples factory holds one split. Give one for each split"),
+        (lambda graph: graph.testing, "a triples factory holds one split. Give a factory for each"),
         (lambda graph: {"test": graph.testing.mapped_triples}, "the test split must be a triples factory of PyKEEN"),
         (lambda graph: {"tset": graph.testing}, r"unknown split 'tset'. Did you mean 'test'\?"),
         (lambda graph: {}, "no triples factories"),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import kgeval
 from kgeval import load_dataset
 from kgeval.base.errors import DatasetError, ScoreError
-from kgeval.data.human_names import Names, read_names
+from kgeval.data.human_names import read_names, with_names
 from kgeval.data.leaks import notes_on_leaks
 from kgeval.data.vocabulary import display_label
 
@@ -115,12 +115,11 @@ text = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp"
 
 @settings(max_examples=30)
 @given(st.dictionaries(text, text))
-def test_names_are_a_mapping(content):
-    names = Names.of(content)
-    assert dict(names) == content
-    assert "\0" not in names
-    others = Names.of({**dict.fromkeys(content, "other"), "\0": "new"})
-    assert Names.merged([names, others]) == {**content, "\0": "new"}
+def test_of_two_names_the_first_counts(content):
+    content |= {"Adam": "the first man"}
+    data = kgeval.Dataset.from_labels(train=[("Adam", "parent_of", "Abel")])
+    others = {**dict.fromkeys(content, "other"), "\0": "new"}
+    assert with_names(data, [content, others]).names == {**content, "\0": "new"}
 
 
 @settings(max_examples=30)

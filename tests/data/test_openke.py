@@ -75,6 +75,6 @@ def test_the_count_may_be_missing_which_is_said(tmp_path, names):
     assert (list(dataset.entities), list(dataset.relations)) == (["b", "c", "a"], ["likes", "knows"])
     assert (dataset.train.ids.tolist(), dataset.test.ids.tolist()) == ([[0, 1, 0], [2, 0, 1]], [[0, 1, 1]])
     assert dataset.notes == (
-        f"the first line of {' and '.join(names)} is not the number of rows, so a file that was cut short would not "
+        f"the first line of {' and '.join(names)} is not the number of rows: a file that was cut short is not "
         "be noticed.",
     )

@@ -9,7 +9,7 @@ import pytest
 
 from kgeval import load_dataset
 from kgeval.base.errors import DatasetError
-from kgeval.data.layout import layouts
+from kgeval.data.layouts import layouts
 from tests.data import stored_layouts
 from tests.data.stored_layouts import ENTITIES, LAYOUTS, RELATIONS, SPLITS
 
@@ -141,7 +141,7 @@ class Attack:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (Attack(), "asks for builtins.exec, which no model needs. It was refused"),
+        (Attack(), "asks for builtins.exec, which no model needs. Nothing"),
         ({"a": 1}, "expected rows of three ids"),
         (np.zeros((2, 2), np.int64), r"found int64 of shape \[2, 2\]"),
         (np.zeros((2, 3)), r"found float64 of shape \[2, 3\]"),

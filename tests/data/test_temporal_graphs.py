@@ -125,7 +125,7 @@ def test_a_folder_of_tkbc_is_the_graph_it_was_made_of(tmp_path, labels):
         (
             "head\trelation\ttail\ttime\tdate\na\tr\tb\t1\t2\n",
             "a\tr\tb\n",
-            r"2 columns are the time \('time' and 'date'\)",
+            r"several columns are the time \('time' and 'date'\)",
         ),
         ("a\tr\tb\t2014-01-01\na\tr\tb\n", "a\tr\tb\t2014-01-01\n", "line 2"),
     ],

@@ -19,7 +19,7 @@ MASKS = [
     (r"(?s)\\footnotesize .*?(?=\\end)", ""),  # and so do those of LaTeX
     (r"\\phantom\{[^}]*\}|\\bfseries\s|\\underline\{([^}]*)\}", r"\1"),  # which numbers are the best
     (r"\b(better|worse|none|head|tail|train|valid|test|new|yes|no)\b", "WORD"),
-    (r"\(and [^)]*\)", ""),  # which models differ significantly, beyond their order
+    (r"\(but [^)]*\)", ""),  # which models differ significantly, beyond their order
     (r"[>≈]", "~"),
     (rf"{NUMBER} *\({NUMBER}–{NUMBER}\)|{NUMBER} *(?:±|\$\\pm\$) *{NUMBER}|[<≤] *{NUMBER}|{NUMBER}", "#"),
     (r"─+", "─"),

@@ -89,16 +89,21 @@ def _file(site, address):
     return place / "index.html" if place.is_dir() else place
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
-def test_every_page_is_whole(site, browser, width, scheme):
-    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+def test_every_page_is_whole(site, browser):
+    """Each page is loaded once, on a desk, and then seen as on a phone."""
+    page = browser.new_page()
     asked, problems = set(), []
     page.on("request", lambda request: asked.add(request.url))
     page.on("console", lambda message: problems.append((page.url, message.text)))
     page.on("pageerror", lambda error: problems.append((page.url, str(error))))
     for address in sorted(_pages(site)):
-        page.goto(address)
-        problems += [(address.removeprefix(site[1]), found) for found in page.evaluate(CUT, width < 600)]
+        for width, scheme in ((1280, "light"), (390, "dark")):
+            page.emulate_media(color_scheme=scheme)
+            page.set_viewport_size({"width": width, "height": 900})
+            if scheme == "light":
+                page.goto(address)
+            cut = page.evaluate(CUT, width < 600)
+            problems += [(address.removeprefix(site[1]), width, found) for found in cut]
     page.close()
     assert not problems, "\n".join(map(str, problems))
     assert not {url for url in asked if not url.startswith((site[1], "data:", "blob:"))}

@@ -15,7 +15,7 @@ popularity  0.669 ± 0.023  0.883 ± 0.021
 
 dataset  metric   order
 ──────────────────────────────────────────
-umls     mrr      ComplEx > TransE ≈ DistMult (and ComplEx >
+umls     mrr      ComplEx > TransE ≈ DistMult (but ComplEx >
                   DistMult)
 """
 
@@ -24,7 +24,7 @@ umls     mrr      ComplEx > TransE ≈ DistMult (and ComplEx >
     ("old", "new"),
     [
         ("0.884 ± 0.027", "0.8812 (0.85–0.91)"),
-        ("ComplEx > TransE ≈ DistMult (and ComplEx >\n                  DistMult)", "TransE ≈ ComplEx > DistMult"),
+        ("ComplEx > TransE ≈ DistMult (but ComplEx >\n                  DistMult)", "TransE ≈ ComplEx > DistMult"),
         ("ComplEx     0.884", "TransE      0.871"),
     ],
 )

@@ -35,6 +35,18 @@ RANX = {
 }  # fmt: skip
 
 
+CUT_OFF = {
+    "map": lambda served, ideal: average_precision(served, relevant=len(ideal)),
+    "map_cut_4": lambda served, ideal: average_precision(served, k=K, relevant=len(ideal)),
+    "recall_4": lambda served, ideal: recall_at_k(served, k=K, relevant=len(ideal)),
+    "set_recall": lambda served, ideal: recall_at_k(served, relevant=len(ideal)),
+    "set_F": lambda served, ideal: f1_at_k(served, relevant=len(ideal)),
+    "ndcg": lambda served, ideal: ndcg(served, ideal=ideal),
+    "ndcg_cut_4": lambda served, ideal: ndcg(served, k=K, ideal=ideal),
+}
+"""pytrec_eval's metrics of a list that does not hold all relevant items"""
+
+
 def items(*grades, least=1):
     """One list of (grade, score), with many ties."""
     return st.lists(st.tuples(st.sampled_from(grades), st.integers(-2, 3)), min_size=least, max_size=14)
@@ -66,6 +78,25 @@ def test_pytrec_eval_breaks_ties_by_name_from_the_last(lists):
         served = [grade for _, _, grade in sorted(((s, row, g) for row, (g, s) in enumerate(one)), reverse=True)]
         for theirs, ours in PYTREC_EVAL.items():
             assert SERVED[ours](served) == pytest.approx(found[query][theirs], rel=1e-12, abs=1e-15), ours
+
+
+@settings(max_examples=60, deadline=None)
+@given(lists=several(0, 0, 1, 2, 3), length=st.integers(1, 14))
+def test_lists_that_are_cut_off_are_divided_by_all_relevant_items(lists, length):
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    ranx = pytest.importorskip("ranx")
+    wanted = {"map", "map_cut.4", "recall.4", "set_recall", "set_F", "ndcg", "ndcg_cut.4"}
+    grades = [[grade for grade, _ in one] for one in lists]
+    run = numbered([[-float(place) for place in range(len(one[:length]))] for one in grades])
+    found = pytrec_eval.RelevanceEvaluator(numbered(grades), wanted).evaluate(run)
+    qrels = {q: {name: grade for name, grade in one.items() if grade} for q, one in numbered(grades).items()}
+    of_ranx = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), ["ndcg", "ndcg_burges"], return_mean=False)
+    for row, (query, one) in enumerate(zip(run, grades, strict=True)):
+        ideal = [grade for grade in one if grade]
+        for theirs, ours in CUT_OFF.items():
+            assert ours(one[:length], ideal) == pytest.approx(found[query][theirs], rel=1e-12, abs=1e-15), theirs
+        for theirs, gain in (("ndcg", "linear"), ("ndcg_burges", "exponential")):
+            assert ndcg(one[:length], ideal=one, gain=gain) == pytest.approx(of_ranx[theirs][row], rel=1e-9), theirs
 
 
 @settings(max_examples=40, deadline=None)

@@ -46,7 +46,14 @@ OF_SCIKIT_LEARN = [10, 0, 0, 1, 5]
         (dcg(RATINGS, k=5, gain="exponential"), 38.507743254777225),
         (dcg(WHOLE, k=5, gain="exponential"), 46.41653439949567),
         (ndcg(RATINGS, k=5, gain="exponential", ideal=WHOLE), 0.8296126316400654),
-        (ndcg(RATINGS, gain="exponential", ideal=WHOLE), 0.8296126316400654),
+        (ndcg(RATINGS, gain="exponential", ideal=WHOLE), 38.507743254777225 / 46.772741586603686),
+        (ndcg([5, 3, 2, 1, 2], ideal=[5, 3, 2, 1, 2, 4, 0]), 0.8258905018399365),
+        (recall_at_k([1, 1, 0, 1], relevant=4), 3 / 4),
+        (recall_at_k([1, 1, 0, 1], k=2, relevant=8), 2 / 8),
+        (recall_at_k([0, 0], relevant=3), 0),
+        (f1_at_k([1, 1, 0, 1], k=2, relevant=8), 2 / (1 + 4)),
+        (average_precision([1, 1, 0, 1], relevant=6), (1 + 1 + 3 / 4) / 6),
+        (average_precision([0, 1], [0.5, 0.5], relevant=2), (1 + 1 / 2) / 4),
         (dcg(SERVED), 15.455477895111388),
         (dcg([10, 7, 5, 2, 1]), 18.16471419838153),
         (ndcg(SERVED), 0.8508516966640997),
@@ -141,7 +148,13 @@ def test_the_root_mean_square_error_is_scikit_learns(values):
 
 
 def test_without_anything_relevant_gains_are_zero_and_shares_of_it_undefined():
-    for share in (ndcg, average_precision, recall_at_k, lambda grades: ndcg(grades, ideal=[0, 0])):
+    for share in (
+        ndcg,
+        average_precision,
+        recall_at_k,
+        lambda grades: ndcg(grades, ideal=[0, 0]),
+        lambda grades: recall_at_k(grades, relevant=0),
+    ):
         with pytest.raises(Undefined, match="nothing in the list is relevant"):
             share([0])
     assert precision_at_k([0, 0], k=1) == f1_at_k([0, 0], k=1) == dcg([0, 0]) == cumulative_gain([0]) == 0
@@ -171,6 +184,10 @@ def test_without_anything_relevant_gains_are_zero_and_shares_of_it_undefined():
         (lambda: hits_at_k([1], None), "found None"),
         (lambda: mean_reciprocal_rank([float("inf")]), r"ranks\[0\] is inf"),
         (lambda: rmse([1], [1, 2]), "1 true but 2 predicted"),
+        (lambda: recall_at_k([1, 1], relevant=1), "relevant must be a whole number from 2, as many as are in the list"),
+        (lambda: f1_at_k([1, 1], relevant=2.5), "relevant must be a whole number from 2"),
+        (lambda: average_precision([0], relevant=True), "relevant must be a whole number from 0"),
+        (lambda: average_precision([0], relevant=10**5000), "in the list, to 10⁸"),
         (lambda: ndcg([3], ideal=[3, -1]), r"ideal\[1\] is negative"),
         (lambda: hits_at_k(np.array([1 + 5j]), 1), "ranks: expected numbers, found complex128"),
         (lambda: hits_at_k([1, "2"], 1), "ranks: expected numbers, found text"),

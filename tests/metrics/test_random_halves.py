@@ -9,6 +9,7 @@ from kgeval.analysis.comparison.sign_flips import sign_flip_p_values
 from kgeval.analysis.comparison.sign_flips import signed_sums as flipped
 from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.intervals.random_halves import RandomHalves, signed_sums
+from scripts.simulation.differences import Pair
 from scripts.simulation.units import Relations, held
 
 WEIGHTS = 1 / np.arange(1.0, 31)
@@ -51,13 +52,20 @@ def test_units_of_about_equal_weights_keep_the_interval_of_student():
     assert made()[1].needed[0]
 
 
-def test_a_mean_and_a_difference_are_held_where_one_relation_has_half_of_all_triples():
-    """Of 400 draws, a share that is 95 % has a standard error of 1.1 %. Student's interval of the difference fails."""
+def test_a_mean_is_held_where_one_relation_has_half_of_all_triples():
     shares = held(Relations("Zipf, fixed", 30, 1.6), 400)
-    without, with_halves = shares["difference"]
-    assert without < 0.8
-    assert with_halves == pytest.approx(0.95, abs=0.033)
     assert min(own for _, own in shares.values()) > 0.92
+
+
+@pytest.mark.parametrize(
+    "sizes", [Relations("equal", 20), Relations("lognormal", 50), Relations("Zipf, fixed", 30, 1.6)]
+)
+def test_a_difference_is_held_and_its_interval_has_0_where_the_test_does_not_reject_it(sizes):
+    """Of 400 draws, a share that is 95 % has a standard error of 1.1 %. Student's interval fails at unequal sizes."""
+    for metric, right in Pair(sizes, 0.5).right(400).items():
+        assert right.held == pytest.approx(0.95, abs=0.033), metric
+        assert (right.rejected, right.agreed) == (pytest.approx(1 - right.held), 1)
+        assert right.by_student < 0.93 or sizes.sizes == "equal"
 
 
 def test_hits_are_held_where_sizes_are_drawn_from_a_zipf():

@@ -208,7 +208,7 @@ def test_what_is_no_rank_table_is_refused(other):
 
 @pytest.mark.parametrize("keep", [np.ones(3, bool), np.arange(len(TABLE)), None], ids=["short", "numbers", "none"])
 def test_rows_are_kept_by_a_truth_value_each(keep):
-    with pytest.raises(TableError, match="where: expected a truth value for each of the"):
+    with pytest.raises(TableError, match="where: expected bool of shape"):
         TABLE.where(keep)
 
 

@@ -13,9 +13,9 @@ from kgeval.models.alignment import align
 from kgeval.models.families.bilinear import DistMult
 from kgeval.models.families.projections import BigGraph
 from kgeval.models.mapped import EntityTypes, Reciprocal, Typed
-from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.import_ranks import RankTable
+from kgeval.ranking.model_ranking import ranking_of
 
 ROWS = np.array(
     [[0, 1, 2, 3, 4, -1, -1, -1, -1], [-1, -1, -1, 5, 6, 7, 8, 9, -1], [-1, 10, -1, -1, -1, -1, -1, 11, 12]]
@@ -131,8 +131,8 @@ def test_predictions_are_of_the_answers_type(graph):
 
 
 def test_answer_sets_are_of_the_answers_type(graph):
-    scorer, table = align(typed(), graph), evaluate(typed(), graph)
-    split = ScoredSplit.of(scorer, graph, engine_for(scorer, graph.test, Evaluation()), table)
+    table = evaluate(typed(), graph)
+    split = ScoredSplit.of(ranking_of(align(typed(), graph), graph, Evaluation()))
     reaching = split.count_from(np.full(len(table), -1e9))
     assert reaching.tolist() == (table.column("candidates") - 1 + split.answer_is_known).tolist()
     assert isinstance(table, RankTable)

@@ -175,7 +175,7 @@ def test_a_module_with_another_number_of_entities_is_refused(name):
     setattr(model, name, 31)
     with pytest.raises(CheckpointError, match="the model has 31 entity ids and no labels, dataset random has 30"):
         evaluate(model, DATA)
-    with pytest.raises(CheckpointError, match="the model has 31 entity ids, and there are 30 entity labels"):
+    with pytest.raises(CheckpointError, match="the model has 31 entity ids, but there are 30 entity labels"):
         evaluate(model, DATA, entities=DATA.entities)
     setattr(model, name, 30)
     assert len(evaluate(model, DATA)) == 2 * len(DATA.test)

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as arrays
 
 from kgeval import CallableScorer, ScoreTable, Triples, evaluate
 from kgeval.base.errors import InputError, ScoreError
-from kgeval.models.adapters.score_arrays import as_float64
+from kgeval.models.scorer import as_float64
 from tests.conftest import random_dataset
 
 DATA = random_dataset(5)

@@ -143,7 +143,7 @@ def test_queries_may_name_a_time():
 
 def test_a_graph_without_times_has_none_to_give():
     for model in (score, QueryScorer(of_queries)):
-        with pytest.raises(InputError, match=r"the model needs the time of each query.*the time is the fourth column"):
+        with pytest.raises(InputError, match=r"the model needs the time of each query.*it is the fourth column"):
             evaluate(model, STATIC)
     with pytest.raises(UsageError, match=r"the model scores facts with a time, and the triples of dataset"):
         evaluate(CallableScorer(score, 9, 2, times=list(DATA.times)), STATIC)

@@ -15,7 +15,7 @@ from kgeval.data.triples import TARGETS
 from kgeval.models.families.bilinear import DistMult, TuckER
 from kgeval.models.families.complex import ComplEx, RotatE
 from kgeval.models.families.translations import TransE
-from kgeval.ranking.counts import RankCounts
+from kgeval.ranking.ranking_task import RankCounts
 from tests.brute_force import COUNTS, as_counts, brute_force
 
 pytestmark = pytest.mark.filterwarnings("ignore:overflow|invalid value")

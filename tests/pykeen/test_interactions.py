@@ -13,7 +13,7 @@ from pykeen.nn.modules import interaction_resolver
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
 from kgeval.models.adapters.live_models import PyKEENScorer
-from kgeval.models.family_bases import ScoredFamily
+from kgeval.models.family import ScoredFamily
 from kgeval.models.mapped import Reciprocal
 from kgeval.models.scorer import VectorScorer, views_of
 from kgeval.pykeen import scorer_of

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pykeen.datasets import UMLS
+from pykeen.evaluation import RankBasedEvaluator
 from pykeen.hpo import hpo_pipeline
+from pykeen.models import DistMult
 from pykeen.pipeline import pipeline
 
-import kgeval.pykeen  # noqa: F401  # registers the evaluator
 from kgeval.base.errors import MetricError
 from kgeval.metrics.intervals.estimate import STRATUM
+from kgeval.pykeen import KGEvalEvaluator
 from tests.pykeen.conftest import assert_same_values
 
 EVALUATORS = ("rankbased", "kgeval")
@@ -43,6 +46,33 @@ def test_early_stopping_ends_at_the_same_epoch_with_the_same_metrics():
     assert ours.stopper.best_epoch == expected.stopper.best_epoch
     assert ours.stopper.results == pytest.approx(expected.stopper.results, rel=1e-6)
     assert_same_values(ours.metric_results, expected.metric_results)
+
+
+@pytest.mark.parametrize("targets", [("tail",), ("head",), ("head", "tail")])
+def test_the_stopper_of_the_next_release_says_the_targets(targets):
+    """From PyKEEN's pull request 1588 on, the stopper passes the pipeline's ``evaluation_kwargs``, with the targets."""
+    data = UMLS()
+    model = DistMult(triples_factory=data.training, embedding_dim=8, random_seed=0)
+    found = []
+    for kind in (RankBasedEvaluator, KGEvalEvaluator):
+        evaluator = kind()
+        results = evaluator.evaluate(
+            model=model,
+            additional_filter_triples=data.training.mapped_triples,
+            mapped_triples=data.validation.mapped_triples,
+            use_tqdm=False,
+            tqdm_kwargs={},
+            batch_size=None,
+            slice_size=None,
+            do_time_consuming_checks=True,
+            targets=targets,
+        )
+        assert {"batch_size", "slice_size"} <= {*dir(evaluator)}  # the stopper keeps both
+        found.append(results)
+    expected, ours = found
+    assert_same_values(ours, expected)
+    assert ours.get_metric("mrr") == pytest.approx(expected.get_metric("mrr"), rel=1e-6)
+    assert set(ours.table.column("side")) == set(targets)
 
 
 def test_early_stopping_on_a_sample_on_which_pykeens_sampled_evaluator_fails():

@@ -23,8 +23,8 @@ from tests.ranking.test_screens import pairs_of_all_sizes
 torch = pytest.importorskip("torch")
 
 from kgeval.ranking.kernels.device.comparison import answer_side, candidate_side  # noqa: E402
+from kgeval.ranking.kernels.device.device_blocks import score_pairs  # noqa: E402
 from kgeval.ranking.kernels.device.device_kernel import DeviceKernel, comparison_of  # noqa: E402
-from kgeval.ranking.kernels.device.device_pairs import score_pairs  # noqa: E402
 from kgeval.ranking.kernels.device.device_vectors import DeviceVectors  # noqa: E402
 
 DATA = random_dataset(20, entities=120, triples=700)

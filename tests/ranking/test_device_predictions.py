@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from kgeval import load_checkpoint, load_dataset, predict
 from kgeval.base.errors import RunError, ScoreError
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Rows
 from kgeval.ranking.kernels import kernel
 from kgeval.ranking.kernels.collectors import BestAnswers
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors

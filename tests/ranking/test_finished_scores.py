@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import kgeval
 from kgeval.base.errors import InputError, ScoreError
-from kgeval.ranking.finished_scores import Answers, count_on_device, rank_finished
+from kgeval.ranking.count import Answers, count_on_device, rank_finished
 from tests.conftest import random_dataset
 
 TYPES = ["float16", "float32", "float64", "longdouble", "int8", "bool"]

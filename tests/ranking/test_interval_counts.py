@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Rows
 from kgeval.models.similarity import canonical
 from kgeval.ranking.kernels import kernel
 from kgeval.ranking.kernels.collectors import Intervals

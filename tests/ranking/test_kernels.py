@@ -8,8 +8,7 @@ import pytest
 from kgeval import CallableScorer, VectorScorer, evaluate
 from kgeval.base.errors import ScoreError
 from kgeval.data.known import known_answers
-from kgeval.data.queries import Queries
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Queries, Rows
 from kgeval.data.triples import Triples
 from kgeval.models.similarity import canonical
 from kgeval.ranking.corruption import AllEntities, Uniform

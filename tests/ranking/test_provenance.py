@@ -200,7 +200,7 @@ def test_the_folder_of_a_run_will_do(tmp_path):
     TABLE.to_parquet(tmp_path / "run" / "ranks.parquet")
     assert RankTable.from_parquet(tmp_path / "run").data.equals(TABLE.data)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(TableError, match=r"empty' is a folder without ranks.parquet, so not a run with a rank table"):
+    with pytest.raises(TableError, match=r"empty' is a folder without ranks.parquet: no run with a rank table"):
         RankTable.from_parquet(tmp_path / "empty")
 
 

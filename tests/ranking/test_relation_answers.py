@@ -211,9 +211,9 @@ HEADS = QueryScorer(lambda anchors, relations, side: np.zeros((len(anchors), E))
 @pytest.mark.parametrize(
     ("model", "settings", "message"),
     [
-        (ScoreTable(DATA.test, tail=ARRAY), {}, "a score table has scores only for its own queries"),
-        (ENCODER, {}, "a dual encoder has query vectors only for its own queries"),
-        (HEADS, {}, "the model predicts heads only, and a relation is scored by the tail"),
+        (ScoreTable(DATA.test, tail=ARRAY), {}, "it has entities for its own queries only"),
+        (ENCODER, {}, "it has entities for its own queries only"),
+        (HEADS, {}, "it predicts heads only"),
         (SCORED["ComplEx"][0], {"corruption": Uniform(count=3)}, "the corruption 'uniform' chooses entities"),
         (SCORED["ComplEx"][0], {"protocol": "libkge"}, "the protocol libkge ranks heads and tails only"),
         (SCORED["ComplEx"][0], {"estimate": Estimate(error=0.01)}, "only heads and tails can be estimated"),

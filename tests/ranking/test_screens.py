@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from kgeval import evaluate
+from kgeval.models.alignment import align
 from kgeval.models.similarity import canonical
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.kernels import kernel
@@ -157,7 +158,7 @@ def test_few_comparisons_stay_uncertain(screen):
 @pytest.mark.parametrize("quick", PRECISIONS)
 def test_the_quickest_precision_is_kept_and_changes_no_count(quick):
     scorer = Vectors("dot", np.random.default_rng(5).normal(size=(120, 16)))
-    ranking = ranking_of(scorer, DATA, Evaluation())
+    ranking = ranking_of(align(scorer, DATA), DATA, Evaluation())
     expected = evaluate(scorer, DATA, kernel="reference").to_pandas()
     # Two blocks are timed by each precision: before and after each, the clock is looked at.
     seconds = np.repeat([precision != quick for precision in PRECISIONS], 2)

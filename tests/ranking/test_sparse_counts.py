@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from kgeval import Protocol, Vocabulary, evaluate
 from kgeval.base.errors import ScoreError
-from kgeval.data.rows import Rows
-from kgeval.models.sparse_scorer import SparseScorer, SparseScores
+from kgeval.data.queries import Rows
+from kgeval.models.scorer import SparseScorer, SparseScores
 from kgeval.ranking.corruption import TypeConstrained, Uniform
-from kgeval.ranking.tie_rules import isclose_ties
+from kgeval.ranking.rules import isclose_ties
 from tests.conftest import random_dataset
 
 NEAR = Protocol(name="near", summary="", tie_rule=isclose_ties(relative=1e-9, absolute=1.0))

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from kgeval import ScoreTable
 from kgeval.data.queries import Queries
+from kgeval.models.alignment import align
 from kgeval.models.families.bilinear import DistMult
 from kgeval.models.families.translations import TransE
 from kgeval.ranking.corruption import AllEntities, Uniform
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
-from kgeval.ranking.rules import Rules
-from kgeval.ranking.tie_rules import clamp, isclose_ties, sigmoid32, tied_under, truncate_to_decimals
+from kgeval.ranking.rules import Rules, clamp, isclose_ties, sigmoid32, tied_under, truncate_to_decimals
 from tests.brute_force import COUNTS, as_counts, brute_force
 from tests.conftest import random_dataset
 
@@ -65,9 +65,9 @@ def test_an_interval_ranks_as_the_transformed_scores(kernel, kind, name, corrupt
     # Large scores saturate a sigmoid, small ones share their decimals.
     model = scorer(kind, SCALES.get(name, 1.0))
     evaluation, rules = Evaluation(kernel=kernel, corruption=corruption), Rules(tie_rule=tied_under(transform))
-    found = ranking_of(model, DATA, evaluation, rules=rules).rank()
+    found = ranking_of(align(model, DATA), DATA, evaluation, rules=rules).rank()
     reference = Evaluation(kernel="reference", corruption=corruption)
-    expected = ranking_of(finished(model, transform), DATA, reference).rank()
+    expected = ranking_of(align(finished(model, transform), DATA), DATA, reference).rank()
     assert np.array_equal(counts(found), counts(expected))
     assert found.column("tied").any() == (name != "nothing")
 
@@ -76,7 +76,7 @@ def test_an_interval_ranks_as_the_transformed_scores(kernel, kind, name, corrupt
 def test_a_tolerance_counts_what_numpy_takes_for_close(kernel):
     model = scorer("dot", 0.3)
     rules = Rules(tie_rule=isclose_ties(relative=0.05, absolute=0.02))
-    table = ranking_of(model, DATA, Evaluation(kernel=kernel), rules=rules).rank()
+    table = ranking_of(align(model, DATA), DATA, Evaluation(kernel=kernel), rules=rules).rank()
     scores = np.einsum("hd,rd,td->hrt", model.entity, model.relation, model.entity)
     expected = brute_force(
         lambda h, r, t: scores[h, r, t], DATA, level=lambda here, truth: bool(np.isclose(here, truth, 0.05, 0.02))

@@ -223,5 +223,5 @@ def test_a_static_graph_has_no_times_to_know_facts_of(nations):
 def test_a_model_without_labels_has_the_times_of_the_graph_or_is_refused():
     dataset = random_graph(8)
     model = TComplEx(np.ones((7, 2)), np.ones((2, 2)), np.ones((4, 2)))
-    with pytest.raises(InputError, match="the model has 4 times and no labels for them, dataset temporal has 3"):
+    with pytest.raises(InputError, match="the model has 4 times and no labels, dataset temporal has 3"):
         evaluate(model, dataset)

@@ -6,7 +6,7 @@ import pytest
 
 from kgeval import compare, plot_leaderboard
 from kgeval.reports.document import comparison_document
-from kgeval.reports.figure import save_picture
+from kgeval.reports.plots import save_picture
 from tests.reports.browser import open_page
 from tests.reports.conftest import HOSTILE, family, ranks_of
 

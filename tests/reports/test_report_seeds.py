@@ -12,14 +12,15 @@ import pytest
 import kgeval
 from kgeval import Estimate
 from kgeval.analysis import seed_differences
+from kgeval.analysis.comparison.compare import compare_grid
 from kgeval.base.errors import MetricError
 from kgeval.metrics import interval_over_seeds
 from kgeval.metrics.intervals.estimate import Sampling
-from kgeval.reports.origins import slice_scores
-from kgeval.reports.reading import EvaluatedModel, read_models
+from kgeval.reports.origins import cumulative, cumulative_points, relation_scores, slice_scores, triple_table
+from kgeval.reports.plots import PLOTS
 from kgeval.reports.standings import p_value, standings, verdicts
-from kgeval.reports.study import HEADLINES, study_of
-from kgeval.reports.trust import exactness, making
+from kgeval.reports.study import HEADLINES, EvaluatedModel, read_models, study_of
+from kgeval.reports.trust import exactness, making, ties
 from tests.reports.conftest import family, ranks_of, seeded
 
 pytest.importorskip("altair")
@@ -74,9 +75,82 @@ def test_of_seeds_the_mean_is_shown_with_the_interval_over_seeds():
     section = standings(found)
     assert [row["seeds"] for row in section.content["rows"]] == [3, 0]
     assert "Models with seeds: the mean" in section.content["note"]
-    assert ("Seeds", "seed 0, seed 1, seed 2; the rows below describe the run with the middle MRR") in [
+    assert ("Seeds", "seed 0, seed 1, seed 2; the rows below describe seed 2, the run with the middle MRR") in [
         fact for model in making(found).content["models"] for fact in model["facts"]
     ]
+
+
+def test_slices_are_means_over_seeds_as_in_the_table_of_compare():
+    """The means by hand, and the interval that the table of ``compare --by`` has."""
+    runs = seeded(DATA, "strong", [0.2, 0.35, 0.3])
+    groups = slice_scores(study([*runs, ("alone", ranks_of(DATA, 0.1))]), ["side"])
+    tables = [run.table for run in runs]
+    for side in ("head", "tail"):
+        row = groups[(groups["model"] == "strong") & (groups["group"] == side)].iloc[0]
+        values = [np.mean(1 / realistic(table)[table.column("side") == side]) for table in tables]
+        assert row["value"] == pytest.approx(np.mean(values), rel=1e-12)
+        grid = compare_grid({"d": {"strong": tables}}, "mrr", by="side", spread="interval")
+        (interval,) = [
+            block.scores["strong", grid.metrics[0]].interval for block in grid.blocks if block.title == f"d {side}"
+        ]
+        assert (row["low"], row["high"]) == pytest.approx((interval.low, interval.high), rel=1e-12)
+    assert set(groups["axis"]) == {"MRR ↑, mean over seeds"}
+    two = slice_scores(study(seeded(DATA, "strong", [0.2, 0.35])), ["side"])
+    assert two["value"].notna().all()
+    assert two["low"].isna().all()
+
+
+def realistic(table):
+    return 1 + table.column("greater") + table.column("tied") / 2
+
+
+def test_relations_are_means_over_seeds_with_their_standard_deviation():
+    runs = seeded(DATA, "strong", [0.2, 0.35, 0.3])
+    found = study(runs)
+    frame = relation_scores(found).set_index("relation")
+    for relation in frame.index:
+        values = [np.mean((1 / realistic(run.table))[run.table.column("relation_label") == relation]) for run in runs]
+        low, high = np.mean(values) - np.std(values, ddof=1), np.mean(values) + np.std(values, ddof=1)
+        expected = (np.mean(values), max(low, 0), min(high, 1))
+        assert tuple(frame.loc[relation, ["m0", "low0", "high0"]]) == pytest.approx(expected)
+    title = kgeval.plot_relations(runs).to_dict()["layer"][-1]["encoding"]["y"]["title"]
+    assert title == "MRR of strong ↑, mean of 3 seeds"
+
+
+def test_hits_and_shares_of_pairs_are_means_over_seeds():
+    runs, others = seeded(DATA, "strong", [0.2, 0.35, 0.3]), seeded(DATA, "weak", [0.1, 0.12])
+    found = study([*runs, *others])
+    points = cumulative_points(found).set_index(["model", "k"])
+    shares = [np.mean(realistic(run.table) <= 10) for run in runs]
+    spread = np.std(shares, ddof=1)
+    expected = (np.mean(shares), np.mean(shares) - spread, min(np.mean(shares) + spread, 1))
+    assert tuple(points.loc[("strong", 10)]) == pytest.approx(expected)
+    assert np.isnan(points.loc[("weak", 10), "low"])
+    (change,) = cumulative(found).content["changes"]
+    pairs = [realistic(two.table) / realistic(one.table) for one in runs for two in others]
+    assert change["better"] == pytest.approx(np.mean([np.mean(ratio >= 2) for ratio in pairs]))
+    assert change["worse"] == pytest.approx(np.mean([np.mean(ratio <= 0.5) for ratio in pairs]))
+
+
+def test_the_triples_say_whose_ranks_they_are():
+    runs = seeded(DATA, "strong", [0.2, 0.35, 0.3])
+    found = study([*runs, ("alone", ranks_of(DATA, 0.1))])
+    assert (
+        triple_table(found)
+        .content["rule"]
+        .startswith("Of a model with seeds, this is the run with the middle MRR: strong (seed 2).")
+    )
+    rows = found.rows.sort_values(["head_label", "relation_label", "tail_label", "side"])
+    middle = runs[2].table.data.to_pandas().sort_values(["head_label", "relation_label", "tail_label", "side"])
+    assert rows["m0"].tolist() == (1 + middle["greater"] + middle["tied"] / 2).tolist()
+
+
+@pytest.mark.parametrize("kind", ["slices", "distribution", "relations"])
+def test_a_picture_for_print_has_a_note_on_what_its_means_are_of(kind):
+    runs = [*seeded(DATA, "strong", [0.2, 0.35, 0.3]), ("alone", ranks_of(DATA, 0.1))]
+    arguments = {"slices": "side"} if kind == "slices" else {}
+    notes = PLOTS[kind](runs, width=4, **arguments).usermeta["notes"]
+    assert [note.partition(";")[0] for note in notes if "seeds" in note] == ["strong, mean of 3 seeds"]
 
 
 def test_verdicts_are_of_other_seeds_and_other_triples():
@@ -86,22 +160,20 @@ def test_verdicts_are_of_other_seeds_and_other_triples():
     means = [np.mean([kgeval.summarize(run.table, "mrr")["mrr"] for run in own]) for own in (strong, weak)]
     tables = {"strong": [run.table for run in strong], "weak": [run.table for run in weak]}
     (expected,) = seed_differences(tables, ["mrr"])
-    (pair,), (verdict,) = found.pairs, verdicts(found)
+    (pair,), ((_, verdict),) = found.pairs, verdicts(found)
     assert (pair.p, pair.interval) == (expected.p, expected.interval)
     assert pair.difference == pytest.approx(means[0] - means[1])
-    assert verdict.sentence.startswith(
-        f"strong is better than weak: mean MRR +{pair.difference:.{pair.decimals}f} (95 %"
-    )
-    assert verdict.sentence.endswith(f"; {p_value(pair)}).")
+    assert verdict.startswith(f"strong is better than weak: mean MRR +{pair.difference:.{pair.decimals}f} (95 %")
+    assert verdict.endswith(f"; {p_value(pair)}).")
     assert standings(found).title.startswith("strong is better than weak, with a mean MRR of")
     assert "Student's t test of the means" in standings(found).content["basis"]
 
 
 def test_two_seeds_show_no_scatter():
     found = study([*seeded(DATA, "first", [0.2, 0.35, 0.3]), *seeded(DATA, "second", [0.25, 0.12])])
-    (verdict,) = verdicts(found)
-    assert "not tested: " in verdict.sentence
-    assert "2 seeds: an interval or a test" in verdict.sentence
+    ((_, verdict),) = verdicts(found)
+    assert "not tested: " in verdict
+    assert "2 seeds: an interval or a test" in verdict
 
 
 def test_many_models_have_their_order_in_one_line():
@@ -229,17 +301,44 @@ def test_where_there_are_too_few_units_the_page_says_so():
         kgeval.report({"m": ranks_of(few, 0.3)}, intervals="relations")
 
 
-def test_a_lamp_tells_exact_from_drawn_from_estimated():
+@pytest.mark.parametrize("kind", ["model", "baseline", "seeds"])
+def test_the_check_of_ties_has_the_rule_of_their_notes(kind):
+    """A model, a baseline or the run of a seed warns if the tie policy alone moves its MRR by more than .01."""
+    runs = seeded(DATA, "strong", [0.2, 0.35, 0.3])
+    greater, tied = runs[0].table.column("greater"), runs[0].table.column("tied")
+    tied = np.where(np.arange(len(tied)) % 5 == 0, 1, 0)
+    place = runs[0].table.data.schema.get_field_index("tied")
+    columns = runs[0].table.data.set_column(place, "tied", pa.array(tied))
+    table = replace(runs[0].table, data=columns.cast(runs[0].table.data.schema))
+    best, worst = np.mean(1 / (1 + greater)), np.mean(1 / (1 + greater + tied))
+    assert best - worst > 0.01
+    models = {
+        "model": {"name": table},
+        "baseline": {"name": EvaluatedModel("", table, {"model": {"baseline": "popularity"}})},
+        "seeds": [replace(runs[0], table=table), *runs[1:]],
+    }[kind]
+    assert any("alone moves the MRR" in note for note in kgeval.summarize(table, "mrr").notes)
+    check = ties(study(models))
+    assert check.state == "warning"
+    name = "strong seed 0" if kind == "seeds" else "name"
+    assert check.warning.startswith(
+        f"{name}: {(tied > 0).sum()} of {len(tied)} ranks tie. The MRR is {worst:.3f} with pessimistic, {best:.3f} with"
+    )
+    untied = table.data.set_column(place, "tied", pa.array(0 * tied)).cast(table.data.schema)
+    assert ties(study({"name": replace(table, data=untied)})).state == "good"
+
+
+def test_a_check_tells_exact_from_drawn_from_estimated():
     table = ranks_of(DATA, 0.3)
-    lamp = exactness(study({"m": table}))
-    assert (lamp.name, lamp.state) == ("Exact", "good")
-    lamp = exactness(study({"m": replace(table, candidates="5 uniform (seed 0)")}))
-    assert (lamp.name, lamp.state) == ("Candidates", "warning")
-    assert "The candidates are 5 uniform (seed 0), not all entities." in lamp.warning
+    check = exactness(study({"m": table}))
+    assert (check.name, check.state) == ("Exact", "good")
+    check = exactness(study({"m": replace(table, candidates="5 uniform (seed 0)")}))
+    assert (check.name, check.state) == ("Candidates", "warning")
+    assert "The candidates are 5 uniform (seed 0), not all entities." in check.warning
     assert exactness(study({"m": replace(table, candidates="unknown")})).state == "unknown"
     data = table.data.append_column("stratum", pa.array(np.zeros(len(table), np.int64)))
     sampling = Sampling(Estimate(triples=1000), counts=(table.num_triples,), sizes=(20_466,))
     sample = replace(table, data=data, sampling=sampling)
-    lamp = exactness(study([("drawn", sample), ("exact", table)]))
-    assert (lamp.name, lamp.state) == ("Estimated", "warning")
-    assert f"drawn is estimated from {table.num_triples} of 20,466 triples (95 %), stratified" in lamp.warning
+    check = exactness(study([("drawn", sample), ("exact", table)]))
+    assert (check.name, check.state) == ("Estimated", "warning")
+    assert f"drawn is estimated from {table.num_triples} of 20,466 triples (95 %), stratified" in check.warning

@@ -17,15 +17,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import yaml
+from sklearn.metrics import roc_auc_score, roc_curve
 
 import kgeval
 from kgeval.analysis.audits.audit import audit
 from kgeval.base.errors import ConfigError, InputError, MetricError
 from kgeval.models.families.bilinear import DistMult
-from kgeval.reports.origins import cumulative_points, cutoffs, origins
-from kgeval.reports.reading import read_dataset, read_models
-from kgeval.reports.study import study_of
-from kgeval.reports.triple_table import EXTREME, MOST, extreme_rows, triple_table
+from kgeval.ranking.run_directory.stored_run import StoredRun
+from kgeval.reports.origins import EXTREME, MOST, cumulative_points, cutoffs, extreme_rows, origins, triple_table
+from kgeval.reports.plots import PLOTS
+from kgeval.reports.study import read_dataset, read_models, study_of
 from kgeval.reports.trust import WAYS, leaks
 from kgeval.runs.config.load import check
 from kgeval.runs.config.yaml_document import Document
@@ -167,6 +168,44 @@ def test_a_task_has_no_page():
         check_content({"dataset": "nations", "report": True, **keys})
 
 
+@pytest.fixture(scope="module")
+def classified(tmp_path_factory):
+    """A run of a classification, and one of ranks."""
+    folder = tmp_path_factory.mktemp("classified")
+    for name, more in {"labels": {"task": {"kind": "classification"}}, "ranks": {}}.items():
+        run(check_content({"dataset": "nations", "model": "baseline:popularity", **more}), folder / name)
+    return folder
+
+
+def test_a_classification_has_a_page_of_its_metrics_and_curves(classified):
+    """The numbers of sklearn, from the scores and labels of the run."""
+    page = kgeval.report([("mine", classified / "labels"), ("other", classified / "labels")])
+    assert page.title == "2 classifications on nations"
+    table = StoredRun(classified / "labels").labels()
+    scored = table.scored("test")
+    assert f"{roc_auc_score(scored.is_true, scored.scores):.4f}" in page.html
+    assert page.html.count(">mine</bdi>") == 1
+    assert page.html.count("tail frequency</bdi>") == 1
+    chart = PLOTS["roc"]({"mine": classified / "labels"}).to_dict()
+    rates = roc_curve(scored.is_true, scored.scores)[:2]
+    points = chart["data"]["values"] if "values" in chart["data"] else next(iter(chart["datasets"].values()))
+    assert [(point["x"], point["y"]) for point in points] == list(zip(*(rate.tolist() for rate in rates), strict=True))
+    chart = PLOTS["precision-recall"]({"mine": classified / "labels"}).to_dict()
+    assert chart["encoding"]["y"]["title"] == "precision"
+
+
+def test_classifications_and_ranks_are_told_apart(classified):
+    labels, ranks = classified / "labels", classified / "ranks"
+    with pytest.raises(InputError, match="is a classification, and other runs have ranks"):
+        kgeval.report([labels, ranks])
+    with pytest.raises(InputError, match=r"of a classification: .*summarize, report and plot --kind roc take it"):
+        kgeval.plot_leaderboard(labels)
+    with pytest.raises(InputError, match="these runs are no classifications"):
+        PLOTS["roc"](ranks)
+    with pytest.raises(InputError, match="for ranks, and classifications have none"):
+        kgeval.report(labels, ties="expected")
+
+
 def test_ranks_that_do_not_compare_are_refused_and_may_be_allowed():
     data = family()
     whole, part = ranks_of(data, 0.3), ranks_of(data, 0.2).where(ranks_of(data, 0.2).column("triple") < 250)
@@ -213,7 +252,7 @@ def test_the_distribution_is_hits_at_k_at_every_k(ties):
     data = family()
     tables = {f"m{seed}": ranks_of(data, 0.1, seed=seed) for seed in range(2)}
     points = cumulative_points(study_of(read_models(tables), None, ties=ties))
-    for model, k, share in points.itertuples(index=False):
+    for model, k, share in points[["model", "k", "share"]].itertuples(index=False):
         assert share == pytest.approx(kgeval.summarize(tables[model], f"hits@{k}", ties=ties)[f"hits@{k}"])
     assert cutoffs(1).tolist() == [1]
     assert set(range(1, 101)) <= set(cutoffs(14_541).tolist())

@@ -15,14 +15,13 @@ import numpy as np
 import pytest
 
 from kgeval.base.errors import ConfigError, Interrupted, RunError, ScoreError
+from kgeval.models.alignment import align
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.run_directory.contents import num_shards
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
-from kgeval.runs.shards.division import divide, join_shards
-from kgeval.runs.shards.executors import LocalExecutor, RayExecutor, _rank_shard
-from kgeval.runs.shards.shard_store import ShardStore
+from kgeval.runs.shards import LocalExecutor, RayExecutor, ShardStore, _rank_shard, divide, join_shards
 from tests.conftest import random_dataset
 from tests.runs.conftest import table
 from tests.runs.test_shards import distmult
@@ -58,7 +57,7 @@ def test_where_no_cluster_is_one_is_started_and_said(cluster):
 
 def test_the_cluster_of_another_run_is_not_joined(cluster):
     """It would end with that run."""
-    code = "from kgeval.runs.shards.executors import RayExecutor as R\nwith R(workers=1)._connected(1, print): pass"
+    code = "from kgeval.runs.shards import RayExecutor as R\nwith R(workers=1)._connected(1, print): pass"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == cluster
 
@@ -101,7 +100,7 @@ def slow_scores(folder):
 def prepared(model):
     dataset = random_dataset(triples=120)
     labels = {"entities": dataset.entities, "relations": dataset.relations}
-    return ranking_of(model, dataset, Evaluation(threads=1), **labels)
+    return ranking_of(align(model, dataset, **labels), dataset, Evaluation(threads=1))
 
 
 def table_of(ranking, executor, count=6):
@@ -132,7 +131,7 @@ def test_a_worker_that_is_killed_is_replaced(cluster, tmp_path):
 def test_a_worker_chooses_the_kernel_that_is_right_on_its_machine(cluster):
     """Eight-bit products that are exact where the command was given need not be so elsewhere."""
     dataset = random_dataset()
-    ranking = ranking_of(distmult(dataset), dataset, Evaluation(threads=1))
+    ranking = ranking_of(align(distmult(dataset), dataset), dataset, Evaluation(threads=1))
     foreign = replace(ranking, engine=replace(ranking.engine, kernel=None))
     done = list(RayExecutor(workers=1).rank(foreign, divide(ranking, 3), pytest.fail))
     parts = [join_shards(ranking, side, [part for shard, part in done if shard.side == side]) for side in ranking.sides]

@@ -17,7 +17,7 @@ import yaml
 
 from kgeval import Dataset, RankTable, evaluate, load_checkpoint, load_dataset, summarize
 from kgeval.base.errors import ConfigError, InputError, RunError
-from kgeval.base.files.opening import sha256_of_file
+from kgeval.base.files import sha256_of_file
 from kgeval.runs.config.load import check_against_dataset, load_config
 from kgeval.runs.runner import run
 from tests.models.checkpoints.conftest import same_tables

@@ -10,8 +10,7 @@ from kgeval.base.errors import ConfigError, InputError
 from kgeval.ranking.run_directory.contents import SHARDS, STAGE, is_run
 from kgeval.ranking.run_directory.staging import reserve, reserve_shard
 from kgeval.runs.config.load import load_config
-from kgeval.runs.runner import run
-from kgeval.runs.shards.shard_job import merge, run_shard
+from kgeval.runs.runner import merge, run, run_shard
 from tests.cli.conftest import invoke
 from tests.runs.conftest import table
 
@@ -26,8 +25,8 @@ def settings(config, place):
 
 
 def test_jobs_in_any_order_are_merged(settings, place):
-    done = [run_shard(settings, place / "run", number, COUNT)[0] for number in (3, 1, 4, 2)]
-    assert sum(part.ranks for part in done) == 10
+    done = [run_shard(settings, place / "run", number, COUNT)[place / "run"] for number in (3, 1, 4, 2)]
+    assert sum(done) == 10
     assert not is_run(place / "run")
     (outcome,) = merge(place / "run")
     assert table(place / "run") == table(place / "whole")
@@ -39,7 +38,7 @@ def test_jobs_in_any_order_are_merged(settings, place):
 def test_a_shard_that_is_there_is_not_ranked_again(settings, place, monkeypatch):
     run_shard(settings, place / "run", 2, COUNT)
     monkeypatch.setattr("kgeval.ranking.engine.Engine.rank", lambda *_: pytest.fail("it was ranked again"))
-    assert run_shard(settings, place / "run", 2, COUNT)[0].kept
+    assert run_shard(settings, place / "run", 2, COUNT) == {place / "run": None}
 
 
 def test_missing_shards_are_named(settings, place):
@@ -75,8 +74,8 @@ def test_jobs_of_another_configuration_or_division_are_refused(settings, config,
 
 
 def test_a_folder_with_a_run_takes_no_shards_but_by_force(settings, config, place):
-    (taken,) = run_shard(settings, place / "whole", 1, 2)  # a job that is repeated after the merge
-    assert taken.kept
+    # A job that is repeated after the merge.
+    assert run_shard(settings, place / "whole", 1, 2) == {place / "whole": None}
     assert not (place / "whole" / STAGE).exists()
     with pytest.raises(InputError, match=r"already holds a different run: evaluation\.split"):
         run_shard(load_config(config(evaluation={"split": "valid"})), place / "whole", 1, 2)

@@ -14,20 +14,20 @@ import yaml
 
 from kgeval import RankTable, load_dataset
 from kgeval.base.errors import ConfigError, InputError, Interrupted, RunError
-from kgeval.base.files.opening import ReadFiles
+from kgeval.base.files import ReadFiles
 from kgeval.data.queries import Queries
+from kgeval.models.alignment import align
 from kgeval.models.families.bilinear import DistMult
 from kgeval.ranking.corruption import AllEntities, TypeConstrained, Uniform
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.run_directory.contents import SHARDS, STAGE
-from kgeval.reports.reading import read_models
+from kgeval.reports.study import read_models
 from kgeval.runs.config.load import load_config
 from kgeval.runs.jobs import Job
 from kgeval.runs.resume import Fingerprint, leaves
 from kgeval.runs.runner import run
-from kgeval.runs.shards.division import KEY, OPERATIONS_A_MINUTE, divide, divide_exactly, usual_count
-from kgeval.runs.shards.shard_store import ShardStore
+from kgeval.runs.shards import KEY, OPERATIONS_A_MINUTE, ShardStore, divide, divide_exactly, usual_count
 from kgeval.runs.stored import read_compared, read_outcome
 from tests.conftest import random_dataset
 from tests.ranking.test_kernels import Vectors
@@ -55,7 +55,7 @@ def ranking():
 
     def prepare(**settings):
         dataset = random_dataset()
-        return ranking_of(distmult(dataset), dataset, Evaluation(**settings))
+        return ranking_of(align(distmult(dataset), dataset), dataset, Evaluation(**settings))
 
     return prepare
 
@@ -97,7 +97,7 @@ def test_shards_are_as_many_as_make_a_minute(ranking, corruption, candidates):
     whole = ranking(corruption=corruption)
     assert usual_count(whole) == 1
     queries = sum(len(Queries.of(whole.dataset.test, side)) for side in whole.sides)
-    slow = ranking_of(ManyDimensions("dot"), whole.dataset, whole.evaluation)
+    slow = ranking_of(align(ManyDimensions("dot"), whole.dataset), whole.dataset, whole.evaluation)
     assert usual_count(slow) == queries * candidates * 10**11 // OPERATIONS_A_MINUTE > 1
 
 

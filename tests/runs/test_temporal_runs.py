@@ -10,11 +10,10 @@ from kgeval.analysis.answer_sets.answers import answers_of_ranks
 from kgeval.base.errors import InputError
 from kgeval.models.families.complex import TComplEx
 from kgeval.ranking.predictions.prediction_table import PredictionTable
+from kgeval.reports.origins import triple_table
 from kgeval.reports.page import study_of_runs
-from kgeval.reports.triple_table import triple_table
 from kgeval.runs.config.load import load_config
-from kgeval.runs.runner import run
-from kgeval.runs.shards.shard_job import merge, run_shard
+from kgeval.runs.runner import merge, run, run_shard
 from tests.data.folders import write
 from tests.runs.conftest import ENTITIES, RELATIONS
 

@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgeval.base.errors import ConfigError, InputError
-from kgeval.base.files.settings_text import escaped, read_yaml
+from kgeval.base.settings_text import escaped, read_yaml
 from kgeval.runs.config.load import load_config
-from kgeval.runs.config.variables import ExpandingLoader
-from kgeval.runs.runner import run
-from kgeval.runs.shards.shard_job import merge, run_shard
+from kgeval.runs.config.yaml_document import ExpandingLoader
+from kgeval.runs.runner import merge, run, run_shard
 from kgeval.runs.stored import read_stored_model
 
 

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kgeval.analysis.answer_sets.conformal_limits import Limit
-from kgeval.analysis.answer_sets.nonconformity import ScoredSplit, SideTask, find_nonconformity
+from kgeval.analysis.answer_sets.nonconformity import Limit, ScoredSplit, SideTask, find_nonconformity
 from kgeval.analysis.slices.annotation import annotate, slices_to_add
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import InputError, counted
+from kgeval.base.parquet_tables import Columns
 from kgeval.base.provenance import UNKNOWN, subject_of
-from kgeval.base.storage.parquet_tables import Columns
 from kgeval.base.tables.shown import Brief, Shown
 from kgeval.base.tables.table import Cell, Figure, Table
 from kgeval.data.dataset import Dataset
@@ -67,7 +66,7 @@ class AnswerSetTable(Columns):
         return f"{subject_of(self.model, self.dataset)}, {self.split} split, {sets}"
 
 
-def list_sets(split: ScoredSplit, lowest: Float64Array, sizes: IntArray) -> pa.Table:
+def entries_of_sets(split: ScoredSplit, lowest: Float64Array, sizes: IntArray) -> pa.Table:
     """List the candidates that score at least ``lowest`` (float64[row]), of which there are int64[row]."""
     # The search finds the others alone: an answer that is a known one is added by itself.
     added = split.answer_is_known & (split.scores >= lowest)

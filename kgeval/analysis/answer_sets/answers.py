@@ -10,27 +10,28 @@ from typing import Any
 import numpy as np
 from typing_extensions import Unpack
 
-from kgeval.analysis.answer_sets.answer_sets import AnswerSets, AnswerSetTable, list_sets
-from kgeval.analysis.answer_sets.conformal_limits import (
+from kgeval.analysis.answer_sets.answer_sets import AnswerSets, AnswerSetTable, entries_of_sets
+from kgeval.analysis.answer_sets.nonconformity import (
     COLUMNS,
+    RANK,
     CalibratedLimits,
+    ScoredSplit,
+    find_nonconformity,
     limits_of,
     notes_on_filter,
     notes_on_limits,
+    pessimistic_ranks,
 )
-from kgeval.analysis.answer_sets.nonconformity import RANK, ScoredSplit, find_nonconformity, pessimistic_ranks
-from kgeval.base.arrays import BoolArray, Float64Array
+from kgeval.base.arrays import BoolArray
 from kgeval.base.errors import InputError, MetricError, refuse_unknown
 from kgeval.base.progress import Progress, reporting
-from kgeval.base.settings.settings import takes
+from kgeval.base.settings import takes
 from kgeval.base.threads import bound_threads
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
-from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Labels
 from kgeval.models.alignment import align
 from kgeval.models.checkpoints import as_model
-from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation, WorkKeywords
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.rank_table import RankTable
@@ -135,13 +136,10 @@ def answers(  # noqa: PLR0913
     evaluation = evaluation.for_model(scorer)
     total = sum(len(dataset.split(name)) for name in ("valid", "test")) * len(evaluation.sides)
     with reporting(total, progress=progress) as report, bound_threads(evaluation.threads):
-        tables = [
-            ranking_of(scorer, dataset, evaluation.model_copy(update={"split": name}), progress=report).rank()
+        valid, test = (
+            ScoredSplit.of(ranking_of(scorer, dataset, evaluation.model_copy(update={"split": name}), progress=report))
             for name in ("valid", "test")
-        ]
-        both_splits = Triples(np.concatenate([dataset.split(name).ids for name in ("valid", "test")]))
-        engine = engine_for(scorer, both_splits, evaluation)
-        valid, test = (ScoredSplit.of(scorer, dataset, engine, table) for table in tables)
+        )
         return _answer_sets(valid, test, request, list_sets=list_sets)
 
 
@@ -150,9 +148,19 @@ def _answer_sets(valid: ScoredSplit, test: ScoredSplit, request: SetRequest, *, 
     calibration, measured = measure(valid).values, measure(test)
     limits = limits_of(valid.ranks, calibration, test.ranks, coverage=request.coverage, per=request.per)
     lowest = measured.lowest_scores(limits.of_rows)
-    found = _counted_sets(valid.ranks, test.ranks, request, limits, measured.values <= limits.of_rows)
-    found = replace(found, sizes=test.count_from(lowest))
-    return replace(found, listed=_table_of_sets(test, lowest, found)) if list_sets else found
+    sets = _counted_sets(valid.ranks, test.ranks, request, limits, measured.values <= limits.of_rows)
+    sets = replace(sets, sizes=test.count_from(lowest))
+    if not list_sets:
+        return sets
+    listed = AnswerSetTable(
+        entries_of_sets(test, lowest, sets.sizes),
+        split=test.ranks.split,
+        coverage=sets.target,
+        nonconformity=sets.nonconformity,
+        model=test.ranks.model,
+        dataset=test.ranks.dataset,
+    )
+    return replace(sets, listed=listed)
 
 
 def answers_of_ranks(
@@ -182,24 +190,24 @@ def answers_of_ranks(
         if here != there:
             raise InputError(f"the {name} of the validation ranks is {here!r}, that of the test ranks {there!r}.")
     if valid.split == test.split:
-        what = f"both ranks are of the {test.split} triples"
-        raise InputError(f"{what}. Sets are calibrated on one split and computed for another: rank valid and test.")
+        problem = f"both ranks are of the {test.split} triples"
+        raise InputError(f"{problem}. Sets are calibrated on one split and computed for another: rank valid and test.")
     _refuse_unfit_ranks(valid)
     _refuse_unfit_ranks(test)
     limits = limits_of(valid, pessimistic_ranks(valid), test, coverage=request.coverage, per=request.per)
-    found = _counted_sets(valid, test, request, limits, pessimistic_ranks(test) <= limits.of_rows)
+    sets = _counted_sets(valid, test, request, limits, pessimistic_ranks(test) <= limits.of_rows)
     bound = "sizes are upper bounds: a set is smaller if candidates tie across its last place."
-    return replace(found, notes=(*found.notes, bound))
+    return replace(sets, notes=(*sets.notes, bound))
 
 
 def _refuse_unfit_ranks(table: RankTable) -> None:
     """Refuse ranks of a sample, and of relations."""
     if table.sampling is not None:
-        what = f"the {table.split} ranks are of {table.num_triples:,} of {table.sampling.num_triples:,} triples"
-        raise InputError(f"{what}, sampled for an estimate. Coverage needs all: rank the whole split.")
+        problem = f"the {table.split} ranks are of {table.num_triples:,} of {table.sampling.num_triples:,} triples"
+        raise InputError(f"{problem}, sampled for an estimate. Coverage needs all: rank the whole split.")
     if (table.column("side") == "relation").any():
-        what = f"the {table.split} ranks include relations, and there are no answer sets of relations yet"
-        raise InputError(f"{what}. Rank heads and tails only.")
+        problem = f"the {table.split} ranks include relations, and there are no answer sets of relations yet"
+        raise InputError(f"{problem}. Rank heads and tails only.")
 
 
 def _counted_sets(
@@ -217,15 +225,4 @@ def _counted_sets(
         covered,
         at_most,
         tuple(dict.fromkeys(notes)),
-    )
-
-
-def _table_of_sets(test: ScoredSplit, lowest: Float64Array, found: AnswerSets) -> AnswerSetTable:
-    return AnswerSetTable(
-        list_sets(test, lowest, found.sizes),
-        split=test.ranks.split,
-        coverage=found.target,
-        nonconformity=found.nonconformity,
-        model=test.ranks.model,
-        dataset=test.ranks.dataset,
     )

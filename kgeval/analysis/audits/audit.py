@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from kgeval.analysis.audits.finding import KINDS, Finding, Tally
 from kgeval.analysis.audits.searches import (
+    KINDS,
     WAYS_APART,
+    Finding,
     RelatedRelations,
+    Tally,
     cartesian_found,
     degrees_found,
     flags_of,
@@ -40,9 +42,9 @@ def _section(section: str, tallies: Sequence[Tally]) -> Table:
     if not splits:
         rows = [[one.kind, one.count, "" if one.total is None else one.total, _share(one)] for one in tallies]
         return Table([section, "found", "of", "share"], rows)
-    found = {(tally.kind, tally.split): (tally.count, _share(tally)) for tally in tallies}
+    cells = {(tally.kind, tally.split): (tally.count, _share(tally)) for tally in tallies}
     of_kinds: list[list[Cell]] = [
-        [kind, *(cell for split in splits for cell in found.get((kind, split), ("", "")))]
+        [kind, *(cell for split in splits for cell in cells.get((kind, split), ("", "")))]
         for kind in dict.fromkeys(tally.kind for tally in tallies)
     ]
     return Table([section, *(cell for column in splits.items() for cell in column)], of_kinds)
@@ -182,7 +184,7 @@ class Audit(Shown):
     def csv_tables(self) -> tuple[Table, ...]:
         """Return a row for each finding, with the columns of :meth:`to_frame`."""
         columns = [*self.to_frame()]
-        return (Table(columns, [[getattr(found, name) for name in columns] for found in self.findings]),)
+        return (Table(columns, [[getattr(finding, name) for name in columns] for finding in self.findings]),)
 
     def _brief(self) -> str:
         return f"{self.dataset.name}: {counted(len(self.findings), 'finding')} at threshold {self.threshold:g}"
@@ -200,8 +202,8 @@ def audit(dataset: Dataset | Source, *, threshold: float = INVERSE_SHARE) -> Aud
     the threshold of |P1| and of |P2|; reverse duplicates likewise with head and tail of P2 swapped, a symmetric
     relation being its own; Cartesian if |P_r| is at least the threshold of its heads times its tails (Akrami et al.,
     2020). An inverse rule holds if at least the threshold of either relation's train pairs are in the other with head
-    and tail swapped (Dettmers et al., 2018). :data:`kgeval.analysis.audits.finding.KINDS` has the meaning of every kind
-    of finding.
+    and tail swapped (Dettmers et al., 2018). :data:`kgeval.analysis.audits.searches.KINDS` has the meaning of every
+    kind of finding.
 
     Parameters
     ----------
@@ -253,8 +255,8 @@ def audit(dataset: Dataset | Source, *, threshold: float = INVERSE_SHARE) -> Aud
     )
 
 
-def _order(found: Tally | Finding) -> int:
-    return list(KINDS).index(found.kind)
+def _order(item: Tally | Finding) -> int:
+    return list(KINDS).index(item.kind)
 
 
 def _check_kind(kind: str) -> None:

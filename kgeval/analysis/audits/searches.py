@@ -1,16 +1,16 @@
-"""The searches of an audit: relations that give each other away, leaked triples, hubs, rarities, and label twins."""
+"""The searches of an audit and their findings: related relations, leaked triples, hubs, rarities, label twins."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgeval.analysis.audits.finding import Finding, Found, Tally
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import Overlaps, PairedFacts
@@ -64,7 +64,7 @@ class RelatedRelations:
             "symmetric or reverse-duplicate": self.reverses,
             "partners of inverse rules": self.rules,
         }
-        missing = ", or ".join(kind for kind, found in searched.items() if found is None)
+        missing = ", or ".join(kind for kind, overlaps in searched.items() if overlaps is None)
         why = "too many facts have the same two entities."
         return f"relations that are {missing} were not searched for: {why}" if missing else ""
 
@@ -76,7 +76,7 @@ def related_found(dataset: Dataset, related: RelatedRelations) -> Found:
         symmetric = related.reverses.first == related.reverses.second
         overlaps["reverse-duplicate relations"] = related.reverses.where(~symmetric)
         overlaps["symmetric relations"] = related.reverses.where(symmetric)
-    listed = {kind: _listed(kind, dataset, found) for kind, found in overlaps.items() if found is not None}
+    listed = {kind: _listed(kind, dataset, overlap) for kind, overlap in overlaps.items() if overlap is not None}
     totals = {"symmetric relations": len(dataset.relations)}
     tallies = [Tally(kind, len(findings), totals.get(kind)) for kind, findings in listed.items()]
     return Found(tallies, [finding for findings in listed.values() for finding in findings])
@@ -167,8 +167,8 @@ def leaked_found(dataset: Dataset, split: str, flags: Mapping[str, BoolArray]) -
     totals, findings = np.bincount(triples.relations, minlength=relations), []
     for kind, flagged in flags.items():
         rows = np.flatnonzero(flagged)
-        found, first, counts = np.unique(triples.relations[rows], return_index=True, return_counts=True)
-        for relation, row, count in zip(found.tolist(), rows[first].tolist(), counts.tolist(), strict=True):
+        flagged_relations, first, counts = np.unique(triples.relations[rows], return_index=True, return_counts=True)
+        for relation, row, count in zip(flagged_relations.tolist(), rows[first].tolist(), counts.tolist(), strict=True):
             example, total = dataset.triple(*triples.ids[row].tolist()), int(totals[relation])
             findings.append(Finding(kind, dataset.relations[relation], None, split, count, total, example))
     tallies = [Tally(kind, int(flagged.sum()), len(triples), split) for kind, flagged in flags.items()]
@@ -261,3 +261,109 @@ def _without_ways_apart(labels: pa.Array) -> Iterator[pa.Array]:
     labels = pc.utf8_trim_whitespace(pc.replace_substring_regex(labels, WHITE_SPACE, " "))
     yield labels
     yield pc.utf8_normalize(pc.utf8_lower(labels), form="NFC")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was found, such as a pair of relations that are near-duplicates."""
+
+    kind: str
+    subject: str
+    """the label of the relation or the entity; of label twins, of the first of them"""
+    partner: str | None
+    """the label of the other relation; of label twins, of the second"""
+    split: str | None
+    """whose triples are counted; None: those of all splits"""
+    count: int
+    total: int
+    """what ``count`` is a part of, as the kind says"""
+    detail: str | None = None
+    """the first of the triples, by its labels; of label twins, what they differ by"""
+
+    @property
+    def share(self) -> float:
+        return self.count / self.total
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, without what this kind does not have."""
+        plain = {**asdict(self), "share": self.share}
+        return {name: value for name, value in plain.items() if value is not None and name != "kind"}
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How much there is of one kind."""
+
+    kind: str
+    count: int
+    total: int | None = None
+    """of how many; None where findings are pairs of relations"""
+    split: str | None = None
+    """the split whose triples are counted, if they are those of one"""
+
+    @property
+    def share(self) -> float | None:
+        return self.count / self.total if self.total else None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: value for name, value in {**asdict(self), "share": self.share}.items() if value is not None}
+
+
+class Found(NamedTuple):
+    """The counts and findings of one part of the audit."""
+
+    tallies: list[Tally]
+    findings: list[Finding]
+
+
+AKRAMI = "Akrami et al., 2020"
+DETTMERS = "Dettmers et al., 2018"
+TOUTANOVA = "Toutanova and Chen, 2015"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of finding."""
+
+    section: str
+    meaning: str
+    """a sentence, with a place for the ``threshold``"""
+    source: str = ""
+
+
+RELATIONS, TRIPLES, DEGREES, LABELS = "relations", "triples", "degrees", "labels"
+
+KINDS = {
+    "near-duplicate relations": Kind(
+        RELATIONS, "Two relations have at least {threshold} of their pairs (head, tail) in common.", AKRAMI
+    ),
+    "reverse-duplicate relations": Kind(
+        RELATIONS, "At least {threshold} of each relation's pairs are in the other, head and tail swapped.", AKRAMI
+    ),
+    "symmetric relations": Kind(RELATIONS, "At least {threshold} of its pairs are in it both ways.", AKRAMI),
+    "Cartesian relations": Kind(
+        RELATIONS, "At least {threshold} of all pairs of its heads and tails are triples.", AKRAMI
+    ),
+    "inverse rules": Kind(
+        RELATIONS, "In train, at least {threshold} of one relation's pairs are in the other, swapped.", DETTMERS
+    ),
+    "repeated": Kind(TRIPLES, "Train has the triple itself."),
+    "reverse": Kind(TRIPLES, "Train has it swapped, under a reverse duplicate or the same symmetric relation.", AKRAMI),
+    "duplicate": Kind(TRIPLES, "Train has its head and tail under a near-duplicate relation.", AKRAMI),
+    "inverse": Kind(TRIPLES, "Train has it swapped, under the partner of an inverse rule.", DETTMERS),
+    "leaked": Kind(TRIPLES, "Any of the four above: a model can look it up in train.", TOUTANOVA),
+    "Cartesian": Kind(TRIPLES, "Its relation is Cartesian.", AKRAMI),
+    "in valid too": Kind(TRIPLES, "Valid has the triple itself: it influenced a model that was chosen by valid."),
+    "unseen entity": Kind(TRIPLES, "Its head or its tail is not in train."),
+    "unseen relation": Kind(TRIPLES, "Its relation is not in train."),
+    "triples at hubs": Kind(DEGREES, "They contain one of the 1 % of entities with the most triples, in all splits."),
+    "relations with few test triples": Kind(DEGREES, "Fewer than 10 test triples: their metrics are mostly noise."),
+    "entities that appear once": Kind(DEGREES, "They are in one triple of all splits: nothing else is known of them."),
+    "entity label twins": Kind(
+        LABELS, "Labels that differ only by Unicode form, white space or case: perhaps one entity under several ids."
+    ),
+    "relation label twins": Kind(
+        LABELS, "Labels that differ only by Unicode form, white space or case: perhaps one relation under several ids."
+    ),
+}
+"""in the order in which they are shown"""

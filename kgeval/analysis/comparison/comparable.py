@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import MetricError, refuse_unknown
+from kgeval.base.parquet_tables import LABELS
 from kgeval.base.provenance import ALIKE, UNKNOWN, Provenance
-from kgeval.base.storage.parquet_tables import LABELS
 from kgeval.base.tables.shown import Shown
 from kgeval.base.tables.table import Table
 from kgeval.data.columns import TRIPLE
@@ -24,8 +24,8 @@ from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.kinds import RANKS
 from kgeval.metrics.rank_summary import rank_summary
 from kgeval.metrics.selection import MetricOptions
-from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.rank_table import COUNTS, TIME, RankTable
+from kgeval.ranking.ranking_task import RankCounts
 
 LARGEST_KEY = 2**62
 """which a product of two numbers of values must stay under, or be renumbered"""
@@ -241,7 +241,7 @@ def notes_on_unknowns(provenances: Mapping[str, Provenance]) -> Iterator[str]:
         if unknown := ", ".join(field for field in ALIKE if _value(provenance, field) == UNKNOWN):
             models.setdefault(unknown, []).append(model)
     for fields, names in models.items():
-        yield f"the {fields} of the ranks of {', '.join(names)} are not known, and may differ."
+        yield f"not known of the ranks of {', '.join(names)}, and perhaps different: {fields}."
 
 
 SHOWN = 10

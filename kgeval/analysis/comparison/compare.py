@@ -32,7 +32,7 @@ from kgeval.metrics.names import MetricName
 from kgeval.metrics.rank_summary import RankSummary, column_names, group_rows, rank_summary
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import MetricOptions, TableView, refuse_other_tables
-from kgeval.metrics.summary import Spread, collected_notes
+from kgeval.metrics.summary import Spread
 from kgeval.ranking.rank_table import RankTable
 
 
@@ -209,13 +209,12 @@ class _Rules:
     def compare(self, datasets: Mapping[str, Mapping[str, Sequence[RankTable]]]) -> Comparison:
         """Compare the runs of models, {dataset: {model: runs}}."""
         summaries: dict[str, dict[str, RankSummary]] = {}
-        remarks: dict[tuple[str, str], list[str]] = {}
+        remarks: dict[str, list[str]] = {}
         pairs: list[PairedDifference] = []
         for dataset, models in datasets.items():
-            summaries[dataset], differences, remarks[dataset, ""] = self._on_dataset(models)
+            summaries[dataset], differences, remarks[dataset] = self._on_dataset(models)
             pairs += [replace(pair, dataset=dataset) for pair in differences]
-        about = (tuple(collected_notes(remarks, named=True)), tuple(pairs), self.differences)
-        return Comparison(summaries, *about, self.spread, self.baselines)
+        return Comparison(summaries, remarks, tuple(pairs), self.differences, self.spread, self.baselines)
 
     def _on_dataset(
         self, models: Mapping[str, Sequence[RankTable]]

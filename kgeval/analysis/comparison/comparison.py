@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -53,8 +53,8 @@ class Comparison(Shown):
 
     summaries: Mapping[str, Mapping[str, RankSummary]]
     """{dataset: {model: summary}}; of several seeds, the means over them"""
-    remarks: tuple[str, ...] = ()
-    """how the models' ranks differ, if their metrics do not compare, or may not"""
+    remarks_on: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """by dataset: how the models' ranks differ, if their metrics do not compare, or may not"""
     pairs: tuple[PairedDifference, ...] = ()
     """a difference for each pair, metric, group of rows and dataset; empty if the models rank different rows"""
     options: DifferenceOptions = DEFAULT_DIFFERENCES
@@ -73,6 +73,17 @@ class Comparison(Shown):
     def models(self) -> tuple[str, ...]:
         """The names of the models."""
         return tuple(dict.fromkeys(model for models in self.summaries.values() for model in models))
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """How the models' ranks differ, if their metrics do not compare, or may not."""
+        return tuple(collected_notes({(dataset, ""): of for dataset, of in self.remarks_on.items()}, named=True))
+
+    def on_dataset(self, dataset: str) -> Comparison:
+        """Return the part of one dataset."""
+        pairs = tuple(pair for pair in self.pairs if pair.dataset == dataset)
+        remarks = {dataset: self.remarks_on.get(dataset, ())}
+        return replace(self, summaries={dataset: self.summaries[dataset]}, pairs=pairs, remarks_on=remarks)
 
     @property
     def by(self) -> tuple[str, ...]:
@@ -529,7 +540,7 @@ def common_head(provenances: Sequence[Provenance | LabelProvenance], models: Seq
 def differing_parts(provenances: Sequence[Provenance | LabelProvenance]) -> list[str]:
     """Name the parts in which provenances differ, without the model."""
     first, *others = provenances
-    names = [field.name for field in fields(first) if field.compare and field.name != "model"]
+    names = [part.name for part in fields(first) if part.compare and part.name != "model"]
     return [name for name in names if any(getattr(other, name) != getattr(first, name) for other in others)]
 
 

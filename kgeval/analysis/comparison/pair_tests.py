@@ -34,10 +34,10 @@ from kgeval.metrics.intervals.interval import (
     too_few,
 )
 from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, mean_terms, standard_error
-from kgeval.metrics.intervals.random_halves import RandomHalves
+from kgeval.metrics.intervals.random_halves import MOST, RandomHalves
 from kgeval.metrics.intervals.selection_intervals import UnitScatter, drawn_values, percentiles
 from kgeval.metrics.kinds import Needs
-from kgeval.metrics.metric import Undefined
+from kgeval.metrics.metric import Metric, Undefined
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.selection import RowSelection, TableView
 
@@ -208,46 +208,67 @@ class _GroupTests:
         return self.drawn[model, name]
 
     def _contrast(self, own: MeanTerms, others: MeanTerms, empty: PairedDifference) -> Estimate:
-        shares = (own.unit_shares + others.unit_shares) / 2
-        estimate = replace(empty, units=int((shares > 0).sum()), difference=own.value - others.value)
-        if few := too_few(estimate.units, empty.unit, "a test"):
+        shares = shares_of_units(own, others)
+        units, largest = int((shares > 0).sum()), float(shares.max(initial=0))
+        estimate = replace(empty, units=units, largest=largest, difference=own.value - others.value)
+        if few := too_few(units, empty.unit, "a test"):
             return replace(estimate, reason=few), None
-        # The flips exchange both models, of which neither is nearer to the hypothesis: the middle of both is.
-        middle = (own.means + others.means) / 2
-        # How much each unit's sums are of the metric, to first order there; float64[unit].
-        of_own, of_others = (terms.gradient_at(middle) @ terms.unit_sums for terms in (own, others))
-        of_units = _without_rounding(of_own - of_others, of_own)
+        of_units = differences_of_units(own, others)
         if not of_units.any():
             return replace(estimate, difference=0.0, reason=f"no {empty.unit} differs"), of_units
-        return self._with_interval(estimate, own, others, shares), of_units
-
-    def _with_interval(
-        self, estimate: PairedDifference, own: MeanTerms, others: MeanTerms, shares: Float64Array
-    ) -> PairedDifference:
-        """Add the interval of a difference, whose range is twice that of the metric, or say why it has none."""
-        deviations = own.deviations - others.deviations
-        error = standard_error(deviations[shares > 0])
-        if is_rounding(error, own.value):  # all units differ alike
-            error = 0.0
-        scatter = UnitScatter(
-            estimate.unit,
-            np.array([error]),
-            np.array([estimate.units]),
-            np.array([1 / (own.unit_shares**2).sum()]),
-            halves=RandomHalves(deviations, shares, np.zeros_like(shares, np.int64), signed_sums),
-        )
-        metric, options = estimate.metric.metric, self.options
-        reach = metric.highest - metric.lowest
-        of_differences = replace(metric, lowest=-reach, highest=reach)
-        draws = {"draws": max(options.draws, 100), "seed": options.seed % 2**64}  # those of the sign-flip test
-        settings = Intervals(unit=estimate.unit, level=options.level, **draws)
         try:
-            interval = scatter.interval(of_differences, own.value - others.value, settings)
+            interval = interval_of_difference(own, others, empty.metric.metric, self.options)
         except NoInterval as reason:
-            return replace(estimate, reason=str(reason))
-        error = interval.standard_error
-        detectable = detectable_difference(error, level=options.level) if error else None
-        return replace(estimate, interval=interval, detectable=detectable)
+            return replace(estimate, reason=str(reason)), of_units
+        error, level = interval.standard_error, self.options.level
+        detectable = detectable_difference(error, level=level) if error else None
+        return replace(estimate, interval=interval, detectable=detectable), of_units
+
+
+def shares_of_units(own: MeanTerms, others: MeanTerms) -> Float64Array:
+    """The share of each unit in the weights; float64[unit]."""
+    return np.asarray((own.unit_shares + others.unit_shares) / 2, np.float64)
+
+
+def differences_of_units(own: MeanTerms, others: MeanTerms) -> Float64Array:
+    """What each unit adds to the difference of two models, whose signs the test flips; float64[unit]."""
+    # The flips exchange both models, of which neither is nearer to the hypothesis: the middle of both is.
+    middle = (own.means + others.means) / 2
+    of_own, of_others = (terms.gradient_at(middle) @ terms.unit_sums for terms in (own, others))
+    return _without_rounding(of_own - of_others, of_own)
+
+
+def interval_of_difference(own: MeanTerms, others: MeanTerms, metric: Metric, options: DifferenceOptions) -> Interval:
+    """Make the interval of a difference, whose range is twice that of the metric.
+
+    Over relations, whose sizes differ, it has the differences that the sign-flip test does not reject: random halves,
+    of the same signs. It leaves out 0 exactly where p is at most 1 − level, of a mean; of a function of means, nearly.
+
+    Raises
+    ------
+    NoInterval
+        if it has none; the message says why
+    """
+    unit, shares, deviations = own.units.kind, shares_of_units(own, others), own.deviations - others.deviations
+    error = standard_error(deviations[shares > 0])
+    if is_rounding(error, own.value):  # all units differ alike
+        error = 0.0
+    most = 0.0 if unit == "relation" else MOST
+    scatter = UnitScatter(
+        unit,
+        np.array([error]),
+        np.array([(shares > 0).sum()]),
+        np.array([1 / (own.unit_shares**2).sum()]),
+        halves=RandomHalves(deviations, shares, np.zeros_like(shares, np.int64), signed_sums, most),
+    )
+    reach = metric.highest - metric.lowest
+    of_differences = replace(metric, lowest=-reach, highest=reach)
+    draws = {"draws": max(options.draws, 100), "seed": options.seed % 2**64}  # those of the sign-flip test
+    settings = Intervals(unit=unit, level=options.level, **draws)
+    interval = scatter.interval(of_differences, own.value - others.value, settings)
+    ends = np.array([interval.low, interval.high])
+    low, high = _without_rounding(ends, ends).tolist()
+    return replace(interval, low=low, high=high)
 
 
 def _without_rounding(differences: Float64Array, values: Float64Array) -> Float64Array:

@@ -57,6 +57,9 @@ class DifferenceOptions:
         return [(model, self.reference) for model in models if model != self.reference]
 
 
+DOMINANT = 0.1
+"""the share of one unit in the weights from which an interval is right only if the differences scatter symmetrically"""
+
 FEW = re.compile(r"^only \d+ \w+;")
 """how a reason of too few units begins"""
 
@@ -97,6 +100,8 @@ class PairedDifference(Brief):
     level: float = 0.95
     over_seeds: bool = False
     """whether training runs are resampled too; p is then from Student's t distribution"""
+    largest: float = 0.0
+    """the largest share of one unit in the weights of the rows; 0 if not known"""
     dataset: str = ""
     """the dataset of the rows, in a comparison"""
 
@@ -232,10 +237,19 @@ def _notes_on_family(
     if not over_seeds:
         yield from _notes_on_few_draws(tested, options)
     what, more = ("mean over seeds", "seeds and ") if over_seeds else ("metric", "")
+    several = any(pair.family > 1 for pair in tested)
+    alone = f" It is for one pair alone, p for all pairs: it may leave out 0 where p is above {options.alpha:.2g}."
     yield (
         f"difference: the {what} of model minus the {what} of other, ± its {100 * options.level:g} % interval "
-        f"(resampling {more}{units})."
+        f"(resampling {more}{units}).{alone * several}"
     )
+    largest = max(tested, key=lambda pair: pair.largest)
+    if largest.largest > DOMINANT:
+        yield (
+            f"one {largest.unit} has {100 * largest.largest:.0f} % of the weight: intervals and p are right if a "
+            f"{largest.unit}'s difference is as likely above the true difference as below it. If the models differ in "
+            f"a few {PLURAL[largest.unit]} only, 95 % intervals contain the true difference in 88 to 94 % of samples."
+        )
     bound = ' "≤": no draw gave a difference as large.' if any(pair.is_bound for pair in tested) else ""
     flips = f"sign-flip test, {options.draws:,} draws (seed {options.seed}) of a sign for each {' or '.join(kinds)}"
     test = f"Student's t test over seeds × {' or '.join(kinds)}" if over_seeds else flips

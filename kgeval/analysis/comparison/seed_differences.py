@@ -1,4 +1,4 @@
-"""Seed differences: how much models differ that were trained with several seeds, and whether other seeds would differ.
+"""Seed differences: how much the means over seeds of several models differ, and the tests of these means.
 
 A model's metric is its mean over its runs. Both the runs and the triples are resampled: runs for each model by
 itself, for seed 0 of one has nothing to do with seed 0 of another; triples for all models at once. The variance and the

@@ -64,23 +64,23 @@ def annotate(table: RankTable, dataset: Dataset | Source, slices: str | Slice | 
         raise TableError(f"expected a rank table, found {type(table).__name__}.")
     dataset = as_dataset(dataset)
     chosen = [find_slice(name) for name in ([slices] if isinstance(slices, str | Slice) else slices)]
-    for one in chosen:
-        one.refuse_unfit(dataset)
+    for rule in chosen:
+        rule.refuse_unfit(dataset)
     rows, relations = _rows_in(dataset, table), np.asarray(table.column("side") == "relation")
     data = table.data
-    for one in dict.fromkeys(chosen):
-        if one.name in data.column_names:
-            raise TableError(f"the table has a column {one.name!r} already. Leave the slice out, or drop the column.")
-        found = one.divide(rows, relations, dataset)
-        codes, names = pa.array(found.codes.astype(np.int32)), pa.array(found.names, pa.string())
-        data = data.append_column(one.name, pa.DictionaryArray.from_arrays(codes, names, ordered=True))
+    for rule in dict.fromkeys(chosen):
+        if rule.name in data.column_names:
+            raise TableError(f"the table has a column {rule.name!r} already. Leave the slice out, or drop the column.")
+        categories = rule.divide(rows, relations, dataset)
+        codes, names = pa.array(categories.codes.astype(np.int32)), pa.array(categories.names, pa.string())
+        data = data.append_column(rule.name, pa.DictionaryArray.from_arrays(codes, names, ordered=True))
     return replace(table, data=data)
 
 
 def slices_to_add(table: RankTable, names: Iterable[str], groups: Mapping[str, Any] | None = None) -> list[Slice]:
     """List the slices of those names that are no columns of the table yet; ``groups`` are a configuration's own."""
-    found = (slice_of(name, groups) for name in names if name not in table.columns)
-    return [one for one in found if one is not None]
+    slices = (slice_of(name, groups) for name in names if name not in table.columns)
+    return [rule for rule in slices if rule is not None]
 
 
 def _rows_in(dataset: Dataset, table: RankTable) -> EvaluatedRows:

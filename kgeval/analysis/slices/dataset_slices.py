@@ -8,8 +8,16 @@ from functools import partial
 import numpy as np
 
 from kgeval.analysis.audits.searches import WAYS, RelatedRelations, leaks_of
-from kgeval.analysis.slices.counts import count_answers, count_heads, count_queries, count_tails, degrees
-from kgeval.analysis.slices.slice import Categories, EvaluatedRows, Slice
+from kgeval.analysis.slices.slice import (
+    Categories,
+    EvaluatedRows,
+    Slice,
+    count_answers,
+    count_heads,
+    count_queries,
+    count_tails,
+    degrees,
+)
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import DatasetError
 from kgeval.data.dataset import Dataset

@@ -6,12 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kgeval.analysis.slices.counts import count_pairs
-from kgeval.analysis.slices.slice import Categories, EvaluatedRows, Slice
+from kgeval.analysis.slices.slice import Categories, EvaluatedRows, Slice, count_pairs
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.data.dataset import Dataset
-from kgeval.data.queries import starts_of_runs
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Rows, starts_of_runs
 from kgeval.data.triples import TripleIndex, Triples
 
 BLOCK = 2**22
@@ -35,14 +33,14 @@ def composed(pairs: Triples, edges: Triples, entities: int, *, block: int = BLOC
     forwards, backwards = np.unique(sources * entities + targets), np.unique(targets * entities + sources)
     after, before = _spans(heads, forwards, entities), _spans(tails, backwards, entities)
     fewer = np.diff(after)[:, 0] <= np.diff(before)[:, 0]
-    found = np.zeros(len(keys), np.bool_)
+    is_composed = np.zeros(len(keys), np.bool_)
     for chosen, spans, pool, ends, to in (
         (fewer, after, forwards, tails, backwards),
         (~fewer, before, backwards, heads, forwards),
     ):
         wanted = np.flatnonzero(chosen & (heads != tails))
-        found[wanted] = _any_continues(spans[wanted], pool % entities, ends[wanted] * entities, to, block)
-    return np.asarray(found[places.ravel()])
+        is_composed[wanted] = _any_continues(spans[wanted], pool % entities, ends[wanted] * entities, to, block)
+    return np.asarray(is_composed[places.ravel()])
 
 
 def _spans(entities: IntArray, keys: IntArray, size: int) -> IntArray:
@@ -52,15 +50,15 @@ def _spans(entities: IntArray, keys: IntArray, size: int) -> IntArray:
 
 def _any_continues(spans: IntArray, pool: IntArray, prefixes: IntArray, keys: IntArray, block: int) -> BoolArray:
     """Whether any id of each span of the pool gives, with the prefix, one of the ascending keys; bool[span]."""
-    found = np.zeros(len(spans), np.bool_)
+    continues = np.zeros(len(spans), np.bool_)
     blocks = np.cumsum(spans[:, 1] - spans[:, 0]) // block
     for part in np.split(np.arange(len(spans)), starts_of_runs(blocks)[1:]):
         between = Rows.spans(spans[part, 0], spans[part, 1], pool)
         sought = prefixes[part][between.owners] + between.ids
         places = np.minimum(np.searchsorted(keys, sought), max(len(keys) - 1, 0))
         hits = keys[places] == sought if len(keys) else np.zeros(0, np.bool_)
-        found[part] = np.bincount(between.owners[hits], minlength=len(part)) > 0
-    return found
+        continues[part] = np.bincount(between.owners[hits], minlength=len(part)) > 0
+    return continues
 
 
 SOURCE = "Cattaneo et al., 2024 (kg-topology-toolbox), over train"

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.completion import PATH, OneOf
 from kgeval.cli.configuration import configuration, model_and_dataset_of
-from kgeval.cli.setting_options import REPEATED, blocks, setting_options, split_at_commas
+from kgeval.cli.setting_options import PATH, REPEATED, OneOf, blocks, setting_options, split_at_commas
 from kgeval.cli.shared_options import DIGITS, FORMAT, QUIET, refuse_file, run_or_model_and_dataset
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.runs.config.metric_request import MetricRequest
@@ -77,17 +76,17 @@ def answers_command(source: str, dataset: str | None, out: Path | None, force: b
 
     _refuse_contradictions(dataset, out, options, force=force)
     if options["valid"] is not None:
-        found, graph = _of_stored_ranks(source, options), None
+        result, graph = _of_stored_ranks(source, options), None
     else:
         stored = _read(source, dataset, options)
-        found, graph = _answer_sets(stored, options, list_sets=out is not None), stored.dataset
-    groups = found.groups(options["by"], graph) if options["by"] else []
+        result, graph = _answer_sets(stored, options, list_sets=out is not None), stored.dataset
+    groups = result.groups(options["by"], graph) if options["by"] else []
     if out is not None:
-        found.sets.to_parquet(out)
+        result.sets.to_parquet(out)
         show_place(out)
-    page = Page(found.heads, found.tables(groups), content=lambda: as_plain(found, groups))
+    page = Page(result.heads, result.tables(groups), content=lambda: as_plain(result, groups))
     show(page, form)
-    show_notes(found.notes)
+    show_notes(result.notes)
 
 
 def _refuse_contradictions(dataset: str | None, out: Path | None, options: dict[str, Any], *, force: bool) -> None:
@@ -118,7 +117,7 @@ def _of_stored_ranks(source: str, options: dict[str, Any]) -> AnswerSets:
 def _read(source: str, dataset: str | None, options: dict[str, Any]) -> StoredModel:
     """Read the model and dataset of a run, or of the options. Settings of the command line come first."""
     from kgeval.base.errors import ConfigError
-    from kgeval.base.files.paths import exists_safely
+    from kgeval.base.files import exists_safely
     from kgeval.cli.display import watching
     from kgeval.ranking.run_directory.stored_run import StoredRun
     from kgeval.runs.stored import StoredModel, read_stored_model
@@ -127,8 +126,8 @@ def _read(source: str, dataset: str | None, options: dict[str, Any]) -> StoredMo
     if dataset is None:
         with watching("loading model"):
             stored = read_stored_model(Path(source))
-        own = stored.evaluation.model_dump(include={*SETTINGS} & stored.evaluation.model_fields_set)
-        return stored._replace(evaluation=type(stored.evaluation)(**own | block))
+        stored_settings = stored.evaluation.model_dump(include={*SETTINGS} & stored.evaluation.model_fields_set)
+        return stored._replace(evaluation=type(stored.evaluation)(**stored_settings | block))
     if exists_safely(Path(source)) and StoredRun(Path(source)).is_complete:
         raise ConfigError(f"--dataset: the run {source!r} has its own. Leave it out.")
     config = configuration("answers", source, dataset, options, {"evaluation": block})
@@ -154,6 +153,6 @@ def _answer_sets(stored: StoredModel, options: dict[str, Any], *, list_sets: boo
         )
 
 
-def as_plain(found: AnswerSets, groups: Sequence[SetGroup]) -> dict[str, Any]:
+def as_plain(result: AnswerSets, groups: Sequence[SetGroup]) -> dict[str, Any]:
     """Return the content as plain data."""
-    return {**found.to_dict(), **({"groups": [{"key": g.key, **g.to_dict()} for g in groups]} if groups else {})}
+    return {**result.to_dict(), **({"groups": [{"key": g.key, **g.to_dict()} for g in groups]} if groups else {})}

@@ -9,9 +9,8 @@ import click
 
 from kgeval.base.errors import ConfigError
 from kgeval.base.tables.shown import Page
-from kgeval.cli.completion import PATH
 from kgeval.cli.display import format_options, show, show_notes
-from kgeval.cli.setting_options import given, setting_options
+from kgeval.cli.setting_options import PATH, given, setting_options
 from kgeval.cli.shared_options import ALLOW, DIGITS, INTERVALS, QUIET, import_options, named_runs, rows_shown
 from kgeval.cli.streams import say
 from kgeval.metrics.kinds import RANKS
@@ -140,7 +139,7 @@ def _page(comparison: Comparison) -> str:
         from kgeval.reports.document import comparison_document
 
         return comparison_document(comparison)
-    from kgeval.reports.grid_page import grid_document
+    from kgeval.reports.page import grid_document
 
     return grid_document(comparison)
 

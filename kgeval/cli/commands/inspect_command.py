@@ -10,8 +10,7 @@ import click
 
 from kgeval.base.tables.shown import Page
 from kgeval.base.tables.table import Table
-from kgeval.cli.completion import PATH
-from kgeval.cli.setting_options import pairs, setting_options
+from kgeval.cli.setting_options import PATH, pairs, setting_options
 from kgeval.cli.shared_options import FORMAT, QUIET, reading_options
 from kgeval.ranking.evaluation import Evaluation
 
@@ -45,8 +44,8 @@ def inspect_command(path: str, form: str, **settings: Any) -> None:
 
 
 def _describe(path: str, settings: dict[str, Any]) -> dict[str, Any]:
-    from kgeval.base.files.paths import exists_safely
-    from kgeval.models.checkpoints.reader import readers_of
+    from kgeval.base.files import exists_safely
+    from kgeval.models.checkpoints.readers import readers_of
 
     place = Path(path)
     if not exists_safely(place):
@@ -73,8 +72,8 @@ def _checkpoint(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
 def _folder(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Describe a dataset in a folder, or runs; refuse another folder, and say what is in it."""
     from kgeval.base.errors import DatasetError
-    from kgeval.data.layout import layouts
-    from kgeval.models.checkpoints.reader import holds_models, recognise
+    from kgeval.data.layouts import layouts
+    from kgeval.models.checkpoints.readers import holds_models, recognise
     from kgeval.ranking.run_directory.contents import progress_of
     from kgeval.ranking.run_directory.folders import holds_runs
 
@@ -111,8 +110,8 @@ def _results(path: str, place: Path) -> dict[str, Any]:
         return interrupted | _table(run)
     if is_begun(place):
         return interrupted | {"notes": [progress_of(place).strip()]}
-    own = place.suffix == ".parquet" and not is_foreign(place)
-    return {"table": path, **_table(run)} if own else {}
+    is_table = place.suffix == ".parquet" and not is_foreign(place)
+    return {"table": path, **_table(run)} if is_table else {}
 
 
 def _run(run: StoredRun) -> dict[str, Any]:
@@ -178,7 +177,7 @@ def _dataset(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     of_leaks = (note for split in leaks for note in notes_on_leaks(dataset, split, swapped=split == noted))
     notes = [*dataset.notes, *of_leaks]
     learned = dataset.training_graph
-    found = {
+    description = {
         "suspicion": dataset.suspicion,
         **sizes_of(dataset),
         "layout": dataset.layout,
@@ -194,7 +193,7 @@ def _dataset(path: str, settings: dict[str, Any]) -> dict[str, Any]:
         "notes": notes,
         "files": [str(file) for file in dataset.files],
     }
-    return {name: value for name, value in found.items() if value or name not in OPTIONAL}
+    return {name: value for name, value in description.items() if value or name not in OPTIONAL}
 
 
 OPTIONAL = ("suspicion", "layout", "columns", "training graph", "confidences", "false", "times", "names")

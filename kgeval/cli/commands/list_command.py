@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
-from kgeval.cli.completion import OneOf
-from kgeval.cli.listings import LISTINGS
+from kgeval.cli.setting_options import LISTINGS, OneOf
 from kgeval.cli.shared_options import FORMAT, QUIET
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def _format_page(entry: dict[str, str]) -> Page | None:
     """Show the models of a format that is a table of them; None for a format that is code."""
     from kgeval.base.tables.shown import Page
     from kgeval.base.tables.table import Table
-    from kgeval.models.checkpoints.reader import formats
+    from kgeval.models.checkpoints.readers import formats
 
     models = formats()[entry["name"]].models
     columns = list(dict.fromkeys(column for model in models for column in model))

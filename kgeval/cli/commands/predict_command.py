@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import groupby, islice
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from kgeval.base.tables.shown import Page
+from kgeval.base.errors import counted
+from kgeval.base.tables.shown import Shown
 from kgeval.base.tables.table import Cell, Figure, Table
-from kgeval.cli.completion import PATH
 from kgeval.cli.configuration import configuration, refuse_other_keys
-from kgeval.cli.setting_options import OF_EVALUATION, blocks, setting_options
+from kgeval.cli.setting_options import OF_EVALUATION, PATH, blocks, setting_options
 from kgeval.cli.shared_options import FORMAT, QUIET, model_and_dataset, refuse_file
 from kgeval.ranking.evaluation import Evaluation
 
@@ -70,10 +74,10 @@ OF_RANKINGS = ("evaluation.estimate", "evaluation.keep")
 )
 @click.option(
     *("--out-format", "written_as"),
-    type=click.Choice(["parquet", "ogb-lsc", "trec"]),
-    default="parquet",
-    help="Format of --out: parquet (all columns), ogb-lsc (the ten best tails, for OGB-LSC's WikiKG90Mv2) or trec (a "
-    "run and its qrels).",
+    type=click.Choice(["parquet", "csv", "json", "markdown", "latex", "ogb-lsc", "trec"]),
+    help="Format of --out: parquet (all columns), csv, json, markdown, latex, ogb-lsc (the ten best tails, for "
+    "OGB-LSC's WikiKG90Mv2) or trec (a run and its qrels).  [default: by its ending: .parquet, .csv, .json, .md, "
+    ".tex]",
 )
 @click.option("--force", is_flag=True, help="Replace a file that is already there.")
 @FORMAT
@@ -86,56 +90,58 @@ def predict_command(checkpoint: str, dataset: str | None, form: str, **options: 
     Example: kgeval predict umls-TransE --dataset umls --query virus causes '?' -k 5
     """
     from kgeval.cli.display import show, show_notes, show_place
-    from kgeval.cli.streams import say_json
 
+    out: Path | None = options["out"]
+    if out is not None and options["written_as"] is None:
+        options["written_as"] = _format_of(out)
     _refuse_contradictions(options)
     if options["written_as"] == "ogb-lsc":
         options["sides"] = options["sides"] or ["tail"]
     config = configuration("predict", checkpoint, dataset, options, blocks(options))
-    table, graph = _predictions(config, options)
-    if options["out"] is not None:
-        show_place(_write(table, graph, options["out"], options["written_as"]))
-    if form == "json":
-        say_json(as_plain(table))
-    elif options["out"] is None:
-        page = shown(table, graph)
-        show(page, form)
-        show_notes(page.notes)
-    show_notes(table.notes)
+    result = Predictions(*_predictions(config, options))
+    if out is not None:
+        show_place(_write(result, out, options["written_as"]))
+    if out is None or form == "json":
+        show(result, form)
+    show_notes(result.notes)
+
+
+ENDINGS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex"}
+"""the formats of files, by the endings of their names"""
+
+
+def _format_of(out: Path) -> str:
+    from kgeval.base.errors import ConfigError
+
+    if (ending := out.suffix.lower()) not in ENDINGS:
+        *others, last = ENDINGS
+        raise ConfigError(f"--out {str(out)!r}: expected a name that ends in {', '.join(others)} or {last}.")
+    return ENDINGS[ending]
 
 
 def _refuse_contradictions(options: dict[str, Any]) -> None:
     from kgeval.base.errors import ConfigError
 
-    out, form = options["out"], options["written_as"]
+    out, form, queries = options["out"], options["written_as"], options["queries"] or options["query_file"]
     refuse_other_keys("predict", options["overrides"], OF_RANKINGS)
-    _refuse_two_kinds_of_queries(options)
-    if form != "parquet" and out is None:
-        raise ConfigError(f"--out-format {form} needs --out FILE.")
-    if form == "ogb-lsc" and options["k"] != 10:
-        raise ConfigError("--out-format ogb-lsc has ten predictions for each query. Leave -k out.")
-    if out is not None and form == "parquet" and out.suffix != ".parquet":
-        raise ConfigError(f"--out {str(out)!r}: expected a name that ends in .parquet.")
-    if out is not None and not options["force"]:
-        _refuse_existing(out, form)
-
-
-def _refuse_two_kinds_of_queries(options: dict[str, Any]) -> None:
-    from kgeval.base.errors import ConfigError
-
-    if options["queries"] and options["query_file"]:
-        raise ConfigError("give either --query or --queries FILE.")
-    if options["at"] is not None and not options["queries"]:
-        raise ConfigError("--at needs --query. In a file of queries, the time is the fourth column.")
-    if (options["queries"] or options["query_file"]) and (options["split"] or options["sides"]):
-        raise ConfigError("give either queries (--query, --queries) or a split (--split, --sides).")
-
-
-def _refuse_existing(out: Path, written_as: str) -> None:
-    if written_as == "ogb-lsc" and out.is_dir():
-        return
-    for path in [out, out.with_suffix(".qrels")] if written_as == "trec" else [out]:
-        refuse_file(path, force=False)
+    other_ending = out is not None and form in ENDINGS.values() and _format_of(out) != form
+    mistakes = {
+        "give either --query or --queries FILE.": options["queries"] and options["query_file"],
+        "--at needs --query. In a file of queries, the time is the fourth column.": options["at"] is not None
+        and not options["queries"],
+        "give either queries (--query, --queries) or a split (--split, --sides).": queries
+        and (options["split"] or options["sides"]),
+        f"--out-format {form} needs --out FILE.": form is not None and out is None,
+        "--out-format ogb-lsc has ten predictions for each query. Leave -k out.": form == "ogb-lsc"
+        and options["k"] != 10,
+        f"--out {str(out)!r}: its ending is that of another format than --out-format {form}.": other_ending,
+    }
+    for mistake, is_made in mistakes.items():
+        if is_made:
+            raise ConfigError(mistake)
+    if out is not None and not options["force"] and not (form == "ogb-lsc" and out.is_dir()):
+        for path in [out, out.with_suffix(".qrels")] if form == "trec" else [out]:
+            refuse_file(path, force=False)
 
 
 def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[PredictionTable, Dataset]:
@@ -153,13 +159,13 @@ def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[Prediction
         queries = read_query_file(options["query_file"], dataset)
     with watching("loading model"):
         model = load_model(config, dataset)
-    own = {
+    explicit = {
         name: getattr(settings, name) for name in settings.model_fields_set if f"evaluation.{name}" not in OF_RANKINGS
     }
     total = _num_queries(dataset, settings.for_model(model)) if queries is None else len(queries)
     with watching("predicting", total, unit="queries") as progress:
         table = predict(
-            model, dataset, queries=queries, k=options["k"], known=options["known"], progress=progress, **own
+            model, dataset, queries=queries, k=options["k"], known=options["known"], progress=progress, **explicit
         )
     return table, dataset
 
@@ -170,58 +176,102 @@ def _num_queries(dataset: Dataset, evaluation: Evaluation) -> int:
     return sum(len(part.numbers) for part in asked_queries(dataset, evaluation)[0])
 
 
-def _write(table: PredictionTable, dataset: Dataset, out: Path, written_as: str) -> Path:
+def _write(result: Predictions, out: Path, written_as: str) -> Path:
+    from kgeval.base.storage import write_text
     from kgeval.ranking.predictions.prediction_files import write_top10, write_trec
+    from kgeval.ranking.run_directory.contents import as_json
 
-    if written_as != "parquet":
-        return {"ogb-lsc": write_top10, "trec": write_trec}[written_as](table, dataset, out)
-    table.to_parquet(out)
+    if written_as in (further := {"ogb-lsc": write_top10, "trec": write_trec}):
+        return further[written_as](result.predictions, result.dataset, out)
+    if written_as == "parquet":
+        result.predictions.to_parquet(out)
+    else:
+        write_text(out, as_json(result.to_dict()) if written_as == "json" else getattr(result, f"to_{written_as}")())
     return out
 
 
 SHOWN = 20
-"""the number of queries that are printed; a file has all of them"""
+"""the number of queries that are printed as text; other formats and files have all of them"""
 
 RANKS = {"rank": "", "raw rank": "raw_"}
 """the prefix of the counts of each rank: filtered, as in an evaluation, and raw"""
 
 
-def shown(table: PredictionTable, dataset: Dataset) -> Page:
-    """Lay out the predictions of the first queries, with the names of entities."""
-    rows = table.data.to_pylist() if table.queries <= SHOWN else table.data.slice(0, SHOWN * table.places).to_pylist()
-    tables = []
-    for number in list(dict.fromkeys(row["query"] for row in rows))[:SHOWN]:
-        mine = [row for row in rows if row["query"] == number]
-        ranks = [name for name, prefix in RANKS.items() if mine[0][f"{prefix}greater"] is not None]
+@dataclass(frozen=True, repr=False)
+class Predictions(Shown):
+    """Predictions as they are printed: a table for each query; in CSV one table."""
+
+    predictions: PredictionTable
+    dataset: Dataset
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        return (str(self.predictions.provenance),)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(self.predictions.notes)
+
+    def tables(self) -> tuple[Table, ...]:
+        tables = [self._table(rows) for rows in islice(self._queries(), SHOWN)]
+        if (left := self.predictions.queries - SHOWN) > 0:
+            more = f"… and {counted(left, 'more query', 'more queries')}. Other formats, as --format csv, have all."
+            tables[-1] = replace(tables[-1], notes=[more])
+        return tuple(tables)
+
+    def papers(self) -> tuple[Table, ...]:
+        return tuple(map(self._table, self._queries()))
+
+    def csv_tables(self) -> tuple[Table, ...]:
+        """Return one row for each prediction, after its query: number, head, relation, tail, any time, side."""
+        from kgeval.data.columns import TRIPLE
+        from kgeval.data.triples import triple_of
+        from kgeval.ranking.rank_table import TIME
+
+        columns: list[str] = []
+        cells: list[list[Cell]] = []
+        for rows in self._queries():
+            table, first, missing = self._table(rows), rows[0], cast("Any", "?")
+            triple = triple_of(first["side"], first["anchor_label"], first["relation_label"], missing)
+            query = {"query": first["query"], **dict(zip(TRIPLE, triple, strict=True))}
+            query |= {name: first[name] for name in (TIME, "side") if name in first}
+            columns = [*query, *table.columns]
+            for row, (place, _, *others) in zip(rows, table.rows, strict=True):
+                cells.append([*query.values(), place, row["entity_label"], *others])  # a label without a name
+        return (Table(columns, cells),)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, a block for each query. Infinite scores are text."""
+        labels = ("side", "anchor_label", "relation_label")
+        queries = []
+        for rows in self._queries():
+            about = {name.removesuffix("_label"): rows[0][name] for name in labels}
+            queries.append({"query": rows[0]["query"], **about, "predictions": list(map(_as_plain, rows))})
+        return {"provenance": self.predictions.provenance.to_dict(), "queries": queries, "notes": list(self.notes)}
+
+    def _queries(self) -> Iterator[list[dict[str, Any]]]:
+        """Yield the rows of each query."""
+        rows = (row for batch in self.predictions.data.to_batches(max_chunksize=1000) for row in batch.to_pylist())
+        for _, of_query in groupby(rows, itemgetter("query")):
+            yield list(of_query)
+
+    def _table(self, rows: list[dict[str, Any]]) -> Table:
+        ranks = [name for name, prefix in RANKS.items() if rows[0][f"{prefix}greater"] is not None]
         columns = (ranks[-1], "entity", "score", *ranks[:-1], "known", "of type")
-        title = _query_text(mine[0], dataset)
-        tables.append(Table(columns, [_cells(row, dataset, ranks) for row in mine], keys=2, title=title))
-    more = table.queries > len(tables) == SHOWN
-    note = (
-        f"only the first {SHOWN} of {table.queries:,} queries are shown. --out FILE.parquet or --json has all of them."
-    )
-    return Page((str(table.provenance),), tuple(tables), (note,) if more else ())
+        cells = [_cells(row, self.dataset, ranks) for row in rows]
+        return Table(columns, cells, keys=2, title=_query_text(rows[0], self.dataset))
 
 
-def as_plain(table: PredictionTable) -> dict[str, Any]:
-    """Return plain data, a block for each query. Infinite scores are text."""
-    queries: dict[int, dict[str, Any]] = {}
-    own = ("side", "anchor_label", "relation_label")
-    for row in table.data.to_pylist():
-        number = row.pop("query")
-        about = {name.removesuffix("_label"): row[name] for name in own}
-        block = queries.setdefault(number, {"query": number, **about, "predictions": []})
-        score = row.pop("score") if math.isfinite(row["score"]) else str(row.pop("score"))
-        columns = (*own, "anchor", "relation", "entity", "entity_label", "place")
-        further = {name: value for name, value in row.items() if name not in columns}
-        ranks = {
-            name.replace(" ", "_"): 1 + row[f"{prefix}greater"] + row[f"{prefix}tied"] / 2
-            for name, prefix in RANKS.items()
-            if row[f"{prefix}greater"] is not None
-        }
-        place = {"place": row["place"], "entity": row["entity_label"], "score": score}
-        block["predictions"].append({**place, **ranks, **further})
-    return {"provenance": table.provenance.to_dict(), "queries": [*queries.values()], "notes": list(table.notes)}
+def _as_plain(row: dict[str, Any]) -> dict[str, Any]:
+    score = row["score"] if math.isfinite(row["score"]) else str(row["score"])
+    place = {"place": row["place"], "entity": row["entity_label"], "score": score}
+    ranks = {
+        name.replace(" ", "_"): 1 + row[f"{prefix}greater"] + row[f"{prefix}tied"] / 2
+        for name, prefix in RANKS.items()
+        if row[f"{prefix}greater"] is not None
+    }
+    columns = ("query", "side", "anchor_label", "relation_label", "anchor", "relation", "entity_label", *place)
+    return {**place, **ranks, **{name: value for name, value in row.items() if name not in columns}}
 
 
 def _query_text(row: dict[str, Any], dataset: Dataset) -> str:

@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from kgeval.base.errors import ConfigError
-from kgeval.cli.completion import PATH, OneOf
-from kgeval.cli.setting_options import REPEATED, split_at_commas
+from kgeval.cli.setting_options import PATH, REPEATED, OneOf, split_at_commas
 from kgeval.cli.shared_options import ALLOW, INTERVALS, JSON, QUIET, named_runs, refuse_file, together
 
 DATASET = click.option(
@@ -64,8 +63,11 @@ NAMED_APART = {
 @click.option(
     "--kind",
     required=True,
-    type=click.Choice(["leaderboard", "slices", "relations", "distribution", "critical-difference"]),
-    help="Kind of chart. critical-difference needs runs of several datasets.",
+    type=click.Choice(
+        ["leaderboard", "slices", "relations", "distribution", "critical-difference", "roc", "precision-recall"]
+    ),
+    help="Kind of chart. critical-difference needs runs of several datasets, roc and precision-recall those of "
+    "classifications.",
 )
 @click.option(
     "--out", required=True, type=click.Path(path_type=Path), help="File to write (.svg, .png, .pdf or .html)."
@@ -102,25 +104,23 @@ NAMED_APART = {
 )
 @DATASET
 @further
-def plot_command(
-    runs: tuple[str, ...], kind: str, out: Path, ties: str | None, *, force: bool, as_json: bool, **options: Any
-) -> None:
+def plot_command(runs: tuple[str, ...], kind: str, out: Path, *, force: bool, as_json: bool, **options: Any) -> None:
     """Draw a chart of runs, each given as PATH or NAME=PATH.
 
     The kinds are: leaderboard (metrics with intervals), slices (a metric by slice), relations (a dot for each
-    relation), distribution (Hits@k for every k), critical-difference (average ranks of models over datasets).
+    relation), distribution (Hits@k for every k), critical-difference (average ranks of models over datasets), roc and
+    precision-recall (curves of classifications).
 
     Example: kgeval plot runs/TransE runs/ComplEx --kind slices --by cardinality --out slices.pdf
     """
     from kgeval.cli.display import show_file, show_notes, watching
-    from kgeval.reports.figure import about, check_picture, save_picture
-    from kgeval.reports.plots import PLOTS
+    from kgeval.reports.plots import PLOTS, about, check_picture, save_picture
 
     check_picture(out)
     refuse_file(out, force=force)
     arguments = _arguments(kind, options, list(signature(PLOTS[kind]).parameters))
     with watching("drawing", None):
-        picture = PLOTS[kind](named_runs(runs), ties=ties, **arguments)
+        picture = PLOTS[kind](named_runs(runs), **arguments)
         save_picture(picture, out)
     show_file(out, as_json=as_json)
     show_notes(about(picture).get("notes", ()))

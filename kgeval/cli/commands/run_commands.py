@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.base.settings.settings import plain
+from kgeval.base.settings import plain
 from kgeval.cli.shared_options import DIGITS, FOLDER, FORMAT, JSON, QUIET, SET, printed, thresholds
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _show_grid(parts: Mapping[Path, list[Outcome]], form: str, *, report: bool) 
     from kgeval.cli.commands.compare_command import compare_runs
     from kgeval.cli.display import show_outcomes, show_place, show_remarks
 
-    outcomes = [outcome for own in parts.values() for outcome in own]
+    outcomes = [outcome for of_part in parts.values() for outcome in of_part]
     if len(outcomes) > 1 and form != "json":
         named = [("", str(folder)) for folder in parts]
         compare_runs(named, outcomes[0].metrics, {"spread": "sd", "allow": ()}, form=form, across=False)
@@ -129,7 +129,7 @@ def _show_grid(parts: Mapping[Path, list[Outcome]], form: str, *, report: bool) 
 
 def _judged(configs: Mapping[Path, RunConfig], outcomes: Mapping[Path, list[Outcome]]) -> list[Judged]:
     """The models whose metrics are compared with thresholds."""
-    from kgeval.models.baselines.baseline import Baseline
+    from kgeval.models.baselines import Baseline
     from kgeval.runs.metric_bounds import Judged
     from kgeval.runs.outcome import with_common_ties
 
@@ -175,40 +175,30 @@ def _run_shards(
     """Rank one shard of each model, and print what is done."""
     from kgeval.cli.display import watching
     from kgeval.cli.streams import say
-    from kgeval.runs.shards.shard_job import run_shard
+    from kgeval.runs.runner import run_shard
 
     number, count = shard
     for path, config in configs.items():
-        for done in run_shard(config, folders[path], number, count, force=force, watch=watching):
-            what = "already done" if done.kept else f"{done.ranks:,} ranks"
-            say(f"{done.folder}: shard {number} of {count}, {what}")
+        for folder, ranks in run_shard(config, folders[path], number, count, force=force, watch=watching).items():
+            say(f"{folder}: shard {number} of {count}, {'already done' if ranks is None else f'{ranks:,} ranks'}")
 
 
 def _folders(configs: Mapping[Path, RunConfig], out: Path | None) -> dict[Path, Path]:
     """Return the run directory of each configuration."""
     from kgeval.base.errors import ConfigError
 
-    several = len({path if path.is_file() else path.parent for path in configs}) > 1
-    folders = {
-        path: (_folder if path.is_file() else _folder_of_part)(path, config.output, out, several=several)
-        for path, config in configs.items()
-    }
+    files = {path: path if path.is_file() else path.parent for path in configs}  # of a part, FILE/DATASET, its file
+    folders = {}
+    for path, config in configs.items():
+        stem = files[path].stem
+        folder = Path("runs") / stem if out is None else out / stem if len({*files.values()}) > 1 else out
+        folder = folder if files[path] == path else folder / path.name
+        folders[path] = Path(config.output) if out is None and config.output else folder
     if len(set(folders.values())) < len(folders):
         raise ConfigError(
             "two configurations have the same run directory. Run them one by one, or give them different outputs."
         )
     return folders
-
-
-def _folder(config: Path, output: str | None, out: Path | None, *, several: bool) -> Path:
-    if out is None:
-        return Path(output) if output else Path("runs") / config.stem
-    return out / config.stem if several else out
-
-
-def _folder_of_part(part: Path, output: str | None, out: Path | None, *, several: bool) -> Path:
-    """Return the folder of one dataset of a configuration with several, ``CONFIG/DATASET``."""
-    return Path(str(output)) if out is None else _folder(part.parent, None, out, several=several) / part.name
 
 
 @click.command("merge")
@@ -227,7 +217,7 @@ def merge_command(folder: Path, force: bool, form: str) -> None:
     from kgeval.cli.display import show_note, show_outcomes, show_remarks, watching
     from kgeval.cli.streams import say_json
     from kgeval.runs.outcome import common_table
-    from kgeval.runs.shards.shard_job import merge
+    from kgeval.runs.runner import merge
 
     outcomes = merge(folder, force=force, watch=watching, warn=show_note)
     if form == "json":

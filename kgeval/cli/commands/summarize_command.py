@@ -65,18 +65,20 @@ def _summarize_one(
     run: Path, metrics: tuple[str, ...], options: dict[str, Any], bounds: Bounds, *, names: tuple[str, ...], form: str
 ) -> None:
     """Show the metrics of one run, or of ranks alone."""
+    from collections import ChainMap
+
     from kgeval.cli.display import show, show_notes
-    from kgeval.data.human_names import Names, read_names
+    from kgeval.data.human_names import read_names
     from kgeval.ranking.run_directory.folders import words_of
     from kgeval.runs.metric_bounds import misses, refuse_missed, thresholds_of
     from kgeval.runs.stored import named, read_outcome
 
     outcome = read_outcome(run, metrics, options)
     summary = outcome.summary
-    limits = [replace(limit, model="") for limit in thresholds_of(bounds, words_of(run)[-1:])]
+    limits = [replace(limit, model="") for limit in thresholds_of(bounds, words_of(run)[-1:], [summary.kind])]
     missed = misses(limits, [_judged(run, "", options)])
     if names:
-        summary = named(summary, Names.merged(map(read_names, names)))
+        summary = named(summary, {**ChainMap(*map(read_names, names))})
     show(summary, form)
     show_notes(summary.notes)
     refuse_missed(missed)
@@ -95,7 +97,8 @@ def _summarize_several(
 
     outcomes = read_outcomes(folder, metrics, options)
     failed, unfinished = CommonTable.read(folder).failed, unfinished_in(folder)
-    limits = thresholds_of(bounds, [*(outcome.name for outcome in outcomes), *failed, *unfinished])
+    kinds = [outcome.summary.kind for outcome in outcomes] or ["ranks"]
+    limits = thresholds_of(bounds, [*(outcome.name for outcome in outcomes), *failed, *unfinished], kinds)
     # A bound is for the number in the table, by the tie policy of the table.
     shown = with_common_ties(outcomes)
     missed = misses(limits, [_judged(each.folder or folder, each.name, options | _ties(each)) for each in shown])

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,12 +28,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kgeval.base.arrays import IntArray
+from kgeval.base.containers import read_parquet
 from kgeval.base.errors import DatasetError, InputError, refusing
-from kgeval.base.files.containers import read_parquet
 from kgeval.base.storage import replacing_folder
 from kgeval.data.dataset import SPLITS, Dataset
-from kgeval.data.human_names import Names
-from kgeval.data.layout import Layout
+from kgeval.data.layouts import Layout
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 
@@ -90,10 +90,10 @@ def save_dataset(dataset: Dataset, folder: str | Path, *, replace_folder: bool =
         why = "exists, but is not a converted dataset" if replace_folder else "already exists"
         raise InputError(f"{str(folder)!r} {why}. Choose another name.")
     graphs = [path for path in (folder, folder / TRAINING) if LAYOUT.recognises(path)]
-    own = {*graphs, *(_file(path, name) for path in graphs for name in (*LABELS, *SPLITS, *OPTIONAL))}
-    if others := sorted({*folder.rglob("*")} - own):
-        found = str(others[0].relative_to(folder))
-        raise InputError(f"{str(folder)!r} also holds {found!r}, which would be deleted. Choose another name.")
+    files = {*graphs, *(_file(path, name) for path in graphs for name in (*LABELS, *SPLITS, *OPTIONAL))}
+    if others := sorted({*folder.rglob("*")} - files):
+        other = str(others[0].relative_to(folder))
+        raise InputError(f"{str(folder)!r} also holds {other!r}, which would be deleted. Choose another name.")
     with replacing_folder(folder) as partial:
         _write(dataset, partial)
 
@@ -115,8 +115,8 @@ def _write(dataset: Dataset, folder: Path) -> None:
     for part, triples in dataset.negatives.items():
         pq.write_table(pa.table(_columns(triples.without_contexts())), _file(folder, FALSE[part]))
     if dataset.names:
-        names = dataset.names if isinstance(dataset.names, Names) else Names.of(dataset.names)
-        pq.write_table(pa.table({"label": names.labels, "name": names.names}), _file(folder, "names"))
+        names = {"label": [*dataset.names], "name": [*dataset.names.values()]}
+        pq.write_table(pa.table(names), _file(folder, "names"))
     if dataset.training_graph is not None:
         (folder / TRAINING).mkdir()
         _write(dataset.training_graph, folder / TRAINING)
@@ -156,7 +156,8 @@ def _read_graph(folder: Path) -> Dataset:
     counts = {split: files[split].multiplicity(dataset.multiplicity.get(split)) for split in SPLITS}
     dataset = replace(dataset, multiplicity={split: times for split, times in counts.items() if times is not None})
     if "names" in files:
-        dataset = replace(dataset, names=Names(files["names"].column("label"), files["names"].column("name")))
+        labels, names = (files["names"].column(name).to_pylist() for name in ("label", "name"))
+        dataset = replace(dataset, names=dict(zip(labels, names, strict=True)))
     return dataset
 
 
@@ -235,10 +236,9 @@ def _damaged(path: Path, why: str) -> DatasetError:
 
 def _is_converted(path: Path) -> bool:
     """Whether a file of labels is of this layout, whatever the other files are; it may be missing or damaged."""
-    try:
+    with suppress(pa.ArrowException, OSError):
         return path.is_file() and KEY in (pq.read_schema(path).metadata or {})
-    except (pa.ArrowException, OSError):
-        return False
+    return False
 
 
 def _compact(ids: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

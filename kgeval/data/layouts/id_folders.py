@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.base.errors import DatasetError
-from kgeval.base.files.opening import free_memory, read_bytes
-from kgeval.base.pickles.pickled import read_pickle
+from kgeval.base.files import free_memory, read_bytes
+from kgeval.base.pickled import read_pickled
+from kgeval.base.settings_text import flat
 from kgeval.data import id_files
 from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import SPLITS, Dataset
@@ -26,7 +27,7 @@ from kgeval.data.id_files import (
     stored_triples,
 )
 from kgeval.data.labelled_triples import read_triple_ids
-from kgeval.data.layout import Layout
+from kgeval.data.layouts import Layout
 from kgeval.data.layouts.labelled import candidates
 from kgeval.data.tables import NamedTable, read_text
 from kgeval.data.text import line_of, refuse_missing
@@ -99,9 +100,7 @@ def read_openke(folder: Path) -> Dataset:
     decode = partial(_rows_of_ids, names=("head", "tail", "relation"), counted=True)
     dataset = _graph(folder, "{}2id.txt".format, decode, id_files.OPENKE)
     uncounted = " and ".join(path.name for path in dataset.files if announced_rows(path) is None)
-    note = (
-        f"the first line of {uncounted} is not the number of rows, so a file that was cut short would not be noticed."
-    )
+    note = f"the first line of {uncounted} is not the number of rows: a file that was cut short is not noticed."
     return replace(dataset, notes=(note,) if uncounted else ())
 
 
@@ -120,9 +119,12 @@ ENDINGS = (".txt", ".tsv")
 def read_rotate(folder: Path) -> Dataset:
     """Read ``entities.dict``, ``relations.dict`` (rows: id, label) and ``{train,valid,test}.txt``, or ``.tsv``."""
     entities, relations = id_files.ROTATE.read_both(folder)
-    found = {split: _text_file(paths) for split, paths in candidates(folder).items()}
-    files = without_missing_valid({split: found.get(split, folder / f"{split}.txt") for split in SPLITS})
-    splits = {split: _labelled_triples(path, entities, relations) for split, path in files.items()}
+    named = {split: _text_file(paths) for split, paths in candidates(folder).items()}
+    files = without_missing_valid({split: named.get(split, folder / f"{split}.txt") for split in SPLITS})
+    splits = {}
+    for split, path in files.items():
+        _refuse_empty(table := read_text(path, TRIPLE))
+        splits[split] = read_triple_ids(table, entities, relations)
     read = (*id_files.ROTATE.paths(folder).values(), *files.values())
     return Dataset.build(folder.resolve().name, splits, entities=entities, relations=relations, files=read)
 
@@ -132,14 +134,7 @@ def _text_file(paths: Sequence[Path]) -> Path:
         if path.suffix in ENDINGS:
             return path
     why = "beside entities.dict and relations.dict it is in the layout rotate, which reads .txt and .tsv only"
-    cure = "Convert the file, or use the layout labels (--layout labels), which numbers the labels itself."
-    raise DatasetError(f"{paths[0]}: {why}. {cure}")
-
-
-def _labelled_triples(path: Path, entities: Vocabulary, relations: Vocabulary) -> Triples:
-    table = read_text(path, TRIPLE)
-    _refuse_empty(table)
-    return read_triple_ids(table, entities, relations)
+    raise DatasetError(f"{paths[0]}: {why}. Convert it, or use the layout labels (--layout labels).")
 
 
 ROTATE = Layout(
@@ -170,7 +165,7 @@ def read_libkge(folder: Path) -> Dataset:
     block = read_graph_settings(folder / CONFIG).get("dataset")
     if not isinstance(block, dict):
         raise DatasetError(f"{folder / CONFIG}: no block 'dataset' in it. Is it the configuration of a LibKGE dataset?")
-    settings = _flat(block)
+    settings = dict(flat(block))
     sizes = {"entity": "num_entities", "relation": "num_relations"}
 
     def file(name: str) -> str:
@@ -202,15 +197,6 @@ def _numbers(file: Path, settings: Mapping[str, Any], sizes: Mapping[str, str]) 
         return Vocabulary.numbered(size, kind)
 
     return numbered
-
-
-def _flat(block: dict[Any, Any]) -> dict[str, Any]:
-    """Join the keys of nested blocks by dots."""
-    flat = {}
-    for key, value in block.items():
-        inner = {f"{key}.{name}": item for name, item in _flat(value).items()} if isinstance(value, dict) else {}
-        flat.update(inner or {str(key): value})
-    return flat
 
 
 LIBKGE = Layout(
@@ -245,8 +231,8 @@ def _edges(path: Path, split: str, settings: Mapping[str, Any]) -> Triples:
     for width in (4, 8):
         if isinstance(count, int) and not isinstance(count, bool) and len(content) == 3 * width * count:
             return stored_triples(path, np.frombuffer(content, f"<i{width}").reshape(-1, 3))
-    what = f"{len(content)} bytes are not the {key}: {count} edges of {CONFIG}, in rows of three int32 or int64"
-    raise DatasetError(f"{path}: {what}. It may be cut short, or its edges may have no relations.")
+    fault = f"{len(content)} bytes are not the {key}: {count} edges of {CONFIG}, in rows of three int32 or int64"
+    raise DatasetError(f"{path}: {fault}. It may be cut short, or its edges may have no relations.")
 
 
 MARIUS = Layout(
@@ -264,12 +250,12 @@ def read_kbc(folder: Path) -> Dataset:
     Rows of a temporal graph have a fourth id, and ``ts_id`` the label of each time, whose ids are in their order.
     Without those files, ids are labelled by themselves. Nothing in a pickle is executed.
     """
-    return _graph(folder, "{}.pickle".format, _pickled_ids, id_files.KBC, partial(labels_of_ids, folder))
 
+    def decode(path: Path, _: str) -> Triples:
+        refuse_missing(path)
+        return stored_triples(path, read_pickled(path), may_have_times=True)
 
-def _pickled_ids(path: Path, _: str) -> Triples:
-    refuse_missing(path)
-    return stored_triples(path, read_pickle(path), may_have_times=True)
+    return _graph(folder, "{}.pickle".format, decode, id_files.KBC, partial(labels_of_ids, folder))
 
 
 KBC = Layout(

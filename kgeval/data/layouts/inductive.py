@@ -16,7 +16,7 @@ from kgeval.base.errors import DatasetError
 from kgeval.base.provenance import of_split
 from kgeval.data.columns import UNSAID, Columns
 from kgeval.data.dataset import SPLITS, Dataset, Split
-from kgeval.data.layout import Layout
+from kgeval.data.layouts import Layout
 from kgeval.data.layouts import labelled as label_layout
 from kgeval.data.triples import TripleIndex, Triples
 
@@ -34,15 +34,11 @@ def with_training_graph(
     relations = training.relations.ids(dataset.relations.labels)
     relations = np.where(np.isin(relations, training.train.relations), relations, -1)  # valid and test teach nothing
     if not new_relations and not (relations[dataset.train.relations] >= 0).any():
-        raise DatasetError(
-            f"dataset {dataset.name}: the inference graph shares no relation with the training graph {training.name}, "
-            f"which has {training.relations[0]!r}. Nothing that a model learns there applies here."
-        )
-    notes = [
-        f"inductive dataset: models learn from the {len(training.train):,} triples and {len(training.entities):,} "
-        f"entities of {training.name}. The candidates are the {len(dataset.entities):,} entities of the inference "
-        "graph, whose triples are train."
-    ]
+        fault = f"the inference graph shares no relation with the training graph {training.name}"
+        raise DatasetError(f"dataset {dataset.name}: {fault}. Nothing that a model learns there applies here.")
+    learned = f"{len(training.train):,} triples and {len(training.entities):,} entities of {training.name}"
+    candidates = f"the {len(dataset.entities):,} entities of the inference graph, whose triples are train"
+    notes = [f"inductive dataset: models learn from the {learned}. The candidates are {candidates}."]
     if not same_ids:
         notes += _shared(dataset, training, training.entities.ids(dataset.entities.labels), relations)
     notes += _unknown(dataset, relations)
@@ -72,8 +68,8 @@ def _unknown(dataset: Dataset, relations: IntArray) -> Iterator[str]:
     linked[dataset.train.heads] = linked[dataset.train.tails] = True
     for split in SPLITS:
         if (triples := dataset.splits.get(split)) is not None:
-            what = "have a relation that the training graph lacks"
-            yield from _of_split(dataset, split, relations[triples.relations] < 0, what)
+            lack = "have a relation that the training graph lacks"
+            yield from _of_split(dataset, split, relations[triples.relations] < 0, lack)
             alone = ~(linked[triples.heads] & linked[triples.tails])
             yield from _of_split(dataset, split, alone, "have an entity that is in no triple of the inference graph")
 

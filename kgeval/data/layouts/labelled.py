@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -18,9 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.base.errors import DatasetError, InputError
-from kgeval.data.columns import MAX_WEAK, TRIPLE, UNSAID, Columns, meaning
+from kgeval.data.columns import IN_PYTHON, MAX_WEAK, TRIPLE, UNSAID, Columns, meaning
 from kgeval.data.dataset import SPLITS, Dataset
-from kgeval.data.layout import Layout
+from kgeval.data.layouts import Layout
 from kgeval.data.numbering import number
 from kgeval.data.tables import FOURTH, NamedTable, read_triples
 from kgeval.data.text import COMPRESSED, rows
@@ -34,9 +35,7 @@ STEMS = {
 }
 """what the splits are called, alone or beside other words"""
 
-ENDINGS = tuple(
-    ending + packed for packed in ("", *COMPRESSED) for ending in (".txt", ".tsv", ".csv", ".nt", ".triples")
-)
+ENDINGS = tuple(ending + pack for pack in ("", *COMPRESSED) for ending in (".txt", ".tsv", ".csv", ".nt", ".triples"))
 LABELLED_ENDINGS = (*ENDINGS, ".parquet")
 
 
@@ -48,16 +47,15 @@ def notes_on_unread_triples(folder: Path, dataset: Dataset) -> Iterator[str]:
         if ordinary or not file.name.lower().endswith(ENDINGS) or not file.is_file():
             continue
         if example := _unknown_triple(file, dataset):
-            found = f"triples that are in no split, such as ({example}). If models may know them, add them to train"
-            yield f"{file.name} beside the splits was not read. It has {found}."
+            triples = f"triples that are in no split, such as ({example}). If models may know them, add them to train"
+            yield f"{file.name} beside the splits was not read. It has {triples}."
 
 
 def _unknown_triple(file: Path, dataset: Dataset) -> str:
     """Find a triple that no split has among the first 100 rows of a file; none gives an empty text."""
-    try:
+    cells: list[list[str]] = []
+    with suppress(InputError):  # no text, or one of binary data: no triples
         cells = [row.cells[:3] for row in islice(rows(file), 100) if len(row.cells) in (3, 4)]
-    except InputError:  # no text, or one of binary data: no triples
-        return ""
     if not cells:
         return ""
     heads, relations, tails = zip(*cells, strict=True)
@@ -74,15 +72,14 @@ def find_needed(
     folder: Path, needs: Sequence[str] = ("train", "test"), stems: Mapping[str, Sequence[str]] = STEMS
 ) -> dict[str, Path]:
     """Find the file of each split, by what it may be called."""
-    found = candidates(folder, stems)
-    for split, files in found.items():
+    by_split = candidates(folder, stems)
+    for split, files in by_split.items():
         if len(files) > 1:
             names = " and ".join(file.name for file in files)
-            two = f"folder {str(folder)!r} has two files for the {split} split"
-            raise DatasetError(f"{two}: {names}. Keep one of them.")
-    for name in (stems[split][0] for split in needs if split not in found):
+            raise DatasetError(f"folder {str(folder)!r} has two files for the {split} split: {names}. Keep one.")
+    for name in (stems[split][0] for split in needs if split not in by_split):
         raise DatasetError(f"folder {str(folder)!r} has no {name} file. Expected {name}.txt, .tsv, .csv or .parquet.")
-    return {split: files[0] for split, files in found.items()}
+    return {split: files[0] for split, files in by_split.items()}
 
 
 def candidates(folder: Path, stems: Mapping[str, Sequence[str]] = STEMS) -> dict[str, list[Path]]:
@@ -97,11 +94,11 @@ def candidates(folder: Path, stems: Mapping[str, Sequence[str]] = STEMS) -> dict
         ending = next((ending for ending in LABELLED_ENDINGS if file.name.lower().endswith(ending)), "")
         stem = file.name[: len(file.name) - len(ending)].lower()
         parts = [stem] if stem in words else re.split(r"[-_. ]", stem)
-        found = [part for part in parts if part in words]
-        is_one = len(found) == 1 and not any(part.startswith("neg") for part in parts)
+        stems_in = [part for part in parts if part in words]
+        is_one = len(stems_in) == 1 and not any(part.startswith("neg") for part in parts)
         if is_one and (ending or not file.suffix) and file.is_file():
             others = " ".join(part for part in parts if part not in words)
-            groups.setdefault(others, {}).setdefault(words[found[0]], []).append(file)
+            groups.setdefault(others, {}).setdefault(words[stems_in[0]], []).append(file)
     alone = groups.pop("", {})
     if alone or stems is not STEMS:
         return {split: alone[split] for split in stems if split in alone}
@@ -118,10 +115,8 @@ def read(folder: Path, needs: Sequence[str] = ("train", "test"), columns: Column
     place = folder.resolve()
     dataset = read_files(place.name, find_needed(folder, needs), columns=columns)
     inductive = "train" in candidates(place.parent / f"{place.name}_ind")
-    beside = (
-        f"{place.name}_ind is beside this folder, so the dataset looks inductive, and this is its training graph. For "
-        f"inductive evaluation, give the folder {place.name}_ind."
-    )
+    beside = f"{place.name}_ind is beside this folder, so the dataset looks inductive, and this is its training graph"
+    beside = f"{beside}. For inductive evaluation, give the folder {place.name}_ind."
     notes = [*([beside] if inductive else []), *notes_on_unread_triples(folder, dataset)]
     return replace(dataset, notes=(*dataset.notes, *notes))
 
@@ -142,8 +137,8 @@ def read_files(
     for path in further_train:
         splits["train"] = splits["train"].followed_by(read_triples(path, columns, fourth=FOURTH))
     if relations is not None:
-        found = {label for table in splits.values() for label in table["relation"].unique().to_pylist()}
-        relations = Vocabulary([*relations, *sorted(found.difference(relations))], "relation")
+        labels = {label for table in splits.values() for label in table["relation"].unique().to_pylist()}
+        relations = Vocabulary([*relations, *sorted(labels.difference(relations))], "relation")
     graph = number(splits, relations=relations)
     del splits
     pa.default_memory_pool().release_unused()  # the text of a large graph
@@ -159,22 +154,19 @@ def _refuse_unknown_header(tables: Collection[NamedTable]) -> None:
     rows = [tuple(table[role][0].as_py() for role in TRIPLE) for table in tables]
     first, count = Counter(rows).most_common(1)[0]
     rests = [table.data.slice(int(row == first)) for table, row in zip(tables, rows, strict=True)]
-    columns = [(rest[role], first[1:2] if role == "relation" else first[::2]) for rest in rests for role in TRIPLE]
-    if count > 1 and all(rest.num_rows for rest in rests) and not any(_holds(*column) for column in columns):
-        said = {of.role: (name, of.rank) for name in first if (of := meaning(name)) is not None}
-        all_known = {*TRIPLE} <= said.keys()
-        sure = {role for role, (_, rank) in said.items() if rank < MAX_WEAK or all_known}
-        names = ",".join(f"{role}={said[role][0] if role in sure else '…'}" for role in TRIPLE)
+    cells = [(rest[role], first[1:2] if role == "relation" else first[::2]) for rest in rests for role in TRIPLE]
+    occurs = any(pc.any(pc.is_in(column, value_set=pa.array(labels))).as_py() for column, labels in cells)
+    if count > 1 and all(rest.num_rows for rest in rests) and not occurs:
+        meant = {of.role: (name, of.rank) for name in first if (of := meaning(name)) is not None}
+        all_known = {*TRIPLE} <= meant.keys()
+        sure = {role for role, (_, rank) in meant.items() if rank < MAX_WEAK or all_known}
+        names = ",".join(f"{role}={meant[role][0] if role in sure else '…'}" for role in TRIPLE)
         row = f"{count} splits begin with the row {' '.join(first)!r}, which occurs nowhere else: it names the columns"
+        words = "may be labels" if all_known else "kgeval does not know"
         raise DatasetError(
-            f"{row}, in words that {'may be labels' if all_known else 'kgeval does not know'}. Say which is which: "
-            f"--columns {names}; if all rows have one relation, relation='NAME'; if the row is a triple, --columns "
-            "head=1,relation=2,tail=3 (in Python and in configurations columns)."
+            f"{row}, in words that {words}. Say which is which: --columns {names}; if all rows have one relation, "
+            f"relation='NAME'; if the row is a triple, --columns head=1,relation=2,tail=3 {IN_PYTHON}."
         )
-
-
-def _holds(column: pa.ChunkedArray, labels: Sequence[str]) -> bool:
-    return bool(pc.any(pc.is_in(column, value_set=pa.array(labels))).as_py())
 
 
 def _refuse_other_order(tables: Collection[NamedTable]) -> None:
@@ -183,26 +175,20 @@ def _refuse_other_order(tables: Collection[NamedTable]) -> None:
     for table in tables if without else ():
         order = ",".join(role for role in table.data.column_names if role in TRIPLE)
         if order != ",".join(TRIPLE):
-            raise DatasetError(
-                f"{without[0]} has no header, and by that of {table.source} the columns are {order}. Give both the "
-                f"header, or none of them and say --columns {order} (in Python and in configurations columns)."
-            )
-
-
-SPLIT_OF = {word: split for split, words in STEMS.items() for word in words}
+            fault = f"{without[0]} has no header, and by that of {table.source} the columns are {order}"
+            raise DatasetError(f"{fault}. Give both the header, or none and --columns {order} {IN_PYTHON}.")
 
 
 def read_file(path: Path, columns: Columns = UNSAID) -> Dataset:
     """Read one file of triples with a column ``split``: train, valid (validation, dev) and test."""
     table = read_triples(path, columns)
     if "split" not in table:
-        expected = (
-            "a folder with train, valid and test files, or a file whose column 'split' says which triple is in which"
-        )
-        raise DatasetError(f"{str(path)!r} is a file without a column 'split'. A dataset is {expected}. Give that.")
+        fault = f"{str(path)!r} is a file without a column 'split', which says in which split each triple is"
+        raise DatasetError(f"{fault}. Add the column, or give a folder with train, valid and test files.")
     words = pc.utf8_lower(pc.utf8_trim_whitespace(table.text("split"))).to_numpy(zero_copy_only=False)
-    names = np.array([SPLIT_OF.get(word, "") for word in words])
-    table.refuse(names == "", "split", f"is none of {', '.join(SPLIT_OF)}.")
+    split_of_word = {word: split for split, names in STEMS.items() for word in names}
+    names = np.array([split_of_word.get(word, "") for word in words])
+    table.refuse(names == "", "split", f"is none of {', '.join(split_of_word)}.")
     splits: dict[str, NamedTable] = {split: table.where(names == split) for split in SPLITS if (names == split).any()}
     return Dataset.build(path.name.split(".")[0], **number(splits), files=(path,), id_source="kgeval")
 
@@ -224,11 +210,8 @@ def _queries(folder: Path) -> list[Path]:
 
 
 def refuse_queries(folder: Path) -> NoReturn:
-    raise DatasetError(
-        f"folder {str(folder)!r} holds complex queries ({_queries(folder)[0].name}), as of BetaE or Query2box. kgeval "
-        "evaluates the prediction of single triples only. For train and test files of triples beside them, which BetaE "
-        "writes in both directions, use the layout labels (--layout labels)."
-    )
+    fault = f"folder {str(folder)!r} holds complex queries ({_queries(folder)[0].name}), as of BetaE or Query2box"
+    raise DatasetError(f"{fault}; kgeval evaluates single triples. For those beside them: --layout labels.")
 
 
 QUERIES = ("*-queries.pkl", "*_ans_*.pkl")

@@ -16,14 +16,14 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.base.arrays import IntArray
+from kgeval.base.containers import open_hdf5
 from kgeval.base.errors import DatasetError, InputError, naming, refusing
-from kgeval.base.files.containers import open_hdf5
-from kgeval.base.files.opening import read_json, refuse_special
-from kgeval.base.pickles.pickled import read_torch
+from kgeval.base.files import read_json, refuse_special
+from kgeval.base.pickled import read_pickled
 from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import SPLITS, Dataset
-from kgeval.data.id_files import id_columns, labels_of_ids, refuse_sparse, vocabulary_by_id
-from kgeval.data.layout import Layout
+from kgeval.data.id_files import labels_of_ids, refuse_sparse, vocabulary_by_id
+from kgeval.data.layouts import Layout
 from kgeval.data.layouts.id_folders import without_missing_valid
 from kgeval.data.tables import read_text
 from kgeval.data.text import refuse_missing, rows
@@ -52,8 +52,8 @@ def read_ogb(folder: Path) -> Dataset:
     """
     places = sorted(folder.glob("split/*/train.pt"))
     if len(places) != 1:
-        found = ", ".join(place.parent.name for place in places) or "none"
-        raise DatasetError(f"{folder}: expected one way of splitting (split/<name>/train.pt), found {found}.")
+        ways = ", ".join(place.parent.name for place in places) or "none"
+        raise DatasetError(f"{folder}: expected one way of splitting (split/<name>/train.pt), found {ways}.")
     files = without_missing_valid({split: places[0].with_name(f"{split}.pt") for split in SPLITS})
     contents = {split: read_content(path) for split, path in files.items()}
     entities = _entities(folder, _sizes(contents.values(), OF_ENTITIES))
@@ -66,14 +66,14 @@ def read_ogb(folder: Path) -> Dataset:
 def read_content(path: Path) -> Content:
     """Read the dictionary of one split."""
     refuse_missing(path)
-    content = read_torch(path)
+    content = read_pickled(path)
     if not isinstance(content, dict) or not {*TRIPLE} <= content.keys():
         raise DatasetError(f"{path}: expected a dictionary with head, relation and tail. Is it a split of OGB?")
     ids = {key: np.asarray(content[key]) for key in ("relation", *OF_ENTITIES) if key in content}
     for key, column in ids.items():
         if column.dtype.kind not in "iu" or column.ndim != 1 + key.endswith("_neg") or len(column) != len(ids["head"]):
-            found = f"{path}: {key} holds {column.dtype} of shape {list(column.shape)}"
-            raise DatasetError(f"{found}; expected ids for each of {len(ids['head'])} triples.")
+            held = f"{path}: {key} holds {column.dtype} of shape {list(column.shape)}"
+            raise DatasetError(f"{held}; expected ids for each of {len(ids['head'])} triples.")
         refuse_sparse(str(path), key, column)
         ids[key] = column.astype(np.int64, copy=False)
     types = {key: np.asarray(content[key], np.str_) for key in ("head_type", "tail_type") if key in content}
@@ -91,17 +91,17 @@ def _by_type(content: Content, key: str) -> Iterator[tuple[str, Any]]:
 def find_ids(path: Path, content: Content, key: str, labels: Vocabulary) -> IntArray:
     """Find the ids of a column, or of rows of negatives, by their labels, which mappings may have changed."""
     root, ids = path.resolve().parents[2], content[key]  # path is split/<name>/test.pt in the root
-    found = np.full(ids.shape, -1, np.int64)
+    matched = np.full(ids.shape, -1, np.int64)
     for kind, typed in _by_type(content, key):
         size = 1 + int(ids[typed].max(initial=-1))
-        own = _typed(kind, size) if kind else _labels(root, labels.kind, size).labels
+        names = _typed(kind, size) if kind else _labels(root, labels.kind, size).labels
         # An id that no label is for, negative ones among them, falls on the -1 behind the others.
-        known = np.append(labels.ids(own), -1)
-        found[typed] = known[np.where((ids[typed] >= 0) & (ids[typed] < len(own)), ids[typed], len(own))]
-    if (found < 0).any():
-        row = int(np.argwhere(found < 0)[0][0])
+        known = np.append(labels.ids(names), -1)
+        matched[typed] = known[np.where((ids[typed] >= 0) & (ids[typed] < len(names)), ids[typed], len(names))]
+    if (matched < 0).any():
+        row = int(np.argwhere(matched < 0)[0][0])
         raise DatasetError(f"{path}, row {row + 1}: {key} has an id that no {labels.kind} has.")
-    return found
+    return matched
 
 
 def triples_of(path: Path, content: Content, entities: Vocabulary, relations: Vocabulary) -> Triples:
@@ -181,20 +181,19 @@ def read_pbg(folder: Path) -> Dataset:
     a relation connects is in no file of the folder. Without names of relations, their ids are labelled by themselves.
     """
     partitions = _partitions(folder)
-    names = [_names(path, "entity").labels for path in partitions]
+    names = [read_names(path, "entity").labels for path in partitions]
     starts = np.concatenate([[0], np.cumsum([len(part) for part in names])]).astype(np.int64)
     with naming(folder):
         entities = Vocabulary(pa.chunked_array(names, pa.string()))
     files = {split: _buckets(place) for split, place in _splits(folder).items()}
-    splits = {
-        split: Triples(np.concatenate([_edges(path, starts).ids for path in paths])) for split, paths in files.items()
-    }
+    edges = {split: [_edges(path, starts).ids for path in paths] for split, paths in files.items()}
+    splits = {split: Triples(np.concatenate(parts)) for split, parts in edges.items()}
     for split, triples in splits.items():
         if len(triples) == 0:
             raise DatasetError(f"{files[split][0].parent}: no edges in it.")
     path = folder / RELATIONS
     refuse_special(path)
-    relations = _names(path, "relation") if path.is_file() else labels_of_ids(folder, "relation", splits)
+    relations = read_names(path, "relation") if path.is_file() else labels_of_ids(folder, "relation", splits)
     label_files = (*partitions, path) if path.is_file() else partitions
     return Dataset.build(
         folder.resolve().name,
@@ -208,20 +207,20 @@ def read_pbg(folder: Path) -> Dataset:
 
 def _partitions(folder: Path) -> list[Path]:
     """Find the files of labels, in the order of their partitions."""
-    found = [(match, path) for path in folder.iterdir() if (match := NAMES.fullmatch(path.name))]
-    kinds = sorted({match[1] for match, _ in found})
+    files = [(match, path) for path in folder.iterdir() if (match := NAMES.fullmatch(path.name))]
+    kinds = sorted({match[1] for match, _ in files})
     if len(kinds) != 1:
         expected = f"{folder}: expected the labels of one type of entities (entity_names_<type>_0.json)"
-        types = f"{len(kinds)} types ({', '.join(kinds)})"
-        raise DatasetError(f"{expected}, found {types}. Write graphs of several types as labelled triples.")
-    ordered = [path for _, path in sorted((int(match[2]), path) for match, path in found)]
+        raise DatasetError(f"{expected}, found {len(kinds)} ({', '.join(kinds)}). Write the graph as labelled triples.")
+    ordered = [path for _, path in sorted((int(match[2]), path) for match, path in files)]
     for part, path in enumerate(ordered):
         if path.name != f"entity_names_{kinds[0]}_{part}.json":
             raise DatasetError(f"{folder}: no entity_names_{kinds[0]}_{part}.json, but {path.name}.")
     return ordered
 
 
-def _names(path: Path, kind: str) -> Vocabulary:
+def read_names(path: Path, kind: str) -> Vocabulary:
+    """Read a JSON list of labels, as PyTorch-BigGraph writes it."""
     with refusing(path, "cannot be read as a list of labels", OSError, ValueError, RecursionError):
         names = read_json(path)
     if not isinstance(names, list):
@@ -232,15 +231,15 @@ def _names(path: Path, kind: str) -> Vocabulary:
 
 def _splits(folder: Path) -> dict[str, Path]:
     inside = [place for place in sorted(folder.iterdir()) if place.is_dir() and _buckets(place)]
-    found = {}
+    chosen = {}
     for split, stems in STEMS.items():
         matching = [place for place in inside if any(stem in place.name.lower() for stem in stems)]
         if len(matching) > 1 or (not matching and split != "valid"):
             shown = ", ".join(place.name for place in matching or inside) or "none"
             raise DatasetError(f"{folder}: expected one folder of {split} edges (edges_0_0.h5), found {shown}.")
         if matching:
-            found[split] = matching[0]
-    return found
+            chosen[split] = matching[0]
+    return chosen
 
 
 def _buckets(place: Path) -> list[Path]:
@@ -250,8 +249,9 @@ def _buckets(place: Path) -> list[Path]:
 def _edges(path: Path, starts: IntArray) -> Triples:
     """Read a bucket: edges from one partition to another."""
     with open_hdf5(path, times=LARGEST) as file:
-        lhs, rel, rhs = (file.read(name) for name in ("lhs", "rel", "rhs"))
-    triples = id_columns(path, (lhs, rel, rhs))
+        columns = [file.read(name) for name in ("lhs", "rel", "rhs")]
+    with refusing(path, "expected as many heads as relations and tails", ValueError), naming(path):
+        triples = Triples.of(np.stack(columns, axis=1))
     parts = [int(part) for part in path.stem.split("_")[1:]]
     for side, ids, part in zip(("lhs", "rhs"), (triples.heads, triples.tails), parts, strict=True):
         if part >= len(starts) - 1 or (len(ids) and ids.max() >= starts[part + 1] - starts[part]):

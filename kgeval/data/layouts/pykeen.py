@@ -122,18 +122,11 @@ def from_objects(source: Any) -> Dataset:
     if hasattr(source, "inductive_inference") or (hasattr(source, "training") and hasattr(source, "testing")):
         return from_dataset(source)
     if hasattr(source, "mapped_triples"):
-        raise DatasetError(
-            "a triples factory holds one split. Give one for each split: {'train': training, 'test': testing}."
-        )
-    swapped = callable(source) or hasattr(source, "scores")
-    raise DatasetError(
-        f"a dataset is a folder or a PyKEEN name, not {source!r:.60}. "
-        + (
-            "The model comes first: kgeval.evaluate(model, dataset)."
-            if swapped
-            else "For triples in memory, call kgeval.Dataset.from_labels."
-        )
-    )
+        raise DatasetError("a triples factory holds one split. Give a factory for each: {'train': …, 'test': …}.")
+    cure = "For triples in memory, call kgeval.Dataset.from_labels."
+    if callable(source) or hasattr(source, "scores"):
+        cure = "The model comes first: kgeval.evaluate(model, dataset)."
+    raise DatasetError(f"a dataset is a folder or a PyKEEN name, not {source!r:.60}. {cure}")
 
 
 def from_dataset(data: Any, name: str | None = None) -> Dataset:
@@ -141,9 +134,8 @@ def from_dataset(data: Any, name: str | None = None) -> Dataset:
     if name is None:  # the name that PyKEEN loads it by, or its class
         name = data.get_normalized_name() if hasattr(data, "get_normalized_name") else type(data).__name__
     inductive = hasattr(data, "inductive_inference")
-    parts = ("training", "validation", "testing")
-    if inductive:
-        parts = ("inductive_inference", "inductive_validation", "inductive_testing")
+    new = ("inductive_inference", "inductive_validation", "inductive_testing")
+    parts = new if inductive else tuple(PYKEEN_SPLITS)
     factories: dict[str, Any] = {split: getattr(data, part) for split, part in zip(SPLITS, parts, strict=True)}
     dataset = replace(from_factories(factories, name=str(name)), id_source="PyKEEN")
     if not inductive:
@@ -204,22 +196,17 @@ def writable_home() -> Iterator[None]:
         yield
     except OSError as error:
         folder = error.filename or os.environ.get("PYSTOW_HOME") or "~/.data"
-        what = f"PyKEEN cannot make the folder {str(folder)!r} for its datasets"
-        cure = (
-            "Set the environment variable PYSTOW_HOME to a folder that you can write to, or give a dataset as a folder"
-        )
-        raise DatasetError(f"{what} ({error.strerror or error}). {cure}.") from error
+        fault = f"PyKEEN cannot make the folder {str(folder)!r} for its datasets ({error.strerror or error})"
+        raise DatasetError(
+            f"{fault}. Set the environment variable PYSTOW_HOME to another, or give a folder."
+        ) from error
 
 
 def _vocabulary(factory: Any, kind: str) -> Vocabulary:
-    size = int(factory.num_entities if kind == "entity" else factory.real_num_relations)
-    label_to_id = getattr(factory, f"{kind}_to_id", None)
-    if label_to_id is None:
-        return Vocabulary.numbered(size, kind)
-    labels = [""] * size
-    for label, index in label_to_id.items():
-        labels[index] = str(label)
-    return Vocabulary(labels, kind)
+    ids = getattr(factory, f"{kind}_to_id", None)
+    if ids is None:
+        return Vocabulary.numbered(int(factory.num_entities if kind == "entity" else factory.real_num_relations), kind)
+    return Vocabulary.of({str(label): index for label, index in ids.items()}, kind)
 
 
 def _resolvers() -> tuple[Any, Any]:

@@ -3,8 +3,9 @@
 A thousand triples without a hit say little of a share of hits below 3/1000, and a mean of 1/r has the same doubt, for
 its values go up to 1 too. The upper end of a mean of C values in [a, b] is the quantile of Σ D_i x_i, with a further
 x_0 = b and D uniform on the simplex (Gaffke, 2005; Learned-Miller and Thomas, 2020); the lower end is its mirror image,
-with x_0 = a. Of zeros and ones this is the interval of Clopper and Pearson (1934), and no value that grows makes an end
-fall: the ends of hits@1 are never above those of hits@3 or of the MRR.
+with x_0 = a. Of zeros and ones this is the interval of Clopper and Pearson (1934), to within half a percent of its
+width: the quantile is approximated. No value that grows makes an end fall: the ends of hits@1 are never above those of
+hits@3 or of the MRR.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ NEAR_ZERO = 1e-3
 class BoundedMeans:
     """The means of groups of units, whose values lie in a range; of a whole table, there is one group.
 
-    No hit in 20 triples, and the limits of Clopper and Pearson, 0 and 1 − .025^(1/20) = .168.
+    No hit in 20 triples: nearly the limits of Clopper and Pearson, 0 and 1 − .025^(1/20) = .168.
 
     >>> hits, doubt = np.zeros(20), np.ones(1)
     >>> BoundedMeans(hits, np.ones(20), np.zeros(20, int), np.array([[0.0], [1.0]]), doubt).ends(0.95).round(3).ravel()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import ConfigDict, Field, TypeAdapter, field_validator, model_validator
 
 from kgeval.base.errors import MetricError
-from kgeval.base.settings.settings import Settings, or_short
+from kgeval.base.settings import Settings, or_short
 
 if TYPE_CHECKING:
     from kgeval.metrics.names import MetricName

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 from pydantic import ConfigDict, Field, model_validator
 
 from kgeval.base.errors import MetricError, refuse_unknown
-from kgeval.base.settings.settings import Settings, or_short
+from kgeval.base.settings import Settings, or_short
 
 if TYPE_CHECKING:
     from kgeval.metrics.metric import Metric

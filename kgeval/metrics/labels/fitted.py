@@ -19,7 +19,7 @@ from pydantic import Field, model_validator
 from kgeval.base.arrays import BoolArray, Float64Array, detached
 from kgeval.base.errors import MetricError, counted, reason, refuse_unknown
 from kgeval.base.provenance import UNKNOWN, LabelProvenance
-from kgeval.base.settings.settings import Settings
+from kgeval.base.settings import Settings
 from kgeval.base.tables.shown import Brief
 from kgeval.metrics.array_inputs import floats
 from kgeval.metrics.kinds import Calibration

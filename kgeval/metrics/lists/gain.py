@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from kgeval.base.arrays import Float64Array
 from kgeval.base.errors import MetricError, refuse_unknown
-from kgeval.metrics.array_inputs import optional_cutoff, relevances
+from kgeval.metrics.array_inputs import optional_cutoff
 from kgeval.metrics.lists.ranked_lists import RankedLists, list_metric, ranked, safe_divide, single_value
 from kgeval.metrics.ranks.moments import sum_of_discounts
 
@@ -137,12 +137,13 @@ def ndcg(
     relevance, scores, k, gain
         as of :func:`dcg`
     ideal
-        the grades of the whole list, in any order, where the served list is cut; shape (any,)
+        the grades of all relevant items, in any order, if the list does not hold them all; shape (any,). Without ``k``
+        the best order has all of them, as in trec_eval and ranx
 
     Raises
     ------
     MetricError
-        if the arrays, the cut-off or the gain are malformed; if ``ideal`` lacks grades that were served
+        if the arrays, the cut-off or the gain are malformed; if ``ideal`` lacks grades that are in the list
     Undefined
         if nothing is relevant
 
@@ -150,23 +151,10 @@ def ndcg(
     --------
     >>> ndcg([3, 2, 1]), round(ndcg([1, 2, 3]), 12)
     (1.0, 0.789998004246)
-    >>> round(ndcg([5, 3, 2, 1, 2], gain="exponential", ideal=[5, 4, 3, 2, 2, 1, 0]), 12)
+    >>> round(ndcg([5, 3, 2, 1, 2], gain="exponential", ideal=[5, 4, 3, 2, 2, 1], k=5), 12)
     0.82961263164
+    >>> round(ndcg([5, 3, 2, 1, 2], ideal=[5, 4, 3, 2, 2, 1]), 12)
+    0.82589050184
     """
-    served = ranked(relevance, scores)
-    whole = served if ideal is None else ranked(_whole(ideal, served))
-    # Without a cut-off, the best list to set beside the served one is as long as it.
-    limit = optional_cutoff(k) or int(served.lengths[0])
-    best = discounted_gains(whole.ideal(), limit, gain)
-    return NDCG.bounded(single_value(safe_divide(discounted_gains(served, limit, gain), best)))
-
-
-def _whole(ideal: npt.ArrayLike, served: RankedLists) -> Float64Array:
-    """Read the grades of the whole list, which must hold those that were served."""
-    grades = relevances(ideal, "ideal")
-    values, counts = np.unique(served.grades, return_counts=True)
-    there = np.sort(grades)
-    lacking = np.searchsorted(there, values, "right") - np.searchsorted(there, values, "left") < counts
-    if lacking.any():
-        raise MetricError(f"ideal: the grade {values[np.argmax(lacking)]:g} occurs more often than in the ideal list.")
-    return grades
+    lists = ranked(relevance, scores, ideal=ideal)
+    return single_value(NDCG, normalised_gains(lists, optional_cutoff(k), gain))

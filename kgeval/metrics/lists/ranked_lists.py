@@ -9,6 +9,7 @@ in the list of them all is its filtered rank plus the number of other answers ab
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,6 +25,9 @@ from kgeval.metrics.array_inputs import order_preserving_float64, relevances
 from kgeval.metrics.averages import means_of_groups
 from kgeval.metrics.metric import Metric, Undefined, declared
 from kgeval.metrics.ranks.ranks import Ranks
+
+MOST_RELEVANT = 10**8
+"""relevant items of one list"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,13 +160,54 @@ def places_of(list_ids: IntArray, scores: Float64Array) -> tuple[IntArray, IntAr
     return order, offsets, num_above, np.repeat(sizes, sizes)
 
 
-def ranked(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None) -> RankedLists:
-    """Make one list of the relevance of its items, in the order of their scores or, without scores, as it is."""
+def ranked(
+    relevance: npt.ArrayLike,
+    scores: npt.ArrayLike | None = None,
+    *,
+    ideal: npt.ArrayLike | None = None,
+    relevant: int | None = None,
+) -> RankedLists:
+    """Make one list of the relevance of its items, in the order of their scores or, without scores, as it is.
+
+    Of a list that was cut off, ``ideal`` has the grades of all relevant items, or ``relevant`` is their number: those
+    that the list lacks are at no place.
+
+    >>> lists = ranked([2, 0, 1], ideal=[3, 2, 1])
+    >>> lists.grades, lists.retrieved, lists.lengths
+    (array([2., 1., 3.]), array([ True,  True, False]), array([3]))
+    """
     grades = relevances(relevance, "relevance")
     keys = -np.arange(float(len(grades))) if scores is None else order_preserving_float64(scores, "scores")
     if len(keys) != len(grades):
         raise MetricError(f"{len(grades)} grades of relevance but {len(keys)} scores: one for each item.")
-    return ranked_lists(np.zeros(len(grades), np.int64), grades, keys)
+    lists = ranked_lists(np.zeros(len(grades), np.int64), grades, keys)
+    served = len(lists.grades)
+    lacking = _lacking_ones(served, relevant) if ideal is None else _lacking_grades(lists.grades, ideal)
+    return replace(
+        lists,
+        offsets=np.array([0, served + len(lacking)]),
+        num_above=np.pad(lists.num_above, (0, len(lacking)), constant_values=len(grades)),
+        tie_block_size=np.pad(lists.tie_block_size, (0, len(lacking)), constant_values=1),
+        grades=np.append(lists.grades, lacking),
+        retrieved=np.arange(served + len(lacking)) < served,
+    )
+
+
+def _lacking_grades(served: Float64Array, ideal: npt.ArrayLike) -> Float64Array:
+    lacking = Counter(relevances(ideal, "ideal").tolist())
+    lacking.subtract(served.tolist())
+    if grade := max((grade for grade, number in lacking.items() if number < 0), default=0):
+        raise MetricError(f"ideal: the grade {grade:g} occurs more often than in the ideal list.")
+    return np.array([grade for grade in lacking.elements() if grade], np.float64)
+
+
+def _lacking_ones(served: int, relevant: int | None) -> Float64Array:
+    if relevant is None:
+        return np.empty(0)
+    whole = isinstance(relevant, int | np.integer) and not isinstance(relevant, bool)
+    if not whole or not served <= relevant <= MOST_RELEVANT:
+        raise MetricError(f"relevant must be a whole number from {served}, as many as are in the list, to 10⁸.")
+    return np.ones(relevant - served)
 
 
 def ranked_lists(list_ids: IntArray, grades: Float64Array, scores: Float64Array) -> RankedLists:
@@ -189,10 +234,11 @@ def safe_divide(numerator: Float64Array, denominator: IntArray | Float64Array) -
     return np.asarray(np.divide(numerator, denominator, out=undefined, where=denominator > 0), np.float64)
 
 
-def single_value(values: Float64Array) -> float:
+def single_value(metric: Metric, values: Float64Array) -> float:
+    """The value of the only list, within the range of the metric."""
     if np.isnan(values[0]):
         raise Undefined("nothing in the list is relevant")
-    return float(values[0])
+    return metric.bounded(float(values[0]))
 
 
 def answer_lists(

@@ -74,30 +74,40 @@ def precision_at_k(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None
     >>> precision_at_k([1, 0, 1, 1], k=2), precision_at_k([1, 0, 1], scores=[1, 1, 1], k=1)
     (0.5, 0.6666666666666666)
     """
-    return PRECISION.bounded(float(precisions(ranked(relevance, scores), optional_cutoff(k))[0]))
+    return single_value(PRECISION, precisions(ranked(relevance, scores), optional_cutoff(k)))
 
 
-def recall_at_k(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k: int | None = None) -> float:
-    """Compute the share of a list's relevant items that is among its first ``k``; see :func:`precision_at_k`.
+def recall_at_k(
+    relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k: int | None = None, relevant: int | None = None
+) -> float:
+    """Compute the share of all relevant items that is among the first ``k`` of a list.
+
+    Parameters
+    ----------
+    relevance, scores, k
+        as of :func:`precision_at_k`
+    relevant
+        how many relevant items there are, if the list does not hold them all
 
     Raises
     ------
     MetricError
-        if the arrays or the cut-off are malformed
+        if the arrays or the cut-off are malformed; if more items of the list are relevant than ``relevant``
     Undefined
         if nothing is relevant
 
     Examples
     --------
-    >>> recall_at_k([1, 0, 1, 1], k=2)
-    0.3333333333333333
+    >>> recall_at_k([1, 0, 1, 1], k=2), recall_at_k([1, 0, 1, 1], relevant=4)
+    (0.3333333333333333, 0.75)
     """
-    # single_value raises Undefined for NaN, which recall is where nothing is relevant.
-    return RECALL.bounded(single_value(recalls(ranked(relevance, scores), optional_cutoff(k))))
+    return single_value(RECALL, recalls(ranked(relevance, scores, relevant=relevant), optional_cutoff(k)))
 
 
-def f1_at_k(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k: int | None = None) -> float:
-    """Compute the harmonic mean of precision and recall at ``k``, 2 c / (k + m), as :func:`precision_at_k` does.
+def f1_at_k(
+    relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k: int | None = None, relevant: int | None = None
+) -> float:
+    """Compute the harmonic mean of precision and recall at ``k``, 2 c / (k + m); see :func:`recall_at_k`.
 
     It is 0 where nothing is relevant.
 
@@ -106,7 +116,7 @@ def f1_at_k(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k:
     >>> f1_at_k([1, 0, 1, 1], k=2)  # 2 · 1 / (2 + 3)
     0.4
     """
-    return F1.bounded(float(f1_scores(ranked(relevance, scores), optional_cutoff(k))[0]))
+    return single_value(F1, f1_scores(ranked(relevance, scores, relevant=relevant), optional_cutoff(k)))
 
 
 def average_precisions(lists: RankedLists, k: int | None) -> Float64Array:
@@ -133,7 +143,9 @@ MAP = list_metric(
 )
 
 
-def average_precision(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k: int | None = None) -> float:
+def average_precision(
+    relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k: int | None = None, relevant: int | None = None
+) -> float:
     """Compute the average precision of one list, AP = Σ P@position / m over the relevant items (a grade above 0).
 
     Parameters
@@ -142,11 +154,13 @@ def average_precision(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = N
         as of :func:`precision_at_k`; scikit-learn takes a tied block as one threshold instead of averaging orders
     k
         only the first ``k`` places count; still divided by all m relevant items, as trec_eval does
+    relevant
+        m, if the list does not hold all relevant items
 
     Raises
     ------
     MetricError
-        if the arrays or the cut-off are malformed
+        if the arrays or the cut-off are malformed; if more items of the list are relevant than ``relevant``
     Undefined
         if nothing is relevant
 
@@ -156,8 +170,10 @@ def average_precision(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = N
     0.65
     >>> average_precision([0, 1], scores=[0.5, 0.5])  # first or second, (1 + 1/2) / 2
     0.75
+    >>> average_precision([1, 0, 1], relevant=3)  # (1 + 2/3 + 0) / 3
+    0.5555555555555555
     """
-    return MAP.bounded(single_value(average_precisions(ranked(relevance, scores), optional_cutoff(k))))
+    return single_value(MAP, average_precisions(ranked(relevance, scores, relevant=relevant), optional_cutoff(k)))
 
 
 _EPSILON = 2.0**-53

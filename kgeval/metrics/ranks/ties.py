@@ -11,7 +11,7 @@ import numpy as np
 
 from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.errors import MetricError, refuse_unknown
-from kgeval.base.registries import brought, by_name
+from kgeval.base.registries import by_name, load_entry_points
 from kgeval.base.tables.shown import Brief
 from kgeval.metrics.metric import NoExpectation, check_name
 
@@ -138,7 +138,7 @@ def note_on_missing(ties: str, used: Ties) -> str:
 
 @cache
 def tie_policies() -> dict[str, TiePolicy]:
-    return by_name("tie policies", [*OWN.values(), *brought("kgeval.tie_policies", TiePolicy)])
+    return by_name("tie policies", [*OWN.values(), *load_entry_points("kgeval.tie_policies", TiePolicy)])
 
 
 def tie_policy(ties: Ties) -> TiePolicy:

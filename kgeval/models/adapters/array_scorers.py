@@ -17,8 +17,7 @@ from kgeval.data.known import KnownAnswers
 from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.data.vocabulary import Labels, Vocabulary
-from kgeval.models.adapters.score_arrays import as_array, as_float64
-from kgeval.models.scorer import VectorScorer, refuse_other_queries
+from kgeval.models.scorer import VectorScorer, as_array, as_float64, refuse_other_queries
 from kgeval.models.similarity import Similarity, refuse_other_similarities
 
 
@@ -76,28 +75,25 @@ class TripleArrays:
             query = int(np.argmax(missing))
             anchor = _label(self.entities, "entity", queries.anchors[query])
             relation = _label(self.relations, "relation", queries.relations[query])
-            own = self.entities is not None or self.relations is not None
-            ids = ", in the ids of entities= and relations=, not in those of the dataset" if own else ""
-            raise InputError(
-                f"the {self.what} has no row for the {queries.side} query with anchor {anchor} and relation "
-                f"{relation}. Its triples must be the evaluated ones{ids}."
-            )
-        found = rows.ids[rows.offsets[:-1]]
+            has_ids = self.entities is not None or self.relations is not None
+            ids = ", in the ids of entities= and relations=, not in those of the dataset" if has_ids else ""
+            words = f"the {queries.side} query with anchor {anchor} and relation {relation}"
+            raise InputError(f"the {self.what} has no row for {words}. Its triples must be the evaluated ones{ids}.")
+        chosen = rows.ids[rows.offsets[:-1]]
         answers = self.triples.queries_of_side(queries.side)[2]
-        mine = np.flatnonzero(answers[rows.ids] == queries.only_answers[rows.owners])[
-            ::-1
-        ]  # of a triple twice, the first
-        found[rows.owners[mine]] = rows.ids[mine]
-        return found
+        # Backwards, so that of a triple that is there twice the first counts.
+        mine = np.flatnonzero(answers[rows.ids] == queries.only_answers[rows.owners])[::-1]
+        chosen[rows.owners[mine]] = rows.ids[mine]
+        return chosen
 
     @cached_property
     def _rows_by_query(self) -> Mapping[Side, KnownAnswers]:
-        found = {}
+        known = {}
         for side in self.sides:
             anchors, relations, _ = self.triples.queries_of_side(side)
             numbered = np.stack([anchors, relations, np.arange(len(anchors))], 1)
-            found[side] = KnownAnswers.of([Triples(numbered, self.triples.contexts)], "tail")
-        return found
+            known[side] = KnownAnswers.of([Triples(numbered, self.triples.contexts)], "tail")
+        return known
 
 
 def _label(labels: Labels | None, kind: str, index: int) -> str:
@@ -211,10 +207,8 @@ class DualEncoder(TripleArrays, VectorScorer):
         for side in self.sides:
             width = self.array_of(side).shape[1]
             if self.vectors.ndim != 2 or self.vectors.shape[1] != width:
-                raise InputError(
-                    f"dual encoder: the entities' vectors have shape {self.vectors.shape}, those of queries {width} "
-                    "dimensions: they must have the same width."
-                )
+                fault = f"the entities' vectors have shape {self.vectors.shape}, those of queries {width} dimensions"
+                raise InputError(f"dual encoder: {fault}: they must have the same width.")
             self._refuse_other_order(side)
 
     @property
@@ -251,7 +245,5 @@ class DualEncoder(TripleArrays, VectorScorer):
             apart = np.linalg.norm(again - first, axis=1) > NOISE * np.linalg.norm(first, axis=1)
             if apart.any():
                 row = int(rows[np.argmax(apart)])
-                raise InputError(
-                    f"dual encoder: rows {firsts[row]} and {row} of {side} have the same query, but differ. Are the "
-                    "rows in the order of the triples?"
-                )
+                fault = f"rows {firsts[row]} and {row} of {side} have the same query, but differ"
+                raise InputError(f"dual encoder: {fault}. Are the rows in the order of the triples?")

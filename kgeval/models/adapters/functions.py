@@ -1,11 +1,15 @@
-"""Score triples by a user's function or module, of NumPy arrays or PyTorch tensors."""
+"""Score by a user's function or module, of NumPy arrays or PyTorch tensors: triples, or all entities for a few queries.
+
+Whole-graph scorers such as NBFNet and ULTRA are functions of queries.
+"""
 
 from __future__ import annotations
 
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
+from copy import copy
 from itertools import chain
 from typing import Any
 
@@ -14,9 +18,16 @@ import numpy as np
 from kgeval.base.arrays import Float64Array, FloatArray, IntArray, detached
 from kgeval.base.errors import InputError, ScoreError, reason
 from kgeval.data.queries import Queries
+from kgeval.data.triples import SIDES, Side
 from kgeval.data.vocabulary import Labels, Vocabulary
-from kgeval.models.adapters.score_arrays import ShrinkingBatches, as_float64, is_out_of_memory
-from kgeval.models.scorer import refuse_other_queries
+from kgeval.models.scorer import (
+    ShrinkingBatches,
+    as_array,
+    as_float64,
+    checked_sides,
+    is_out_of_memory,
+    refuse_other_queries,
+)
 
 ScoreFunction = Callable[..., Any]
 """``f(heads, relations, tails) -> scores`` of equally long id arrays or tensors; or ``f(anchors, relations, side)``; of
@@ -84,11 +95,9 @@ class FunctionCaller:
         messages = dict.fromkeys(f"{type(failure).__name__}: {reason(failure)}" for failure in failures)
         if len(messages) == 1 and not isinstance(failures[0], TypeError | IndexError):
             raise failures[0]
-        raise ScoreError(
-            f"the scoring function fails as {self._signature}, with ids as arrays and, if torch is imported, as "
-            f"tensors. Its errors: {'; '.join(messages)}. If its ids are not the dataset's, give their labels as "
-            "entities=[…] and relations=[…]."
-        ) from failures[0]
+        fault = f"the scoring function fails as {self._signature}, with ids as arrays and, with torch, as tensors"
+        labels = "If its ids are not the dataset's, give their labels as entities=[…] and relations=[…]."
+        raise ScoreError(f"{fault}. Its errors: {'; '.join(messages)}. {labels}") from failures[0]
 
 
 class FunctionScorer:
@@ -112,9 +121,9 @@ class FunctionScorer:
         self.relations = None if relations is None else Vocabulary.of(relations, "relation")
         self.times = None if times is None else Vocabulary.of(times, "time")
         following = _positional(_signature(function))[len(parameters) : len(parameters) + 1]
-        named = [one for one in following if one.name.lower() in TIME_NAMES]
+        named = [it for it in following if it.name.lower() in TIME_NAMES]
         self.takes_times = times is not None or bool(named)
-        self._needs_times = times is not None or any(one.default is inspect.Parameter.empty for one in named)
+        self._needs_times = times is not None or any(it.default is inspect.Parameter.empty for it in named)
         self._called = FunctionCaller(function, (*parameters, TIMES) if self.takes_times else parameters)
         self._batches = ShrinkingBatches(batch_size)
 
@@ -197,10 +206,8 @@ class CallableScorer(FunctionScorer):
         def score(part: slice) -> Float64Array:
             values = as_float64(self._called(*(column[part] for column in columns)), "the scoring function")
             if values.size != len(others[part]):
-                raise ScoreError(
-                    f"the scoring function returned {values.size} scores for {len(others[part])} triples (shape "
-                    f"{values.shape}); expected one for each."
-                )
+                fault = f"{values.size} scores for {len(others[part])} triples (shape {values.shape})"
+                raise ScoreError(f"the scoring function returned {fault}; expected one for each.")
             return values.ravel()
 
         return np.concatenate([np.empty(0), *self._batches.compute(score, len(others))]).reshape(shape)
@@ -213,15 +220,14 @@ def _size(size: int | None, labels: Vocabulary | None, what: str) -> int:
 
 
 def _signature(function: ScoreFunction) -> inspect.Signature | None:
-    try:
+    with suppress(TypeError, ValueError):  # compiled functions need not tell
         return inspect.signature(getattr(function, "forward", function))  # a module's own call takes anything
-    except (TypeError, ValueError):  # compiled functions need not tell
-        return None
+    return None
 
 
 def _positional(signature: inspect.Signature | None) -> list[inspect.Parameter]:
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return [one for one in signature.parameters.values() if one.kind in kinds] if signature else []
+    return [it for it in signature.parameters.values() if it.kind in kinds] if signature else []
 
 
 def _refuse_other_parameters(function: ScoreFunction, parameters: Sequence[str]) -> None:
@@ -231,10 +237,8 @@ def _refuse_other_parameters(function: ScoreFunction, parameters: Sequence[str])
             signature.bind(*parameters)
     except TypeError as error:
         name, taken = getattr(function, "__name__", type(function).__name__), len(_positional(signature))
-        raise InputError(
-            f"the scoring function {name}{signature} cannot be called as f({', '.join(parameters)}): {reason(error)}."
-            + HINTS.get(taken, "")
-        ) from error
+        fault = f"the scoring function {name}{signature} cannot be called as f({', '.join(parameters)})"
+        raise InputError(f"{fault}: {reason(error)}.{HINTS.get(taken, '')}") from error
 
 
 @contextmanager
@@ -248,3 +252,105 @@ def evaluating(*modules: Any) -> Iterator[None]:
     finally:
         for part, training in modes.items():
             part.training = training
+
+
+BATCH_QUERIES = 32
+"""queries of a call: message passing over the whole graph needs memory for each"""
+
+
+OF_QUERIES = ("anchors", "relations", "side")
+
+
+class QueryScorer(FunctionScorer):
+    """A function of queries: ``f(anchors, relations, side) -> scores``, float[query, entity].
+
+    The anchors and relations are equally long arrays of ids, or tensors if the function accepts these (a PyTorch module
+    is in evaluation mode while it scores, and gets them on its device); ``side``, ``"head"`` or ``"tail"``, is the side
+    that is predicted. A column is an entity. Each distinct query is scored once. A function with a fourth argument
+    called ``times`` (or ``time``, ``tau``, …) also gets the times of a temporal graph's queries; if it has a default,
+    the function also scores queries without a time.
+
+    Parameters
+    ----------
+    function
+        the function
+    num_entities, num_relations
+        the number of ids it knows, if not those of the dataset; with labels it is not needed
+    sides
+        the sides that it predicts
+    batch_size
+        the most queries of a call; fewer if memory is short
+    entities, relations, times
+        the label of each of its ids, if these are not the ids of the dataset
+
+    Raises
+    ------
+    InputError
+        if it has other parameters, or there is no such side
+
+    Examples
+    --------
+    >>> from kgeval.data.triples import Triples
+    >>> near = QueryScorer(lambda anchors, relations, side: -abs(anchors[:, None] - np.arange(4)), 4, 1, sides="tail")
+    >>> near.scores(Queries.of(Triples.of([(1, 0, 2), (3, 0, 2)]), "tail"), np.arange(4))
+    array([[-1,  0, -1, -2],
+           [-3, -2, -1,  0]])
+    """
+
+    def __init__(
+        self,
+        function: ScoreFunction,
+        num_entities: int | None = None,
+        num_relations: int | None = None,
+        *,
+        sides: Side | Sequence[Side] = SIDES,
+        batch_size: int = BATCH_QUERIES,
+        entities: Labels | None = None,
+        relations: Labels | None = None,
+        times: Labels | None = None,
+    ) -> None:
+        super().__init__(function, OF_QUERIES, batch_size, entities, relations, times)
+        self.num_entities = len(self.entities) if self.entities is not None else num_entities or 0
+        self.num_relations = len(self.relations) if self.relations is not None else num_relations or 0
+        self.sides = checked_sides(sides)
+        if batch_size < 1:
+            raise InputError(f"batch_size: expected how many queries a call has, from 1; found {batch_size}.")
+
+    def of_size(self, num_entities: int, num_relations: int) -> QueryScorer:
+        """Set the numbers of ids, if neither numbers nor labels were given."""
+        sized = copy(self)
+        sized.num_entities = self.num_entities or num_entities
+        sized.num_relations = self.num_relations or num_relations
+        return sized
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Score all entities, and take the candidates (int64[candidate] or int64[query, candidate]).
+
+        Raises
+        ------
+        InputError
+            if it does not predict the side
+        ScoreError
+            if the function returns an array of another shape, or anything but numbers
+        """
+        refuse_other_queries(queries, candidates)
+        if queries.side not in self.sides:
+            raise InputError(f"the model predicts {self.sides[0]}s only. Evaluate sides=('{self.sides[0]}',).")
+
+        def score(part: slice) -> FloatArray:
+            rows = self._rows(queries[part])
+            return rows[:, candidates] if candidates.ndim == 1 else np.take_along_axis(rows, candidates[part], axis=1)
+
+        parts = [*self._batches.compute(score, len(queries))]
+        return np.concatenate(parts) if parts else np.empty((0, candidates.shape[-1]))
+
+    def _rows(self, queries: Queries) -> FloatArray:
+        # Copies: a function may write into what it is given, and torch warns of arrays that it may not write into.
+        times = [ids.copy() for ids in self._times_of(queries)]
+        returned = self._called(queries.anchors.copy(), queries.relations.copy(), queries.side, *times)
+        rows: FloatArray = as_array(returned, "the scoring function")
+        expected = (len(queries), self.num_entities)
+        if rows.shape != expected:
+            fault = f"scores of shape {rows.shape} for {len(queries)} queries"
+            raise ScoreError(f"the scoring function returned {fault}; expected {expected}, a row for each query.")
+        return rows

@@ -18,14 +18,13 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.adapters.functions import CallableScorer, evaluating
-from kgeval.models.adapters.score_arrays import ShrinkingBatches, as_float64
 from kgeval.models.checks import reproduces_scores
 from kgeval.models.families.bilinear import DistMult
 from kgeval.models.families.complex import ComplEx, RotatE
 from kgeval.models.families.translations import TransE
 from kgeval.models.family import Family
 from kgeval.models.ordered import unit
-from kgeval.models.scorer import Scorer, VectorScorer
+from kgeval.models.scorer import Scorer, ShrinkingBatches, VectorScorer, as_float64
 
 BATCH_SCORES = 2**12
 """scores that a model is asked for at a time: many interactions make an array of query × entity × dimension of them,
@@ -59,10 +58,8 @@ class PyKEENScorer:
         try:
             return int(self.model._get_entity_len(mode=self.mode))
         except (NotImplementedError, ValueError) as error:
-            raise InputError(
-                f"{type(self.model).__name__} has no entities for mode={self.mode!r}. Inductive models have the modes "
-                "training, validation and testing; other models know the entities of one graph only."
-            ) from error
+            fault = f"{type(self.model).__name__} has no entities for mode={self.mode!r}"
+            raise InputError(f"{fault}. Only inductive models have modes: training, validation and testing.") from error
 
     @property
     def num_relations(self) -> int:
@@ -103,8 +100,8 @@ class PyKEENScorer:
             options["slice_size"] = BATCH_SCORES
 
         def score(part: slice) -> Any:
-            found = predict(batch[part], **options)
-            return found.cpu() if on_host else found
+            scores = predict(batch[part], **options)
+            return scores.cpu() if on_host else scores
 
         predict, batches = self._predict(side), ShrinkingBatches(max(1, BATCH_SCORES // max(width, 1)))
         with torch.inference_mode(), evaluating(self.model):
@@ -139,11 +136,9 @@ def mode_of_pykeen(dataset: Dataset, model: Any, split: str = "test") -> str | N
     if hasattr(model, "_mode_to_representations"):
         return "validation" if split == "valid" else "testing"
     if dataset.training_graph is not None:
-        raise UsageError(
-            f"{type(model).__name__} knows the entities of one graph, and dataset {dataset.name} is inductive: the "
-            f"{len(dataset.entities):,} entities of its inference graph are ranked. Give a model that scores new "
-            "entities, such as PyKEEN's InductiveNodePiece."
-        )
+        fault = f"{type(model).__name__} knows the entities of one graph, and dataset {dataset.name} is inductive"
+        cure = "Give a model that scores new entities, such as PyKEEN's InductiveNodePiece."
+        raise UsageError(f"{fault}: the {len(dataset.entities):,} entities of its inference graph are ranked. {cure}")
     return None
 
 

@@ -13,8 +13,7 @@ import numpy as np
 from kgeval.base.arrays import Float64Array, FloatArray, IntArray
 from kgeval.base.errors import InputError
 from kgeval.base.threads import slices
-from kgeval.data.queries import Queries
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Queries, Rows
 from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Vocabulary
 
@@ -57,9 +56,9 @@ class SideLists:
 
     @classmethod
     def of(cls, lists: Mapping[Key, OneList]) -> SideLists:
-        lengths = np.array([len(one.ids) for one in lists.values()], np.int64)
-        ids = np.concatenate([np.empty(0, np.int64), *(one.ids for one in lists.values())])
-        scores = np.concatenate([np.empty(0), *(one.scores for one in lists.values())])
+        lengths = np.array([len(item.ids) for item in lists.values()], np.int64)
+        ids = np.concatenate([np.empty(0, np.int64), *(item.ids for item in lists.values())])
+        scores = np.concatenate([np.empty(0), *(item.scores for item in lists.values())])
         return cls({key: row for row, key in enumerate(lists)}, Rows.sized(lengths, ids), scores)
 
     @cached_property
@@ -77,13 +76,13 @@ class SideLists:
             if query in alone:
                 continue
             part = slice(*self.rows.offsets[row : row + 2])
-            own = dict(zip(self.rows.ids[part].tolist(), self.scores[part].tolist(), strict=True))
-            own.pop(INVENTED, None)
+            scored = dict(zip(self.rows.ids[part].tolist(), self.scores[part].tolist(), strict=True))
+            scored.pop(INVENTED, None)
             scores = together.setdefault(query, {})
-            for entity, score in own.items():
+            for entity, score in scored.items():
                 scores.setdefault(entity, score)
-            if answer in own:
-                scores[answer] = own[answer]
+            if answer in scored:
+                scores[answer] = scored[answer]
         further = SideLists.of({key: OneList.of(scores) for key, scores in together.items()})
         offsets = np.concatenate([self.rows.offsets, self.rows.offsets[-1] + further.rows.offsets[1:]])
         rows = Rows(offsets, np.concatenate([self.rows.ids, further.rows.ids]))
@@ -102,12 +101,12 @@ class SideLists:
         kinds: list[tuple[IntArray, ...]] = [(queries.anchors, queries.relations, ids) for ids in both]
         if queries.contexts is not None:
             kinds = [*((*kind, queries.contexts) for kind in kinds), *kinds]
-        found = np.full(len(queries), -1)
+        lists = np.full(len(queries), -1)
         for kind in kinds:
-            left = np.flatnonzero(found < 0)
+            left = np.flatnonzero(lists < 0)
             keys = zip(*(column[left].tolist() for column in kind), strict=True)
-            found[left] = [self.places.get(key, -1) for key in keys]
-        return found
+            lists[left] = [self.places.get(key, -1) for key in keys]
+        return lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,19 +153,19 @@ class PredictionLists:
         if (self._lists_of(queries)[1] < 0).any():
             self.note_on_unlisted([queries])
         scores = np.empty((len(queries), candidates.shape[-1]))
-        for part, listed, own in self.listed(queries):
+        for part, listed, values in self.listed(queries):
             # Invented answers go to a further column, the last, which no candidate has.
             whole = np.full((len(listed), self.num_entities + 1), -np.inf)
-            whole[listed.owners, listed.ids] = own
+            whole[listed.owners, listed.ids] = values
             wanted = np.broadcast_to(candidates, scores.shape)[part]
             scores[part] = np.take_along_axis(whole, wanted, axis=1)
         return scores
 
     def listed(self, queries: Queries) -> Iterator[tuple[slice, Rows, Float64Array]]:
         """Yield the lists of some queries at a time: entities, or ``INVENTED``, and their scores, float64[listed]."""
-        lists, found = self._lists_of(queries)
+        lists, rows = self._lists_of(queries)
         # A query without a list has an empty one.
-        starts, stops = (lists.rows.offsets[found + after] * (found >= 0) for after in (0, 1))
+        starts, stops = (lists.rows.offsets[rows + after] * (rows >= 0) for after in (0, 1))
         places = np.arange(len(lists.scores))
         for part in slices(len(queries), max(1, BATCH_SCORES // self.num_entities)):
             listed = Rows.spans(starts[part], stops[part], places)
@@ -182,27 +181,24 @@ class PredictionLists:
         entity, relation = self.entities[int(queries.anchors[row])], self.relations[int(queries.relations[row])]
         example = f"({entity}, {relation}, ?)" if queries.side == "tail" else f"(?, {relation}, {entity})"
         count, total = sum(_distinct(*missing) for missing in without), sum(map(_distinct, asked))
-        what = f"{count:,} of {total:,} queries have no list of predictions, such as {example}"
+        fault = f"{count:,} of {total:,} queries have no list of predictions, such as {example}"
         listed = [side for side, lists in self.sides.items() if lists.places]
         if not self.unanswered and len(listed) == 1 and any(queries.side not in listed for queries in asked):
             advice = f"the lists are for {listed[0]}s only. Use --sides {listed[0]} (in Python sides={listed[0]!r})"
-            raise InputError(f"{what}: {advice}.")
+            raise InputError(f"{fault}: {advice}.")
         if not self.unanswered:
-            raise InputError(
-                f"{what}. Are these the lists of this split? To count such queries as unanswered, set the option "
-                'missing=unanswered (--option missing=unanswered). In a .jsonl file, a line with "predictions": [] '
-                "counts as no answer too."
-            )
-        return f"{what}: they count as unanswered."
+            cure = "To count these as unanswered, set the option missing=unanswered (--option missing=unanswered)."
+            raise InputError(f"{fault}. Are these the lists of this split? {cure}")
+        return f"{fault}: they count as unanswered."
 
     def _lists_of(self, queries: Queries) -> tuple[SideLists, IntArray]:
         """Find the list of each query, −1 where there is none; the lists, and int64[query]."""
         lists = self.sides.get(queries.side, SideLists.of({}))
-        found = lists.rows_of(queries)
-        if (found < 0).any():
+        rows = lists.rows_of(queries)
+        if (rows < 0).any():
             lists = lists.with_queries
-            found = lists.rows_of(queries)
-        return lists, found
+            rows = lists.rows_of(queries)
+        return lists, rows
 
 
 def _distinct(queries: Queries, rows: IntArray | None = None) -> int:

@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 
 from kgeval.base.errors import CheckpointError, InputError, UsageError, did_you_mean
-from kgeval.base.files.opening import refuse_special
-from kgeval.base.files.paths import exists_safely, suggest_paths
+from kgeval.base.files import exists_safely, refuse_special, suggest_paths
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
-from kgeval.models.alignment import align
-from kgeval.models.baselines.baseline import Baseline
+from kgeval.models.alignment import align, with_sorted_labels
+from kgeval.models.baselines import Baseline
 from kgeval.models.checkpoints.checkpoint import Checkpoint
 from kgeval.models.checkpoints.options import Options
-from kgeval.models.checkpoints.reader import Reader, formats, recognise
+from kgeval.models.checkpoints.readers import Reader, formats, recognise
 
 IDS = "ids"
 """the option with which a user says that the ids of a model are those of the dataset"""
@@ -111,7 +110,7 @@ def read_checkpoint(
         raise UsageError(f"ids={ids!r}: expected ids=dataset, which says that the model's ids are the dataset's.")
     if ids is not None:
         checkpoint = checkpoint.with_ids_of_dataset()
-    checkpoint = checkpoint if dataset is None else checkpoint.labelled(dataset)
+    checkpoint = checkpoint if dataset is None else with_sorted_labels(checkpoint, dataset)
     if nan == "error":
         checkpoint.refuse_nonfinite()
     if dataset is not None:

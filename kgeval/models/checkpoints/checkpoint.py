@@ -9,22 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.base.arrays import FloatArray, IntArray
+from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import CheckpointError, UsageError
-from kgeval.data.dataset import Dataset
-from kgeval.data.queries import Queries
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.models.alignment import hint_on_inverses, sorted_labels
+from kgeval.models.alignment import hint_on_inverses
 from kgeval.models.family import Family, release
 from kgeval.models.mapped import Reciprocal, Typed
-from kgeval.models.scorer import Numbering, refuse_other_queries
+from kgeval.models.scorer import LabelledModel, Numbering
 
 BATCH_ROWS = 2**16
 """rows of an array that are checked at a time"""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Checkpoint:
+class Checkpoint(LabelledModel):
     """A scorer that was read from files. It has its own ids, which ``evaluate`` matches with a dataset by label."""
 
     model: Family | Reciprocal | Typed
@@ -53,16 +51,15 @@ class Checkpoint:
         sizes = (self.num_entities, self.num_relations, self.num_times)
         for labels, size in zip((self.entities, self.relations, self.times), sizes, strict=True):
             if labels is not None and len(labels) != size:
-                raise CheckpointError(
-                    f"{self.files[0]}: the model has {size} {labels.kind} rows, but {len(labels)} {labels.kind} labels."
-                    f"{hint_on_inverses(labels.kind, size or 0, len(labels))}"
-                )
+                fault = f"the model has {size} {labels.kind} rows, but {len(labels)} {labels.kind} labels"
+                hint = hint_on_inverses(labels.kind, size or 0, len(labels))
+                raise CheckpointError(f"{self.files[0]}: {fault}.{hint}")
 
     def __repr__(self) -> str:
         described = self.describe()
-        what = described.get("model") or self.format
+        model = described.get("model") or self.format
         size = f"{self.num_entities} entities, {self.num_relations} relations"
-        return f"{type(self).__name__}({what} from {self.files[0].name}: {size})"
+        return f"{type(self).__name__}({model} from {self.files[0].name}: {size})"
 
     @property
     def family(self) -> Family:
@@ -78,24 +75,6 @@ class Checkpoint:
     def title(self) -> str:
         """Its name in results: the family, and its first file."""
         return f"{self.family.name} ({with_folder(self.files[0])})"
-
-    @property
-    def num_entities(self) -> int:
-        return self.model.num_entities
-
-    @property
-    def num_relations(self) -> int:
-        return self.model.num_relations
-
-    @property
-    def num_times(self) -> int | None:
-        """The number of its times; ``None`` if scores do not depend on time."""
-        return getattr(self.model, "num_times", None)
-
-    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Return the model's scores, in its own ids."""
-        refuse_other_queries(queries, candidates)
-        return self.model.scores(queries, candidates)
 
     def describe(self) -> dict[str, Any]:
         """Return what ``kgeval inspect`` shows."""
@@ -117,16 +96,6 @@ class Checkpoint:
             "files": [str(path) for path in self.files],
         }
 
-    def labelled(self, dataset: Dataset) -> Checkpoint:
-        """Return the checkpoint with the sorted labels of a dataset, if its framework uses these and stores none."""
-        if self.numbering != "sorted":
-            return self
-        return replace(
-            self,
-            entities=self.entities or sorted_labels(dataset, dataset.entities, self.num_entities),
-            relations=self.relations or sorted_labels(dataset, dataset.relations, self.num_relations),
-        )
-
     def with_ids_of_dataset(self) -> Checkpoint:
         """Return the checkpoint as one with the ids of the dataset, as the user says."""
         if self.entities is not None and self.relations is not None:
@@ -144,11 +113,9 @@ class Checkpoint:
                 row, place = f"row {where[0]}", ", ".join(map(str, where[1:]))
                 if labels is not None and where[0] < len(labels):
                     row += f" ({labels[where[0]]})"
-                raise CheckpointError(
-                    f"{self.files[0]}: the array {name!r} holds {array[where]} at {row}, column {place}; {count} of "
-                    "its values are not finite. Fix the model, or rank such scores last: --nan worst (in Python "
-                    "nan='worst')."
-                )
+                fault = f"the array {name!r} holds {array[where]} at {row}, column {place}"
+                cure = "Fix the model, or rank such scores last: --nan worst (in Python nan='worst')."
+                raise CheckpointError(f"{self.files[0]}: {fault}; {count} of its values are not finite. {cure}")
 
 
 def with_folder(path: Path) -> str:

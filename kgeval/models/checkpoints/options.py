@@ -69,9 +69,7 @@ class Options:
             return stored
         value = self._values[name]
         if stored is not None and _as_text(stored) != _as_text(value):
-            raise UsageError(
-                f"option {name}={value!r} contradicts {where}, which has {stored!r}. Leave the option out."
-            )
+            raise UsageError(f"option {name}={value!r} contradicts {where}, which has {stored!r}. Leave it out.")
         self.origins[name], self.resolved[name] = "option", value if stored is None else stored
         return self.resolved[name]
 
@@ -117,15 +115,13 @@ class Options:
         if not self._missing:
             return
         places = list(dict.fromkeys(where for where, _ in self._missing.values()))
-        asked = [" or ".join(values) for _, values in self._missing.values()]
+        ways = [" or ".join(values) for _, values in self._missing.values()]
         first, (_, values) = next(iter(self._missing.items()))
-        if first in MODEL and len(asked) > 1:
-            asked = [asked[0], f"for {values[0]} also {', and '.join(asked[1:])}"]
-        does, option = "does" if len(places) == 1 else "do", "option" if len(asked) == 1 else "options"
-        raise UsageError(
-            f"{_and(places)} {does} not contain {_and([*self._missing])}, and the scores depend on this. Give the "
-            f"{option} {'; '.join(asked)}."
-        )
+        if first in MODEL and len(ways) > 1:
+            ways = [ways[0], f"for {values[0]} also {', and '.join(ways[1:])}"]
+        does, option = "does" if len(places) == 1 else "do", "option" if len(ways) == 1 else "options"
+        fault = f"{_and(places)} {does} not contain {_and([*self._missing])}, and the scores depend on this"
+        raise UsageError(f"{fault}. Give the {option} {'; '.join(ways)}.")
 
     def record_origins(self, family: Family, framework: str, **sources: str) -> None:
         """Record the origin of a family's options: the framework's setting in ``sources``, or else its code."""
@@ -136,9 +132,8 @@ class Options:
 
     def refuse_unused(self, path: Path) -> None:
         for name in (name for name in self._values if name not in self._known):
-            raise UsageError(
-                f"{path}: unknown option {name!r} for this checkpoint. {did_you_mean(name, self._known)}".strip()
-            )
+            hint = did_you_mean(name, self._known)
+            raise UsageError(f"{path}: unknown option {name!r} for this checkpoint. {hint}".strip())
 
 
 def spelled(choice: Any) -> str:

@@ -11,8 +11,7 @@ from kgeval.base.arrays import BoolArray, Float64Array, FloatArray, IntArray
 from kgeval.base.errors import CheckpointError
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
-from kgeval.models.family import ProductFamily, by_relation, rows64
-from kgeval.models.family_bases import ScoredFamily
+from kgeval.models.family import ProductFamily, ScoredFamily, by_relation, rows64
 from kgeval.models.ordered import matmul_ordered, weighted_sum
 from kgeval.models.similarity import canonical, dot_rows
 
@@ -45,10 +44,8 @@ class RESCAL(ProductFamily):
         if len(width) == 1 and len(shape) == 3 and isinstance(self.relation, np.ndarray):
             if shape[1:] != 2 * width:
                 side, size = width[0], np.shape(self.entity)
-                raise CheckpointError(
-                    f"RESCAL: 'relation' has shape {shape}, but 'entity' {size}: for entities of width {side} expected "
-                    f"[relation, {side}, {side}] or [relation, {side**2}]. Perhaps an array is transposed."
-                )
+                fault = f"'relation' has shape {shape}, but 'entity' {size}: expected [relation, {side}, {side}]"
+                raise CheckpointError(f"RESCAL: {fault} or [relation, {side**2}]. Perhaps an array is transposed.")
             object.__setattr__(self, "relation", self.relation.reshape(len(self.relation), width[0] ** 2))
         super().__post_init__()
 
@@ -149,8 +146,8 @@ class AutoSF(ProductFamily):
         self.require(whole, f"width {self.width} must divide the width of entity and relation")
         entities, relations = (array.shape[1] // self.width for array in (self.entity, self.relation))
         limits = (entities, relations, entities)
-        found = all(0 <= at < size for product in self.coefficients for at, size in zip(product, limits, strict=False))
-        self.require(bool(self.coefficients) and found, "every coefficient must name blocks that there are")
+        named = all(0 <= at < size for product in self.coefficients for at, size in zip(product, limits, strict=False))
+        self.require(bool(self.coefficients) and named, "every coefficient must name blocks that there are")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         anchors, relations = self.rows_of(queries)

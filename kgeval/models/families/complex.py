@@ -12,8 +12,7 @@ from kgeval.base.arrays import Float64Array, FloatArray, IntArray
 from kgeval.base.errors import CheckpointError
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
-from kgeval.models.family import ProductFamily, VectorFamily, rows64
-from kgeval.models.family_bases import ScoredFamily
+from kgeval.models.family import ProductFamily, ScoredFamily, VectorFamily, rows64
 from kgeval.models.ordered import multiply
 from kgeval.models.similarity import Similarity, ordered_sum
 
@@ -115,11 +114,9 @@ class RotatE(VectorFamily):
         off = np.abs(moduli - 1)
         if off.max() > UNIT:
             row, column = np.unravel_index(int(np.argmax(off)), off.shape)
-            raise CheckpointError(
-                f"RotatE: relation row {row} is no rotation (its modulus at {column} is {moduli[row, column]:.4g}, not "
-                "1), so heads cannot be found by turning back. "
-                "Normalise the relations, or give inverse relations (reciprocal=true)."
-            )
+            fault = f"relation row {row} is no rotation (its modulus at {column} is {moduli[row, column]:.4g}, not 1)"
+            cure = "Normalise the relations, or give inverse relations (reciprocal=true)."
+            raise CheckpointError(f"RotatE: {fault}, so heads cannot be found by turning back. {cure}")
 
     @property
     def similarity(self) -> Similarity:

@@ -11,8 +11,7 @@ from kgeval.base.arrays import Float64Array, FloatArray, IntArray
 from kgeval.base.threads import slices
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
-from kgeval.models.family import rows64
-from kgeval.models.family_bases import ScoredFamily, TailNetwork, rectified
+from kgeval.models.family import ScoredFamily, TailNetwork, rectified, rows64
 from kgeval.models.ordered import weighted_sum
 from kgeval.models.similarity import dot_rows
 
@@ -139,9 +138,9 @@ class ConvKB(ScoredFamily):
         return scores + np.float64(self.output_bias[0])
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        own = candidates.ndim == 2
+        by_query = candidates.ndim == 2
         parts = [
-            super(ConvKB, self).scores(queries[part], candidates[part] if own else candidates)
+            super(ConvKB, self).scores(queries[part], candidates[part] if by_query else candidates)
             for part in slices(len(queries), HELD_QUERIES)
         ]
         return np.concatenate([np.empty((0, candidates.shape[-1])), *parts])

@@ -87,10 +87,8 @@ class Keci(ProductFamily):
     def query_offsets(self, queries: Queries) -> Float64Array:
         if queries.side == "head" or not len(self.coefficients):
             return np.zeros(len(queries))
-        head, relation = (
-            self._scaled(self.entity, queries.anchors)[1:],
-            self._scaled(self.relation, queries.relations)[1:],
-        )
+        head = self._scaled(self.entity, queries.anchors)[1:]
+        relation = self._scaled(self.relation, queries.relations)[1:]
         return weighted_sum(np.ones(len(head)), dot_rows(head, self._across(relation)))
 
     def _across(self, relation: Float64Array) -> Float64Array:

@@ -10,8 +10,7 @@ import numpy as np
 from kgeval.base.arrays import BoolArray, Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
-from kgeval.models.family import by_relation, rows64
-from kgeval.models.family_bases import ScoredFamily, TailNetwork, rectified
+from kgeval.models.family import ScoredFamily, TailNetwork, by_relation, rectified, rows64
 from kgeval.models.ordered import ACTIVATIONS, Activation, matmul_ordered, weighted_sum
 from kgeval.models.similarity import dot_rows
 

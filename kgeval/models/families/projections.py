@@ -10,8 +10,7 @@ import numpy as np
 from kgeval.base.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
-from kgeval.models.family import by_relation, rows64
-from kgeval.models.family_bases import ProjectedTranslation, RelationalFamily
+from kgeval.models.family import ProjectedTranslation, RelationalFamily, by_relation, rows64
 from kgeval.models.ordered import matmul_ordered, multiply, unit
 from kgeval.models.similarity import Similarity, dot_rows
 

@@ -11,8 +11,7 @@ from kgeval.base.arrays import Float64Array
 from kgeval.base.errors import CheckpointError
 from kgeval.base.threads import slices
 from kgeval.data.queries import Queries
-from kgeval.models.family import rows64
-from kgeval.models.family_bases import ScoredFamily
+from kgeval.models.family import ScoredFamily, rows64
 from kgeval.models.similarity import dot_rows
 
 CACHED_NUMBERS = 2**15
@@ -66,12 +65,12 @@ class BoxE(ScoredFamily):
         # Numba is loaded when something is scored, not before.
         from kgeval.models.kernels import distances_from_box
 
-        found = np.empty(len(points))
+        apart = np.empty(len(points))
         for part in slices(len(points), max(1, CACHED_NUMBERS // len(low))):
             moved = move + points[part]
             mapped = np.tanh(moved, out=moved) if self.tanh else moved
-            distances_from_box(mapped, low, high, self.norm == 2, found[part])
-        return found
+            distances_from_box(mapped, low, high, self.norm == 2, apart[part])
+        return apart
 
 
 @dataclass(frozen=True, eq=False)

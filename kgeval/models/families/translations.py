@@ -10,8 +10,15 @@ import numpy as np
 from kgeval.base.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
-from kgeval.models.family import Family, ProductFamily, VectorFamily, by_relation, rows64
-from kgeval.models.family_bases import RelationalFamily, ScoredFamily
+from kgeval.models.family import (
+    Family,
+    ProductFamily,
+    RelationalFamily,
+    ScoredFamily,
+    VectorFamily,
+    by_relation,
+    rows64,
+)
 from kgeval.models.ordered import matmul_ordered
 from kgeval.models.similarity import NormDistance, Similarity, dot_rows
 

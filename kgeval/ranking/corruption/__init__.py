@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from kgeval.ranking.corruption.limited import OGBNegatives as OGBNegatives
     from kgeval.ranking.corruption.limited import PopularityWeighted as PopularityWeighted
     from kgeval.ranking.corruption.limited import Uniform as Uniform
-    from kgeval.ranking.corruption.union import CandidateUnion as CandidateUnion
     from kgeval.ranking.corruption.unsampled import AllEntities as AllEntities
+    from kgeval.ranking.corruption.unsampled import CandidateUnion as CandidateUnion
     from kgeval.ranking.corruption.unsampled import EntityList as EntityList
     from kgeval.ranking.corruption.unsampled import TypeConstrained as TypeConstrained
 

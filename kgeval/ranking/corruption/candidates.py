@@ -9,7 +9,7 @@ import numpy as np
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import InputError, counted
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +73,9 @@ class Candidates:
         """Find the position of each entity among the candidates of its query, -1 if it is not one; int64[entity]."""
         if not self.is_shared:
             return self.rows.positions(queries, ids)
-        found = np.full(1 + max(self.rows.ids.max(initial=-1), ids.max(initial=-1)), -1)
-        found[self.rows.ids] = np.arange(len(self.rows.ids))
-        return found[ids]
+        places = np.full(1 + max(self.rows.ids.max(initial=-1), ids.max(initial=-1)), -1)
+        places[self.rows.ids] = np.arange(len(self.rows.ids))
+        return places[ids]
 
     def restricted_to(self, allowed: BoolArray) -> Candidates:
         """Keep the entities for which ``allowed`` (bool[entity]) holds."""
@@ -85,11 +85,11 @@ class Candidates:
         """Refuse candidates that are not ascending entity ids for this number of queries."""
         ids = self.rows.ids
         if not isinstance(ids, np.ndarray) or ids.dtype != np.int64 or ids.ndim != 1:
-            found = f"{ids.dtype} of shape {ids.shape}" if isinstance(ids, np.ndarray) else type(ids).__name__
-            raise InputError(f"candidates are an int64 array of entity ids, not {found}.")
+            actual = f"{ids.dtype} of shape {ids.shape}" if isinstance(ids, np.ndarray) else type(ids).__name__
+            raise InputError(f"candidates are an int64 array of entity ids, not {actual}.")
         if not self.is_shared and len(self.rows) != num_queries:
-            found = counted(len(self.rows), "query")
-            raise InputError(f"found candidates for {found}; expected {num_queries}.")
+            actual = counted(len(self.rows), "query")
+            raise InputError(f"found candidates for {actual}; expected {num_queries}.")
         if len(ids) and (ids.min() < 0 or ids.max() >= num_entities):
             wrong = ids.min() if ids.min() < 0 else ids.max()
             raise InputError(f"a candidate is entity {wrong}, but the entities are 0 to {num_entities - 1}.")

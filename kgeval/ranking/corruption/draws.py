@@ -8,7 +8,7 @@ from numba import uint64
 from kgeval.base.arrays import IntArray
 from kgeval.base.compiling import njit
 from kgeval.base.threads import parallel_for, threads
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Rows
 
 
 def draw(count: int, size: int, avoid: Rows, key: tuple[int, int], anchors: IntArray, relations: IntArray) -> Rows:

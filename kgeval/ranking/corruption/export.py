@@ -16,8 +16,7 @@ from kgeval.base.storage import replacing
 from kgeval.data.dataset import SPLITS, Dataset, Split
 from kgeval.data.known import known_answers
 from kgeval.data.loading import as_dataset
-from kgeval.data.queries import Queries
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Queries, Rows
 from kgeval.data.triples import SIDES, Side
 from kgeval.ranking.corruption.generator import CorruptionGenerator
 

@@ -10,16 +10,14 @@ from pydantic import PrivateAttr
 from typing_extensions import Self
 
 from kgeval.base.errors import InputError
-from kgeval.base.registries import brought, by_name, subclasses
-from kgeval.base.settings.by_kind import ByKind, names_by
-from kgeval.base.settings.settings import Settings
+from kgeval.base.registries import by_name, load_entry_points, subclasses
+from kgeval.base.settings import ByKind, Settings, names_by
 
 if TYPE_CHECKING:
     from kgeval.base.arrays import IntArray
     from kgeval.data import Side, Split
     from kgeval.data.dataset import Dataset
-    from kgeval.data.queries import Queries
-    from kgeval.data.rows import Rows
+    from kgeval.data.queries import Queries, Rows
     from kgeval.data.triples import Triples
     from kgeval.ranking.corruption.candidates import Candidates
 
@@ -73,7 +71,7 @@ class CorruptionGenerator(ReadOnce):
     '5 by FirstEntities'
     """
 
-    kind: str = "own"
+    kind: Any = "own"  # a Literal in each class
     """what chooses the candidates"""
 
     allows_known: ClassVar[bool] = False
@@ -168,10 +166,10 @@ def size_range(sizes: IntArray) -> str:
 @cache
 def generators() -> dict[str, type[CorruptionGenerator]]:
     """All corruption generators by kind: kgeval's own, and those that installed packages bring."""
-    every = sorted(subclasses("kgeval.ranking.corruption", CorruptionGenerator), key=lambda found: found.__name__)
-    own = [found for found in every if get_origin(found.model_fields["kind"].annotation) is Literal]
-    further = brought("kgeval.corruptions", CorruptionGenerator, classes=True)
-    return by_name("corruptions", [*own, *further], names_by("kind"))
+    every = sorted(subclasses("kgeval.ranking.corruption", CorruptionGenerator), key=lambda it: it.__name__)
+    named = [it for it in every if get_origin(it.model_fields["kind"].annotation) is Literal]
+    further = load_entry_points("kgeval.corruptions", CorruptionGenerator, classes=True)
+    return by_name("corruptions", [*named, *further], names_by("kind"))
 
 
 Corruption = Annotated[CorruptionGenerator, ByKind(CorruptionGenerator, generators)]

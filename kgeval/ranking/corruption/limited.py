@@ -15,8 +15,7 @@ from kgeval.data.dataset import Dataset, Split
 from kgeval.data.known import KnownAnswers
 from kgeval.data.labelled_triples import false_rows, read_triple_ids
 from kgeval.data.layouts.ogb_and_pbg import find_ids, read_content, triples_of
-from kgeval.data.queries import Queries
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Queries, Rows
 from kgeval.data.tables import read_triples
 from kgeval.data.triples import SIDES, Side, TripleIndex, Triples
 from kgeval.ranking.corruption.candidates import Candidates
@@ -144,11 +143,11 @@ class OGBNegatives(CorruptionGenerator):
         _, index, first = self.content(dataset)
         columns = (queries.answers, queries.relations, queries.anchors)
         sought = Triples(np.stack(columns if queries.side == "head" else columns[::-1], axis=1))
-        found = index.find(sought)
-        if (found < 0).any():
-            triple = dataset.triple(*sought.ids[int(np.argmax(found < 0))])
+        rows = index.find(sought)
+        if (rows < 0).any():
+            triple = dataset.triple(*sought.ids[int(np.argmax(rows < 0))])
             raise DatasetError(f"{self.path}: the triple {triple} is not in it. Is it the file of another split?")
-        return np.sort(self._stored(queries.side, dataset)[first[found]], axis=1)
+        return np.sort(self._stored(queries.side, dataset)[first[rows]], axis=1)
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         listed = ", as listed" if self.as_listed else ""

@@ -9,7 +9,7 @@ from functools import cache
 from kgeval.base.compiling import tell_if_cold
 from kgeval.ranking.evaluation import KernelName
 from kgeval.ranking.kernels.collectors import Kernel
-from kgeval.ranking.plan import BLOCK, Precision
+from kgeval.ranking.ranking_task import BLOCK, Precision
 
 
 def kernel(name: KernelName = "auto", *, block: int = BLOCK) -> Kernel:

@@ -58,15 +58,15 @@ def select_row(query, scores, first, best):  # type: ignore[no-untyped-def]
         for position in known_within(query, first, first + len(scores), best):
             scores[position - first] = -np.inf
     least = max(best.scores[query, -1], bound_of_best(scores, best.scores.shape[1]))
-    found = 0
+    entering = 0
     for value in scores:
-        found += value >= least and value > -np.inf
-    values, positions = np.empty(found), np.empty(found, np.int64)
-    found = 0
+        entering += value >= least and value > -np.inf
+    values, positions = np.empty(entering), np.empty(entering, np.int64)
+    entering = 0
     for column in range(len(scores)):
         if scores[column] >= least and scores[column] > -np.inf:
-            values[found], positions[found] = scores[column], first + column
-            found += 1
+            values[entering], positions[entering] = scores[column], first + column
+            entering += 1
     merge(query, values, positions, best)
 
 
@@ -100,8 +100,8 @@ def bound_of_best(row, places):  # type: ignore[no-untyped-def]
 def merge_rows(begin, end, offsets, scores, positions, best):  # type: ignore[no-untyped-def]
     """Merge candidates of each query, the entries from ``offsets[query]`` to before ``offsets[query + 1]``."""
     for query in range(begin, end):
-        own = slice(offsets[query], offsets[query + 1])
-        merge(query, scores[own], positions[own], best)
+        entries = slice(offsets[query], offsets[query + 1])
+        merge(query, scores[entries], positions[entries], best)
 
 
 @njit(cache=True)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
-from kgeval.data.rows import Rows
-from kgeval.models.adapters.score_arrays import as_float64
-from kgeval.models.sparse_scorer import SparseScores
-from kgeval.ranking.counts import RankCounts
-from kgeval.ranking.kernels.sparse_counts import count_sparse
+from kgeval.data.queries import Rows
+from kgeval.models.scorer import SparseScores, as_float64
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-from kgeval.ranking.ranking_task import RankingTask
-from kgeval.ranking.tie_rules import TieRule
+from kgeval.ranking.ranking_task import RankCounts, RankingTask
+from kgeval.ranking.rules import TieRule
 
 
 class Intervals(NamedTuple):
@@ -62,13 +58,13 @@ class Kernel(Protocol):
         """Say how the counts were made, for the manifest of a run."""
         return {"kernel": self.name}
 
-    def scores(self, queries: QueryVectors, entities: EntityVectors, own: Rows) -> Float64Array:
+    def scores(self, queries: QueryVectors, entities: EntityVectors, lists: Rows) -> Float64Array:
         """Score the entities in each query's row canonically, which are indices into ``entities``; float64[id]."""
 
     def count(self, queries: QueryVectors, entities: EntityVectors, intervals: Intervals) -> Counted:
         """Compare all entities with the answers of all queries."""
 
-    def count_own(self, queries: QueryVectors, entities: EntityVectors, own: Rows, intervals: Intervals) -> Counted:
+    def count_own(self, queries: QueryVectors, entities: EntityVectors, lists: Rows, intervals: Intervals) -> Counted:
         """Compare each query's own candidates, a row of indices into ``entities``."""
 
     def count_known(self, queries: QueryVectors, entities: EntityVectors, known: Rows, intervals: Intervals) -> Counted:
@@ -84,48 +80,27 @@ class Kernel(Protocol):
         """Merge finished scores of all shared candidates, float64[query, candidate], into the best answers."""
 
 
-@runtime_checkable
-class TensorKernel(Kernel, Protocol):
-    """A kernel that counts and selects on a device of torch."""
-
-    device: Any
-    """the ``torch.device``"""
-
-    def count_tensor(self, scores: Any, widths: IntArray, intervals: Intervals) -> Counted:
-        """Compare finished scores, the first int64[query] of each row of a tensor [query, column], where they are."""
-
-    def count_listed(self, scores: Any, listed: Rows, intervals: Intervals) -> Counted:
-        """Compare those of the columns that each query lists."""
-
-    def select_tensor(self, scores: Any, best: BestAnswers) -> None:
-        """Merge finished scores, a tensor [query, candidate], into the best answers; few of them are copied."""
-
-
-class Collector(ABC):
+class Collector(Protocol):
     """Keeps what is wanted of the candidates of some queries; their own lists and sparse scores are only counted."""
 
     undefined: Any
     """of each query, whether a candidate's score was NaN, or how many were; bool[query] or int64[query]"""
 
-    @abstractmethod
-    def meet_shared(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, first: int) -> None:
-        """Meet a chunk of shared candidates, the first of which has position ``first``."""
+    def scan_shared(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, first: int) -> None:
+        """Scan a chunk of shared candidates, the first of which has position ``first``."""
 
-    @abstractmethod
-    def meet_scores(self, kernel: Kernel, scores: Float64Array) -> None:
-        """Meet all candidates by their finished scores, float64[query, candidate or more]."""
+    def scan_scores(self, kernel: Kernel, scores: Float64Array) -> None:
+        """Scan all candidates by their finished scores, float64[query, candidate or more]."""
 
-    def meet_tensor(self, kernel: TensorKernel, scores: Any) -> None:
-        """Meet all candidates by their finished scores, a tensor on the kernel's device, by default copied."""
-        self.meet_scores(kernel, np.ascontiguousarray(as_float64(scores, "the scorer")))
+    def scan_tensor(self, kernel: Any, scores: Any) -> None:
+        """Scan all candidates by their finished scores, a tensor on the device of its kernel, by default copied."""
+        self.scan_scores(kernel, np.ascontiguousarray(as_float64(scores, "the scorer")))
 
-    def meet_own(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, own: Rows) -> None:
-        """Meet each query's own candidates, a row of indices into ``entities``."""
-        raise NotImplementedError
+    def scan_lists(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, lists: Rows) -> None:
+        """Scan each query's own candidates, a row of indices into ``entities``."""
 
-    def meet_sparse(self, sparse: SparseScores) -> None:
-        """Meet all candidates by the scores of the few that are listed."""
-        raise NotImplementedError
+    def scan_sparse(self, sparse: SparseScores) -> None:
+        """Scan all candidates by the scores of the few that are listed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +112,7 @@ class Counting(Collector):
 
     task: RankingTask
     intervals: Intervals
-    met: Counted
+    of_all: Counted
     """of all candidates, the answers themselves too"""
     known: Counted
     """of the known answers among them"""
@@ -151,39 +126,39 @@ class Counting(Collector):
 
     @property
     def undefined(self) -> IntArray:
-        return self.met.undefined
+        return self.of_all.undefined
 
-    def meet_shared(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, first: int) -> None:
+    def scan_shared(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, first: int) -> None:
         known = within(self.task.known, first, len(entities.biases))
-        self.met.add(kernel.count(queries, entities, self.intervals))
+        self.of_all.add(kernel.count(queries, entities, self.intervals))
         self.known.add(kernel.count_known(queries, entities, known, self.intervals))
 
-    def meet_own(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, own: Rows) -> None:
+    def scan_lists(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, lists: Rows) -> None:
         known = self.task.known
-        of_known = Rows(known.offsets, own.ids[own.offsets[known.owners] + known.ids])
-        self.met.add(kernel.count_own(queries, entities, own, self.intervals))
+        of_known = Rows(known.offsets, lists.ids[lists.offsets[known.owners] + known.ids])
+        self.of_all.add(kernel.count_own(queries, entities, lists, self.intervals))
         self.known.add(kernel.count_known(queries, entities, of_known, self.intervals))
 
-    def meet_scores(self, kernel: Kernel, scores: Float64Array) -> None:
+    def scan_scores(self, kernel: Kernel, scores: Float64Array) -> None:
         known, starts = self.task.known, np.arange(len(scores)) * scores.shape[1]
         of_known = scores[known.owners, known.ids]
-        self.met.add(kernel.count_scores(scores.ravel(), starts, self.task.num_candidates, self.intervals))
+        self.of_all.add(kernel.count_scores(scores.ravel(), starts, self.task.num_candidates, self.intervals))
         self.known.add(kernel.count_scores(of_known, known.offsets[:-1], known.lengths, self.intervals))
 
-    def meet_tensor(self, kernel: TensorKernel, scores: Any) -> None:
-        self.met.add(kernel.count_tensor(scores, self.task.num_candidates, self.intervals))
+    def scan_tensor(self, kernel: Any, scores: Any) -> None:
+        self.of_all.add(kernel.count_tensor(scores, self.task.num_candidates, self.intervals))
         self.known.add(kernel.count_listed(scores, self.task.known, self.intervals))
 
-    def meet_sparse(self, sparse: SparseScores) -> None:
-        met, known = count_sparse(sparse, self.task, self.intervals.lowest, self.intervals.highest)
-        self.met.counts[:] += met
+    def scan_sparse(self, sparse: SparseScores) -> None:
+        of_all, known = count_sparse(sparse, self.task, self.intervals.lowest, self.intervals.highest)
+        self.of_all.counts[:] += of_all
         self.known.counts[:] += known
 
     def nan(self, answers: Float64Array) -> IntArray:
         """Count NaN in the scores of each answer's other candidates, and in its own (``answers``); int64[answer, 2]."""
-        own = np.isnan(answers)
-        others = self.undefined[self.task.queries.owners] - (own & (self.task.answers >= 0))
-        return np.stack([others, own.astype(np.int64)], axis=1)
+        is_nan = np.isnan(answers)
+        others = self.undefined[self.task.queries.owners] - (is_nan & (self.task.answers >= 0))
+        return np.stack([others, is_nan.astype(np.int64)], axis=1)
 
     def ranks(self, *, nan_last: bool = False) -> tuple[RankCounts, RankCounts]:
         """Take the answers themselves off: the counts without known answers, and the raw ones.
@@ -193,17 +168,17 @@ class Counting(Collector):
         """
         task, itself = self.task, self.task.answers >= 0
         is_known = task.known.positions(task.queries.owners, task.answers) >= 0
-        filtered = self.met.counts - self.known.counts
-        found = []
-        for (above, tied), others, own in (
+        filtered = self.of_all.counts - self.known.counts
+        counts = []
+        for (above, tied), others, is_self in (
             (filtered.T, task.filtered_candidates, itself & ~is_known),
-            (self.met.counts.T, task.raw_candidates, itself),
+            (self.of_all.counts.T, task.raw_candidates, itself),
         ):
-            level = tied - own
+            level = tied - is_self
             if nan_last:
                 level = np.where(self.intervals.lowest == -np.inf, others - 1 - above, level)
-            found.append(RankCounts(above, level, others))
-        return found[0], found[1]
+            counts.append(RankCounts(above, level, others))
+        return counts[0], counts[1]
 
 
 def within(known: Rows, first: int, width: int) -> Rows:
@@ -229,8 +204,8 @@ class BestAnswers(Collector):
     positions: IntArray
     """int64[query, place], positions among the shared candidates, −1 where there are no more"""
     tied: IntArray
-    """int64[query, 2]: of all candidates that were met, and of the known answers among them, how many have the score of
-    the last place"""
+    """int64[query, 2]: of all candidates that were scanned, and of the known answers among them, how many have the
+    score of the last place"""
     undefined: BoolArray
     """bool[query], whether a candidate's score was NaN"""
     known: Rows
@@ -246,13 +221,13 @@ class BestAnswers(Collector):
         tied, undefined = np.zeros((len(known), 2), np.int64), np.zeros(len(known), np.bool_)
         return cls(scores, positions, tied, undefined, known, drops_known, nan_last)
 
-    def meet_shared(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, first: int) -> None:
+    def scan_shared(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, first: int) -> None:
         kernel.select_shared(queries, entities, first, self)
 
-    def meet_scores(self, kernel: Kernel, scores: Float64Array) -> None:
+    def scan_scores(self, kernel: Kernel, scores: Float64Array) -> None:
         kernel.select_scores(scores, self)
 
-    def meet_tensor(self, kernel: TensorKernel, scores: Any) -> None:
+    def scan_tensor(self, kernel: Any, scores: Any) -> None:
         kernel.select_tensor(scores, self)
 
     @property
@@ -284,8 +259,57 @@ class BestAnswers(Collector):
     @classmethod
     def concatenated(cls, parts: Sequence[BestAnswers]) -> BestAnswers:
         """Concatenate the best answers of several blocks of queries, of which there is at least one."""
-        found: dict[str, Any] = {
+        arrays: dict[str, Any] = {
             name: np.concatenate([part._found[name] for part in parts]) for name in parts[0]._found
         }
         lengths, ids = (np.concatenate([getattr(part.known, name) for part in parts]) for name in ("lengths", "ids"))
-        return replace(parts[0], **found, known=Rows.sized(lengths, ids))
+        return replace(parts[0], **arrays, known=Rows.sized(lengths, ids))
+
+
+def count_sparse(
+    sparse: SparseScores, task: RankingTask, lowest: Float64Array, highest: Float64Array
+) -> tuple[IntArray, IntArray]:
+    """Count the candidates, which all queries share, above and inside each tie interval (float64[answer] each).
+
+    Returns int64[answer, 2] of all candidates, and of the known answers among them.
+    """
+    owners = task.queries.owners  # the query of each answer; int64[answer]
+    shared = task.candidates.rows.ids  # the entities that compete; int64[candidate]
+    is_candidate = np.zeros(1 + max(shared.max(initial=0), sparse.rows.ids.max(initial=0)), np.bool_)
+    is_candidate[shared] = True
+    competes: BoolArray = is_candidate[sparse.rows.ids]
+    listed = _SortedScores.of(sparse.rows.where(competes), sparse.scores[competes])
+    above, tied = listed.compared(sparse.of_query[owners], lowest, highest)
+    unlisted = len(shared) - np.diff(listed.offsets)[sparse.of_query[owners]]
+    above += unlisted * (sparse.others > highest)
+    tied += unlisted * ((sparse.others >= lowest) & (sparse.others <= highest))
+    # task.known.ids are positions in `shared`.
+    known = _SortedScores.of(task.known, sparse.at(task.known.owners, shared[task.known.ids]))
+    return np.stack([above, tied], axis=1), np.stack(known.compared(owners, lowest, highest), axis=1)
+
+
+class _SortedScores(NamedTuple):
+    """Rows of scores, each in ascending order."""
+
+    values: Float64Array
+    """the different scores, ascending"""
+    keys: IntArray
+    """int64[score], ascending: row × (len(values) + 1) + index of the score in ``values``"""
+    offsets: IntArray
+    """int64[row + 1]"""
+
+    @classmethod
+    def of(cls, rows: Rows, scores: Float64Array) -> _SortedScores:
+        values, indices = np.unique(scores, return_inverse=True)
+        # One more than the values: in `compared`, a threshold above all of them has the index len(values).
+        return cls(values, np.sort(rows.owners * (len(values) + 1) + indices), rows.offsets)
+
+    def compared(self, rows: IntArray, lowest: Float64Array, highest: Float64Array) -> tuple[IntArray, IntArray]:
+        """Count the scores of some rows above intervals, and those inside them; int64[row] each."""
+        above = self.offsets[rows + 1] - self._places(rows, np.searchsorted(self.values, highest, "right"))
+        reaching = self.offsets[rows + 1] - self._places(rows, np.searchsorted(self.values, lowest, "left"))
+        return above, reaching - above
+
+    def _places(self, rows: IntArray, indices: IntArray) -> IntArray:
+        """Find where the scores begin that have no lower index; int64[row]."""
+        return np.searchsorted(self.keys, rows * (len(self.values) + 1) + indices)

@@ -17,7 +17,7 @@ import numpy as np
 from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.compiling import njit
 from kgeval.base.threads import parallel_for
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Rows
 from kgeval.models.kernels import sum_in_lanes
 from kgeval.models.similarity import Similarity
 from kgeval.ranking.kernels.best_selection import best_arrays, select_row, select_rows
@@ -39,18 +39,18 @@ class CompiledKernel(Kernel):
 
     name = "compiled"
 
-    def scores(self, queries: QueryVectors, entities: EntityVectors, own: Rows) -> Float64Array:
-        found = np.empty(len(own.ids))
+    def scores(self, queries: QueryVectors, entities: EntityVectors, lists: Rows) -> Float64Array:
+        out = np.empty(len(lists.ids))
         arrays = arrays_of(queries, entities)
-        _run(_score_rows, len(own), arrays, own.offsets, own.ids, found, group=GROUP_OF_ROWS)
-        return found
+        _run(_score_rows, len(lists), arrays, lists.offsets, lists.ids, out, group=GROUP_OF_ROWS)
+        return out
 
     def count(self, queries: QueryVectors, entities: EntityVectors, intervals: Intervals) -> Counted:
         return _count(_count_tiles, intervals, arrays_of(queries, entities))
 
-    def count_own(self, queries: QueryVectors, entities: EntityVectors, own: Rows, intervals: Intervals) -> Counted:
-        scores = self.scores(queries, entities, own)
-        return _count(_count_rows, intervals, scores, own.offsets[:-1], own.lengths, group=GROUP_OF_ROWS)
+    def count_own(self, queries: QueryVectors, entities: EntityVectors, lists: Rows, intervals: Intervals) -> Counted:
+        scores = self.scores(queries, entities, lists)
+        return _count(_count_rows, intervals, scores, lists.offsets[:-1], lists.lengths, group=GROUP_OF_ROWS)
 
     def count_known(self, queries: QueryVectors, entities: EntityVectors, known: Rows, intervals: Intervals) -> Counted:
         return CompiledKernel.count_own(self, queries, entities, known, intervals)
@@ -77,10 +77,10 @@ def _count(loop: Callable[..., None], intervals: Intervals, *arguments: Any, gro
 
 @njit(cache=True, nogil=True)
 def _count_tiles(begin, end, arrays, intervals, counts, undefined):  # type: ignore[no-untyped-def]
-    found, total = np.empty(TILE), len(arrays.entities)
+    scores, total = np.empty(TILE), len(arrays.entities)
     for start in range(0, total, TILE):
         tile = np.arange(start, min(start + TILE, total))
-        row = found[: len(tile)]
+        row = scores[: len(tile)]
         for query in range(begin, end):
             score(arrays, query, tile, row)
             _count_row(query, row, intervals, counts, undefined)
@@ -89,13 +89,13 @@ def _count_tiles(begin, end, arrays, intervals, counts, undefined):  # type: ign
 @njit(cache=True, nogil=True)
 def _select_tiles(begin, end, arrays, first, best):  # type: ignore[no-untyped-def]
     total = len(arrays.entities)
-    found = np.empty((end - begin, total))
+    scores = np.empty((end - begin, total))
     for start in range(0, total, TILE):
         tile = np.arange(start, min(start + TILE, total))
         for query in range(begin, end):
-            score(arrays, query, tile, found[query - begin, start : start + TILE])
+            score(arrays, query, tile, scores[query - begin, start : start + TILE])
     for query in range(begin, end):
-        select_row(query, found[query - begin], first, best)
+        select_row(query, scores[query - begin], first, best)
 
 
 @njit(cache=True, nogil=True)
@@ -120,8 +120,8 @@ def _count_row(query, scores, intervals, counts, undefined):  # type: ignore[no-
 @njit(cache=True, nogil=True)
 def _score_rows(begin, end, arrays, offsets, ids, out):  # type: ignore[no-untyped-def]
     for query in range(begin, end):
-        own = slice(offsets[query], offsets[query + 1])
-        score(arrays, query, ids[own], out[own])
+        entries = slice(offsets[query], offsets[query + 1])
+        score(arrays, query, ids[entries], out[entries])
 
 
 SIMILARITIES: tuple[Similarity, ...] = ("dot", "l1", "l2", "modulus", "squared_l2")

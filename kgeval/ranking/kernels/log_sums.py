@@ -14,7 +14,7 @@ import numpy as np
 from kgeval.base.arrays import BoolArray, Float64Array
 from kgeval.base.compiling import njit
 from kgeval.base.threads import parallel_for
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Rows
 from kgeval.ranking.kernels.collectors import Collector, Kernel
 from kgeval.ranking.kernels.compiled import arrays_of, score
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
@@ -25,7 +25,7 @@ GROUP = 16
 
 @dataclass(frozen=True, eq=False)
 class LogSums(Collector):
-    """log Σ exp(s) over the candidates that were met and are no known answers, with the largest score taken out."""
+    """log Σ exp(s) over the candidates that were scanned and are no known answers, with the largest score taken out."""
 
     largest: Float64Array
     """float64[query], the largest score"""
@@ -46,13 +46,13 @@ class LogSums(Collector):
         with np.errstate(divide="ignore"):
             return self.largest + np.log(self.sums)
 
-    def meet_shared(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, first: int) -> None:
-        arrays, found = arrays_of(queries, entities), self._arrays
-        parallel_for(lambda part: _score_and_add(part.start, part.stop, arrays, first, found), len(self.sums), GROUP)
+    def scan_shared(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, first: int) -> None:
+        arrays, sums = arrays_of(queries, entities), self._arrays
+        parallel_for(lambda part: _score_and_add(part.start, part.stop, arrays, first, sums), len(self.sums), GROUP)
 
-    def meet_scores(self, kernel: Kernel, scores: Float64Array) -> None:
-        found = self._arrays
-        parallel_for(lambda part: _add_rows(part.start, part.stop, scores, found), len(self.sums), GROUP)
+    def scan_scores(self, kernel: Kernel, scores: Float64Array) -> None:
+        sums = self._arrays
+        parallel_for(lambda part: _add_rows(part.start, part.stop, scores, sums), len(self.sums), GROUP)
 
     @property
     def _arrays(self) -> tuple[Any, ...]:
@@ -60,18 +60,18 @@ class LogSums(Collector):
 
 
 @njit(cache=True, nogil=True)
-def _score_and_add(begin, end, arrays, first, found):  # type: ignore[no-untyped-def]
+def _score_and_add(begin, end, arrays, first, sums):  # type: ignore[no-untyped-def]
     everyone = np.arange(len(arrays.entities))
     row = np.empty(len(everyone))
     for query in range(begin, end):
         score(arrays, query, everyone, row)
-        _add_row(query, row, first, found)
+        _add_row(query, row, first, sums)
 
 
 @njit(cache=True, nogil=True)
-def _add_rows(begin, end, finished, found):  # type: ignore[no-untyped-def]
+def _add_rows(begin, end, finished, sums):  # type: ignore[no-untyped-def]
     for query in range(begin, end):
-        _add_row(query, finished[query], 0, found)
+        _add_row(query, finished[query], 0, sums)
 
 
 @njit(cache=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from kgeval.base.arrays import Float64Array, IntArray
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Rows
 from kgeval.models.similarity import canonical
 from kgeval.ranking.kernels.collectors import ALL, KNOWN, BestAnswers, Counted, Intervals, Kernel
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
@@ -18,16 +18,16 @@ class ReferenceKernel(Kernel):
 
     name = "reference"
 
-    def scores(self, queries: QueryVectors, entities: EntityVectors, own: Rows) -> Float64Array:
-        rows = (_row(queries, query, entities[own.row(query)]) for query in range(len(queries.vectors)))
+    def scores(self, queries: QueryVectors, entities: EntityVectors, lists: Rows) -> Float64Array:
+        rows = (_row(queries, query, entities[lists.row(query)]) for query in range(len(queries.vectors)))
         return np.concatenate([np.empty(0), *rows])
 
     def count(self, queries: QueryVectors, entities: EntityVectors, intervals: Intervals) -> Counted:
         exact = EntityVectors(np.asarray(entities.vectors, np.float64), entities.biases)
         return _count(intervals, lambda query: _row(queries, query, exact))
 
-    def count_own(self, queries: QueryVectors, entities: EntityVectors, own: Rows, intervals: Intervals) -> Counted:
-        return _count(intervals, lambda query: _row(queries, query, entities[own.row(query)]))
+    def count_own(self, queries: QueryVectors, entities: EntityVectors, lists: Rows, intervals: Intervals) -> Counted:
+        return _count(intervals, lambda query: _row(queries, query, entities[lists.row(query)]))
 
     def count_known(self, queries: QueryVectors, entities: EntityVectors, known: Rows, intervals: Intervals) -> Counted:
         return self.count_own(queries, entities, known, intervals)

@@ -10,7 +10,7 @@ import numpy as np
 from kgeval.base.arrays import Float64Array, FloatArray, IntArray
 from kgeval.base.compiling import njit
 from kgeval.base.threads import parallel_for
-from kgeval.ranking.plan import Precision
+from kgeval.ranking.ranking_task import Precision
 
 U32, U64 = 2.0**-24, 2.0**-53
 

@@ -13,10 +13,9 @@ from kgeval.base.errors import ScoreError
 from kgeval.base.threads import slices
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
-from kgeval.models.adapters.score_arrays import as_float64
-from kgeval.models.scorer import VectorScorer, entity_arrays, query_arrays
+from kgeval.models.scorer import VectorScorer, as_float64, entity_arrays, query_arrays
 from kgeval.models.similarity import Similarity, unit
-from kgeval.ranking.plan import Precision
+from kgeval.ranking.ranking_task import Precision
 
 if TYPE_CHECKING:  # numba is loaded when something is ranked, not before
     from kgeval.ranking.kernels.rounding import Rounded

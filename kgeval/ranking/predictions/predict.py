@@ -10,7 +10,7 @@ from typing_extensions import Unpack
 
 from kgeval.base.errors import refuse_unknown
 from kgeval.base.progress import Progress
-from kgeval.base.settings.settings import takes
+from kgeval.base.settings import takes
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
 from kgeval.data.vocabulary import Labels

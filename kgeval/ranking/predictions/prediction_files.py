@@ -10,8 +10,7 @@ import pyarrow as pa
 
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import InputError, reason
-from kgeval.base.files.opening import checked
-from kgeval.base.files.paths import exists_safely, no_file
+from kgeval.base.files import checked, exists_safely, no_file
 from kgeval.base.storage import replacing
 from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import Dataset
@@ -111,8 +110,8 @@ def _from_array(path: Path, dataset: Dataset) -> IntArray:
     except (OSError, ValueError, EOFError) as error:
         raise InputError(f"{path}: not an array of numbers ({reason(error)}).") from error
     if not isinstance(pairs, np.ndarray) or pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-        found = f"{pairs.dtype} of shape {pairs.shape}" if isinstance(pairs, np.ndarray) else "several arrays"
-        raise InputError(f"{path}: expected heads and relations, int[query, 2], found {found}.")
+        actual = f"{pairs.dtype} of shape {pairs.shape}" if isinstance(pairs, np.ndarray) else "several arrays"
+        raise InputError(f"{path}: expected heads and relations, int[query, 2], found {actual}.")
     kinds = ((dataset.entities, 0), (dataset.relations, 1))
     heads, relations = (_ids_of(pairs[:, column], labels, path) for labels, column in kinds)
     return np.stack([heads, relations, np.full(len(pairs), -1)], axis=1)
@@ -123,11 +122,11 @@ def _ids_of(numbers: IntArray, labels: Vocabulary, path: Path) -> IntArray:
     known = numbers_of(labels)
     order = np.argsort(known)
     places = np.minimum(np.searchsorted(known[order], numbers), len(known) - 1)
-    found = order[places]
-    if (wrong := known[found] != numbers).any():
+    ids = order[places]
+    if (wrong := known[ids] != numbers).any():
         row = int(np.argmax(wrong))
         raise InputError(f"{path}, row {row}: the dataset has no {labels.kind} {pa.scalar(numbers[row]).as_py()}.")
-    return np.asarray(found)
+    return np.asarray(ids)
 
 
 QRELS = ".qrels"

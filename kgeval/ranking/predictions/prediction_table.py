@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray
 from kgeval.base.errors import counted
+from kgeval.base.parquet_tables import LABELS, MORE, ROWS, Columns
 from kgeval.base.provenance import UNKNOWN, PredictionProvenance, provenance_of, subject_of
-from kgeval.base.storage.parquet_tables import LABELS, MORE, ROWS, Columns
 from kgeval.base.tables.table import Table
 from kgeval.ranking.rank_table import RANK
 

@@ -16,7 +16,7 @@ from kgeval.data.dataset import SPLITS, Dataset, Split
 from kgeval.metrics.names import Part, parse
 from kgeval.ranking.corruption import AllEntities, OGBNegatives
 from kgeval.ranking.corruption.generator import Corruption
-from kgeval.ranking.table_rows import WITH_TEST
+from kgeval.ranking.rank_table import WITH_TEST
 
 Values = Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
 """ranks -> the value of each, in the same precision"""
@@ -131,12 +131,12 @@ def named(pattern: str, **axes: Mapping[str, str]) -> tuple[FrameworkMetric, ...
     >>> [one.name for one in named("{metric}{side}", side={"": "both", " lhs": "head"}, metric=hits("hits@{}", 1, 3))]
     ['hits@1', 'hits@3', 'hits@1 lhs', 'hits@3 lhs']
     """
-    found = []
+    metrics = []
     for words in product(*axes.values()):
         texts = dict(zip(axes, words, strict=True))
         fields: dict[str, Any] = {axis: axes[axis][word] for axis, word in texts.items()}
-        found.append(FrameworkMetric(pattern.format(**texts), **fields))
-    return tuple(found)
+        metrics.append(FrameworkMetric(pattern.format(**texts), **fields))
+    return tuple(metrics)
 
 
 def hits(pattern: str, *ks: int) -> dict[str, str]:
@@ -185,3 +185,11 @@ def fixed_negatives(corruption: Corruption | None, dataset: Dataset, split: str)
     if isinstance(corruption, OGBNegatives) and "as_listed" not in corruption.model_fields_set:
         return corruption.model_copy(update={"as_listed": True})
     return corruption
+
+
+def only_scores(_corruption: Corruption | None, _dataset: Dataset, _split: str) -> Corruption:
+    """Refuse to choose candidates: the benchmark's negatives are pairs, none of which belongs to a query."""
+    raise DatasetError(
+        "the protocol 'ogb-shared' compares scores of triples with those of one list of negatives for all. Give both "
+        "to kgeval.ogb_eval."
+    )

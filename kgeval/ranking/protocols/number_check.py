@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from kgeval.base.errors import MetricError, TableError, counted, first_few
+from kgeval.base.provenance import UNKNOWN
 from kgeval.base.tables.shown import Shown
 from kgeval.base.tables.table import Table, number
+from kgeval.data.split_names import filtered_by, parts_of
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import PARTS, MetricName, Part, parse, pooled_side
 from kgeval.metrics.ranks.ties import Ties
-from kgeval.ranking.protocols.framework_metric import FrameworkMetric, Setting, float64
+from kgeval.ranking.protocols.framework_metric import FrameworkMetric, Setting, all_entities, float64
 from kgeval.ranking.protocols.protocol import Protocol, find_protocol, protocols
 from kgeval.ranking.rank_table import RankTable
 
@@ -71,7 +73,8 @@ class Reading:
     distance: float
     """the largest difference between a value and its number; 0 if all values round to their numbers"""
     protocols: tuple[str, ...]
-    """the protocols that report these metrics of this side, filtered or not as here; none if only their rules do"""
+    """the protocols that report these metrics of this side, of their own candidates and by their own filter; none if
+    only their rules give such values"""
     ties: tuple[str, ...]
     """the tie policies by which ranks have these values"""
 
@@ -97,7 +100,7 @@ class NumberCheck(Shown):
 
     @property
     def heads(self) -> tuple[str, ...]:
-        printed = ", ".join(f"{one.metric} {one.text}" for one in self.numbers)
+        printed = ", ".join(f"{it.metric} {it.text}" for it in self.numbers)
         if not self.matches:
             return (f"{printed}: no protocol gives this number from these ranks. The nearest is {self.readings[0]}.",)
         first, *others = self.matches
@@ -106,18 +109,18 @@ class NumberCheck(Shown):
         return (f"{printed}: {first}{more}.",)
 
     def _brief(self) -> str:
-        printed = ", ".join(f"{one.metric} {one.text}" for one in self.numbers)
+        printed = ", ".join(f"{it.metric} {it.text}" for it in self.numbers)
         return f"{printed}: {counted(len(self.matches), 'reading matches', 'readings match')}"
 
     @property
     def notes(self) -> tuple[str, ...]:
         if self.matches:
             return ()
-        what = "a check of ranks does not try other candidates, other filters or rounded scores"
-        return (f"{what}: kgeval explain CHECKPOINT --number … ranks the checkpoint by every protocol.",)
+        limits = "a check of ranks does not try other candidates, other filters or rounded scores"
+        return (f"{limits}: kgeval explain CHECKPOINT --number … ranks the checkpoint by every protocol.",)
 
     def tables(self) -> tuple[Table, ...]:
-        columns = ["ranks", "side", "ties", *(str(one.metric) for one in self.numbers), "protocols"]
+        columns = ["ranks", "side", "ties", *(str(it.metric) for it in self.numbers), "protocols"]
         rows = [
             [
                 row.setting,
@@ -131,7 +134,7 @@ class NumberCheck(Shown):
         return (Table(columns, rows, keys=3, prose=True),)
 
     def to_dict(self) -> dict[str, Any]:
-        names = [str(one.metric) for one in self.numbers]
+        names = [str(it.metric) for it in self.numbers]
         readings = [
             {
                 **{name: getattr(reading, name) for name in ("setting", "side", "ties", "protocols")},
@@ -139,7 +142,7 @@ class NumberCheck(Shown):
             }
             for reading in self.matches or self.readings[:NEAREST]
         ]
-        numbers = {str(one.metric): one.text for one in self.numbers}
+        numbers = {str(it.metric): it.text for it in self.numbers}
         return {"numbers": numbers, "matches": bool(self.matches), "readings": readings}
 
 
@@ -149,8 +152,9 @@ def check_numbers(ranks: RankTable | Mapping[str, RankTable], numbers: Mapping[s
     Parameters
     ----------
     ranks
-        one rank table, of which a protocol decides what is done with its counts: the filter, ties, sides and means, but
-        not which scores tie and which candidates compete; or the table that each protocol ranks, by its name
+        one rank table, of which a protocol decides what is done with its counts: ties, sides, means, raw or filtered,
+        but not which scores tie; or the table that each protocol ranks, by its name. Only protocols are named that
+        report the metric of such ranks: of these sides and candidates, by this filter
     numbers
         the numbers by their metric, ``mrr``, ``mr`` or ``hits@k``, of any side: ``{"mrr": .3312, "hits@10": "52.0"}``.
         Each stands for all that round to it; hits and MRR above 1 are percent
@@ -159,6 +163,8 @@ def check_numbers(ranks: RankTable | Mapping[str, RankTable], numbers: Mapping[s
     ------
     MetricError
         if a metric is not one of these, or a number is invalid
+    TableError
+        if ``ranks`` are no rank table
 
     Examples
     --------
@@ -169,23 +175,27 @@ def check_numbers(ranks: RankTable | Mapping[str, RankTable], numbers: Mapping[s
     >>> print(check_numbers(table, {"mr": "3.925"}).heads[0])
     mr 3.925: filtered, both sides, optimistic ties (openke, pykeen).
     """
+    if not isinstance(numbers, Mapping):
+        raise MetricError(f"numbers: expected them by their metric, such as {{'mrr': .3312}}, found {numbers!r:.60}.")
+    if not isinstance(ranks, RankTable | Mapping):
+        raise TableError(f"ranks: expected a rank table, as kgeval.evaluate returns it, found {ranks!r:.60}.")
     printed = tuple(PrintedNumber.of(metric, value) for metric, value in numbers.items())
     if not printed:
         raise MetricError("no number to check: give one, such as mrr=.3312.")
     tables = dict.fromkeys(protocols(), ranks) if isinstance(ranks, RankTable) else ranks
-    found: dict[tuple[Any, ...], Reading] = {}
+    readings_by_key: dict[tuple[Any, ...], Reading] = {}
     for protocol in map(find_protocol, tables):
-        for one in _readings(protocol, tables[protocol.name], printed):
-            key = (one.setting, one.side, *map(number, one.values), one.distance > 0)
-            same = found.get(key, one)
-            names, ties = {*same.protocols, *one.protocols}, {*same.ties, *one.ties}
-            found[key] = replace(same, protocols=tuple(sorted(names)), ties=tuple(sorted(ties)))
-    readings = [*found.values()]
-    readings.sort(
+        for reading in _readings(protocol, tables[protocol.name], printed):
+            key = (reading.setting, reading.side, *map(number, reading.values), reading.distance > 0)
+            same = readings_by_key.get(key, reading)
+            names, ties = {*same.protocols, *reading.protocols}, {*same.ties, *reading.ties}
+            readings_by_key[key] = replace(same, protocols=tuple(sorted(names)), ties=tuple(sorted(ties)))
+    readings = sorted(
+        readings_by_key.values(),
         key=lambda it: (
             *(it.distance, not it.protocols, it.setting != "filtered", PARTS.index(it.side)),
             -len(it.protocols),
-        )
+        ),
     )
     return NumberCheck(printed, tuple(readings))
 
@@ -195,47 +205,77 @@ def _readings(protocol: Protocol, table: RankTable, printed: Sequence[PrintedNum
 
     A number may come from the framework's sums, or from exact ones, as a reader of its ranks computes them.
     """
-    filters = table.filter != () and (any(protocol.filter.values()) or table.protocol == protocol.name)
-    own = _reported(protocol, pooled_side(table.provenance.sides), filters=filters)
-    there: dict[Setting, bool] = {"filtered": filters, "raw": not table.knows_no_raw}
+    reported = _reported(protocol, table)
+    settings: list[Setting] = [] if table.knows_no_raw else ["raw"]
+    if table.filter != () and any(protocol.filter.values()):
+        settings = ["filtered", *settings]
     sides = [part for part in PARTS if part in table.provenance.sides]
     parts: list[Part] = ["both", *sides] if {*protocol.sides} <= {*sides} else [*sides]
-    policies = dict.fromkeys([protocol.ties, *(ties for _, ties, _, _ in own)])
-    for setting, side, ties in product((name for name in there if there[name]), parts, policies):
-        metrics = [_metric(protocol, one.metric, one.metric.side or side, setting) for one in printed]
+    policies = dict.fromkeys([protocol.ties, *(ties for _, ties, _, _ in reported)])
+    for setting, side, ties in product(settings, parts, policies):
+        metrics = [_metric(protocol, entry.metric, entry.metric.side or side, setting) for entry in printed]
         sums = [replace(protocol, ties=ties, mean=mean) for mean in dict.fromkeys([protocol.mean, float64])]
         with suppress(Undefined, TableError):  # some need raw counts, which a file of ranks may lack
-            found = [tuple(rules.value(table, metric) for metric in metrics) for rules in sums]
-            distances = [max(map(PrintedNumber.distance, printed, values)) for values in found]
+            candidates = [tuple(rules.value(table, metric) for metric in metrics) for rules in sums]
+            distances = [max(map(PrintedNumber.distance, printed, values)) for values in candidates]
             nearest = int(np.argmin(distances))
             is_own = all(
-                (one.metric.name, ties, metric.side, setting) in own
-                for one, metric in zip(printed, metrics, strict=True)
+                (entry.metric.name, ties, metric.side, setting) in reported
+                for entry, metric in zip(printed, metrics, strict=True)
             )
             yield Reading(
                 setting,
                 protocol.sides[0] if side == "both" and len(protocol.sides) == 1 else side,
-                found[nearest],
+                candidates[nearest],
                 distances[nearest],
                 (protocol.name,) if is_own else (),
                 (str(ties),),
             )
 
 
-def _reported(protocol: Protocol, pooled: Part, *, filters: bool) -> set[tuple[str, Ties, Part, Setting]]:
-    """List what a protocol reports: each metric (hits at any k) with its tie policy, side and setting."""
-    own = protocol.framework_metrics or [FrameworkMetric(it, it, side) for it in protocol.metrics for side in PARTS]
+def _reported(protocol: Protocol, table: RankTable) -> set[tuple[str, Ties, Part, Setting]]:
+    """List what a protocol reports of such ranks: each metric (hits at any k) with its tie policy, side and setting.
+
+    It reports nothing of other candidates or triples than its own, and no filtered metric of another filter.
+    """
+    is_ranked_by_it = table.protocol == protocol.name
+    if not _has_candidates_of(protocol, table):
+        return set()
     # Some rules rank one side alone, of some models: that is then both sides to their framework.
     ranked = [side for side in protocol.sides if all(quirk.predicts_side(side) for quirk in protocol.quirks)]
-    whole = {pooled, *(ranked if len(ranked) == 1 else ())}
-    return {
-        (name.name, name.ties or protocol.ties, side, one.setting if filters else "raw")
-        for one, name in ((one, parse(one.metric)) for one in own)
-        for side in (whole if one.side == "both" else (one.side,))
-    }
+    one_side = ranked if len(ranked) == 1 else ()
+    whole = {pooled_side(table.provenance.sides)} if is_ranked_by_it else {pooled_side(protocol.sides), *one_side}
+    metrics = protocol.framework_metrics or [FrameworkMetric(it, it, side) for it in protocol.metrics for side in PARTS]
+    splits = filtered_by(table.split, protocol.filter, None)
+    reported: set[tuple[str, Ties, Part, Setting]] = set()
+    for metric in metrics:
+        setting: Setting = metric.setting if splits else "raw"
+        if setting == "raw" or _is_filter_of(splits, table):
+            name = parse(metric.metric)
+            sides = whole if metric.side == "both" else (metric.side,)
+            reported |= {(name.name, name.ties or protocol.ties, side, setting) for side in sides}
+    return reported
+
+
+def _has_candidates_of(protocol: Protocol, table: RankTable) -> bool:
+    """Whether a table has the triples and candidates that a protocol ranks, as far as that is known."""
+    is_ranked_by_it = table.protocol == protocol.name
+    fills_batches = protocol.rules.num_ranked(table.num_triples) == table.num_triples
+    if protocol.corruption is not all_entities or (protocol.competes is not None and is_ranked_by_it):
+        return is_ranked_by_it
+    among_all = table.candidates.startswith("all ") and "those among" not in table.candidates
+    return (among_all or table.candidates == UNKNOWN) and (fills_batches or is_ranked_by_it)
+
+
+def _is_filter_of(splits: Sequence[str], table: RankTable) -> bool:
+    """Whether a table's known answers are those of some splits, of which a dataset may lack train and valid."""
+    if table.filter is None:
+        return True
+    present = {*splits} & {"test", *(parts_of(table.split) or (table.split,))}
+    return present <= {*table.filter} <= {*splits}
 
 
 def _metric(protocol: Protocol, name: MetricName, side: Part, setting: Setting) -> FrameworkMetric:
     """Take a metric as the framework prints it, perhaps from rank 0; filtered or not, it does so in both settings."""
-    own = (one for one in protocol.framework_metrics if (one.metric, one.side) == (name.base, side))
-    return FrameworkMetric(str(name), name.base, side, setting, any(one.from_zero for one in own))
+    printed = (metric for metric in protocol.framework_metrics if (metric.metric, metric.side) == (name.base, side))
+    return FrameworkMetric(str(name), name.base, side, setting, any(metric.from_zero for metric in printed))

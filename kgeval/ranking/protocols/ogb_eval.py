@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from kgeval.base.arrays import Float64Array, IntArray
-from kgeval.base.errors import InputError, ScoreError, refuse_unknown
+from kgeval.base.errors import InputError, ScoreError
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.models.adapters.score_arrays import as_float64
+from kgeval.models.scorer import as_float64
 from kgeval.ranking.kernels import kernel
 from kgeval.ranking.kernels.collectors import Intervals
 from kgeval.ranking.rank_table import SCHEMA, RankTable
@@ -53,51 +54,64 @@ def ogb_eval(scores: Mapping[str, Any]) -> RankTable:
     >>> table.ranks
     array([2. , 1.5])
     """
-    for name in (POSITIVE, NEGATIVE):
-        refuse_unknown("there is no", name, scores)
+    if lacking := {POSITIVE, NEGATIVE} - {*scores}:
+        raise InputError(
+            f"the scores need the key {min(lacking)!r}; found {', '.join(map(repr, scores)) or 'no keys'}."
+        )
     positive = as_float64(scores[POSITIVE], POSITIVE)
     if positive.ndim not in (1, 2) or positive.size != len(positive) or not len(positive):
         raise InputError(f"{POSITIVE}: expected float[triple], found shape {list(positive.shape)}.")
     positive = positive.ravel()
-    negative, starts, lengths = _lists(scores[NEGATIVE], len(positive))
+    negative, starts, lengths, is_shared = _lists(scores[NEGATIVE], len(positive))
     intervals = Intervals(np.arange(len(positive) + 1), positive, positive)
     counted = kernel("compiled").count_scores(negative, starts, lengths, intervals)
     undefined = np.isnan(positive) | (counted.undefined > 0)
     if undefined.any():
         raise ScoreError(f"row {int(np.argmax(undefined))} has a score that is NaN: a rank is undefined.")
-    return _table(positive, counted.counts, lengths)
+    above, level = counted.counts.T
+    if not is_shared:
+        words = " to ".join(f"{size:,}" for size in sorted({int(lengths.min()), int(lengths.max())}))
+        return _table(positive, above, level, lengths, protocol="ogb", candidates=f"{words} negatives as listed")
+    words = f"one list of {lengths[0]:,} negatives for all"
+    table = _table(positive, above + level, 0 * level, lengths, protocol="ogb-shared", candidates=words)
+    if ties := int((level > 0).sum()):
+        tied = f"{ties:,} of {len(level):,} scores tie with negatives, which count as above them"
+        table = replace(table, notes=(f"{tied}: OGB's hits at K are the scores above the K-th best negative.",))
+    return table
 
 
-def _lists(negative: Any, number: int) -> tuple[Float64Array, IntArray, IntArray]:
-    """Lay the negatives of all triples out one after the other; also return where each list begins, and its length."""
+def _lists(negative: Any, number: int) -> tuple[Float64Array, IntArray, IntArray, bool]:
+    """Lay the negatives of all triples out one after the other.
+
+    Also return where each list begins, its length, and whether there is but one list for all.
+    """
     if isinstance(negative, Sequence):
         rows: list[Float64Array] = [as_float64(row, f"{NEGATIVE}[{place}]") for place, row in enumerate(negative)]
         ends = {row.ndim for row in rows}
         if ends == {1} and len(rows) == number:
             lengths = np.array([len(row) for row in rows], np.int64)
-            return np.concatenate(rows), np.cumsum(lengths) - lengths, lengths
+            return np.concatenate(rows), np.cumsum(lengths) - lengths, lengths, False
         if ends != {0}:
-            what = f"{len(rows)} lists" if ends == {1} else "lists of other dimensions"
-            raise InputError(f"{NEGATIVE}: expected a list of scores for each of {number} triples, found {what}.")
+            actual = f"{len(rows)} lists" if ends == {1} else "lists of other dimensions"
+            raise InputError(f"{NEGATIVE}: expected a list of scores for each of {number} triples, found {actual}.")
     array = as_float64(negative, NEGATIVE)
     if array.ndim == 1:
-        return array, np.zeros(number, np.int64), np.full(number, len(array))
+        return array, np.zeros(number, np.int64), np.full(number, len(array)), True
     if array.ndim != 2 or len(array) != number:
         expected = f"float[{number}, negative] or one list for all"
         raise InputError(f"{NEGATIVE}: expected {expected}, found shape {list(array.shape)}.")
     width = array.shape[1]
-    return np.ascontiguousarray(array).ravel(), width * np.arange(number), np.full(number, width)
+    return np.ascontiguousarray(array).ravel(), width * np.arange(number), np.full(number, width), False
 
 
-def _table(positive: Float64Array, counts: IntArray, lengths: IntArray) -> RankTable:
+def _table(
+    positive: Float64Array, above: IntArray, level: IntArray, lengths: IntArray, *, protocol: str, candidates: str
+) -> RankTable:
     rows, relations = np.arange(len(positive)), np.zeros(len(positive), np.int64)
-    above, level = np.ascontiguousarray(counts.T)
     entities = Vocabulary.numbered(len(rows)).column(rows)
     relation = Vocabulary.numbered(1, "relation").column(relations)
     side = pa.DictionaryArray.from_arrays(pa.array(relations.astype(np.int32)), ["tail"])
-    candidates = [above, level, lengths + 1]
-    columns = [rows, rows, relations, rows, side, positive, *candidates, *candidates, entities, relation, entities]
+    counts = [np.ascontiguousarray(above), np.ascontiguousarray(level), lengths + 1]
+    columns = [rows, rows, relations, rows, side, positive, *counts, *counts, entities, relation, entities]
     data = pa.table([it if isinstance(it, pa.Array) else pa.array(it) for it in columns], SCHEMA)
-    sizes = sorted({int(lengths.min()), int(lengths.max())})
-    listed = f"{' to '.join(f'{size:,}' for size in sizes)} negatives as listed"
-    return RankTable(data, filter=(), candidates=listed, protocol="ogb")
+    return RankTable(data, filter=(), candidates=candidates, protocol=protocol)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -14,17 +14,17 @@ from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import ConfigError, TableError, did_you_mean
 from kgeval.base.progress import Progress, reporting
 from kgeval.base.provenance import UNKNOWN
-from kgeval.base.registries import brought, by_name, instances
+from kgeval.base.registries import by_name, instances, load_entry_points
 from kgeval.base.tables.shown import Brief
-from kgeval.data.dataset import Dataset
+from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.split_names import filtered_by
 from kgeval.data.triples import SIDES, Side
-from kgeval.data.vocabulary import Labels
 from kgeval.metrics.kinds import RANKS
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import MetricOptions, TableView
+from kgeval.models.aligned import Aligned
 from kgeval.ranking.corruption.generator import Corruption
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
@@ -40,10 +40,8 @@ from kgeval.ranking.protocols.framework_metric import (
     histogram32,
 )
 from kgeval.ranking.protocols.sampled_ranking import rank_all_or_sample
-from kgeval.ranking.rank_table import RankTable
-from kgeval.ranking.rules import FrameworkQuirk, Rules
-from kgeval.ranking.table_rows import MULTIPLICITY
-from kgeval.ranking.tie_rules import TieRule, exact
+from kgeval.ranking.rank_table import MULTIPLICITY, RankTable
+from kgeval.ranking.rules import FrameworkQuirk, Rules, TieRule, exact
 
 SelfCounting = Literal["never", "raw", "subtracted"]
 """whether an answer competes with itself: never; in the raw setting; or always, and then all known answers with at
@@ -104,6 +102,16 @@ class Protocol(Brief):
     """its other formats, by its own name of the metric"""
     tie_note: str = ""
     """the note on answers that tie: which scores tie, or how ties count"""
+
+    def __post_init__(self) -> None:
+        by_split = self.filter if isinstance(self.filter, Mapping) else {}
+        if {*by_split} != {*SPLITS} or not all(
+            isinstance(names, tuple | list) and {*names} <= {*SPLITS} for names in by_split.values()
+        ):
+            raise ConfigError(
+                f"protocol {self.name!r}, filter: expected the splits that each of train, valid and test is filtered "
+                f"by, such as {dict(EVERY_SPLIT)}; found {self.filter!r:.80}."
+            )
 
     @property
     def rules(self) -> Rules:
@@ -227,27 +235,14 @@ class ResolvedEvaluation:
     metrics: tuple[str, ...]
     """the metrics that are reported"""
 
-    @property
-    def rules(self) -> Rules:
-        return self.protocol.rules
-
     def rank(
-        self,
-        model: Any,
-        dataset: Dataset,
-        *,
-        entities: Labels | None = None,
-        relations: Labels | None = None,
-        progress: Progress | bool | None = None,
-        title: str | None = None,
+        self, scorer: Aligned, dataset: Dataset, *, progress: Progress | bool | None = None, title: str | None = None
     ) -> RankTable:
-        """Rank a model with the arguments of :func:`kgeval.evaluate`."""
-        evaluation = self.evaluation.for_model(model)
+        """Rank a model on the sides that it answers."""
+        evaluation = self.evaluation.for_model(scorer)
         answers = len(dataset.split(evaluation.split)) * len(evaluation.sides) if evaluation.estimate is None else None
         with reporting(answers, progress=progress) as report:
-            ranking = ranking_of(
-                model, dataset, evaluation, rules=self.rules, entities=entities, relations=relations, progress=report
-            )
+            ranking = ranking_of(scorer, dataset, evaluation, rules=self.protocol.rules, progress=report)
             return rank_all_or_sample(ranking, title=title, options=MetricOptions(self.ties))
 
 
@@ -265,8 +260,8 @@ def _counts(table: RankTable, setting: Setting) -> tuple[IntArray, IntArray]:
 @cache
 def protocols() -> dict[str, Protocol]:
     """All protocols by name, with those of other packages."""
-    own = instances("kgeval.ranking.protocols.frameworks", Protocol)
-    return by_name("protocols", [*own, *brought("kgeval.protocols", Protocol)])
+    of_kgeval = instances("kgeval.ranking.protocols.frameworks", Protocol)
+    return by_name("protocols", [*of_kgeval, *load_entry_points("kgeval.protocols", Protocol)])
 
 
 def find_protocol(name: str | Protocol) -> Protocol:

@@ -18,8 +18,7 @@ from kgeval.metrics.ranks.ranks import tied_answers
 from kgeval.metrics.summarize import summarize
 from kgeval.ranking.protocols.framework_metric import COUNTS, FrameworkMetric
 from kgeval.ranking.protocols.protocol import Protocol, find_protocol, most_candidates, protocol_of, protocols
-from kgeval.ranking.rank_table import RankTable
-from kgeval.ranking.table_rows import MULTIPLICITY
+from kgeval.ranking.rank_table import MULTIPLICITY, RankTable
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,8 +103,8 @@ def framework_metrics(table: RankTable, *, protocol: str | Protocol | None = Non
     0.271144
     """
     if table.sampling is not None:
-        what = f"these are the ranks of {table.sampling.num_ranked:,} of {table.sampling.num_triples:,} triples"
-        raise MetricError(f"{what}, and no framework estimates metrics. Use kgeval.summarize, or rank all triples.")
+        sample = f"these are the ranks of {table.sampling.num_ranked:,} of {table.sampling.num_triples:,} triples"
+        raise MetricError(f"{sample}, and no framework estimates metrics. Use kgeval.summarize, or rank all triples.")
     rules = protocol_of(table) if protocol is None else find_protocol(protocol)
     if protocol is None and rules.name not in protocols():
         raise ConfigError(
@@ -113,8 +112,8 @@ def framework_metrics(table: RankTable, *, protocol: str | Protocol | None = Non
             "or give the protocol itself: framework_metrics(table, protocol=…)."
         )
     metrics = [*_applicable(rules, table)]
-    own = {metric.name: rules.value(table, metric) for metric in metrics if not _is_general(metric)}
-    values = _general_values(rules, table, [metric for metric in metrics if _is_general(metric)]) | own
+    by_protocol = {metric.name: rules.value(table, metric) for metric in metrics if not _is_general(metric)}
+    values = _general_values(rules, table, [metric for metric in metrics if _is_general(metric)]) | by_protocol
     texts = {name: rules.texts.get(name, rules.text)(value) for name, value in values.items()}
     headline = {name: text for name, text in texts.items() if name in rules.headline or not rules.headline}
     notes, tie_notes = tuple(notes_on(rules, table)), tuple(notes_on_ties(rules, table))

@@ -30,8 +30,7 @@ from kgeval.metrics.selection import RETRIEVED, MetricOptions, RowSelection, Tab
 from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.corruption.unsampled import TypeConstrained
 from kgeval.ranking.model_ranking import ModelRanking, RankParts
-from kgeval.ranking.rank_table import RankTable
-from kgeval.ranking.table_rows import MULTIPLICITY, RankedPart
+from kgeval.ranking.rank_table import MULTIPLICITY, RankedPart, RankTable
 
 
 @dataclass(eq=False)
@@ -142,8 +141,8 @@ def rank_all_or_sample(
     if settings is None:
         return ranking.rank(title, rank_parts)
     if ranking.quirks:
-        what = f"estimate: protocol {ranking.rules.protocol} has a rule for this model that needs all triples"
-        raise ConfigError(f"{what}. Leave estimate out, or use the protocol standard.")
+        problem = f"estimate: protocol {ranking.rules.protocol} has a rule for this model that needs all triples"
+        raise ConfigError(f"{problem}. Leave estimate out, or use the protocol standard.")
     known, split = ranking.known, ranking.dataset.split(evaluation.split)
     rows = np.flatnonzero(known) if evaluation.unseen == "drop" else np.arange(len(known))
     strata = Strata.of(split.ids[rows, 1], settings.first)
@@ -218,10 +217,10 @@ class SampledRanking:
             return 0, f"no regression on typed ranks: they cost {typed.cost:.1f} times as much as full ranks."
         typed.ranks.grow(ranks.size)
         phases = Phases(self._explained_share(self._sample(ranks, typed)), typed.cost)
-        found = f"they explain {100 * phases.explained:.0f} % of the variance at {percent(typed.cost)} of the cost"
+        gain = f"they explain {100 * phases.explained:.0f} % of the variance at {percent(typed.cost)} of the cost"
         if not phases.pays(self._wanted_variance(ranks.size, half_width), of=len(self.rows), first=ranks.size):
-            return 0, f"no regression on typed ranks, which saves nothing: {found}."
-        return phases.ratio, f"regression on typed ranks: {found}."
+            return 0, f"no regression on typed ranks, which saves nothing: {gain}."
+        return phases.ratio, f"regression on typed ranks: {gain}."
 
     def _wanted_variance(self, drawn: int, half_width: float) -> float:
         """The variance that the estimate may have, in units of that of one triple: 1/n − 1/N for n of N triples.

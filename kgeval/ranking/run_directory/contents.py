@@ -1,4 +1,4 @@
-"""The files of a run directory: their names, and how they are read."""
+"""The files of a run directory: their names, how they are read, and the one schema of manifest and metrics."""
 
 from __future__ import annotations
 
@@ -8,18 +8,32 @@ import os
 import platform
 import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    TypeAdapter,
+    ValidationError,
+    WrapValidator,
+    with_config,
+)
+from typing_extensions import TypedDict
+
+from kgeval.base import files
 from kgeval.base.errors import InputError, counted, reason
-from kgeval.base.files import opening
-from kgeval.base.files.paths import LOCK, exists_safely, is_plain_name
-from kgeval.base.files.paths import MANIFEST as MANIFEST
-from kgeval.base.files.paths import METRICS as METRICS
-from kgeval.base.files.paths import STAGE as STAGE
+from kgeval.base.files import LOCK, exists_safely, is_plain_name
+from kgeval.base.files import MANIFEST as MANIFEST
+from kgeval.base.files import METRICS as METRICS
+from kgeval.base.files import STAGE as STAGE
+from kgeval.base.settings import problems_of
 from kgeval.data.dataset import Dataset
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable
@@ -139,7 +153,7 @@ def as_json(content: Any) -> str:
 def read_json(path: Path) -> dict[str, Any]:
     """Read a block of keys; refuse what JSON can spell but no run writes: infinity, and halves of characters."""
     try:
-        content = opening.read_json(path, strict=True)
+        content = files.read_json(path, strict=True)
         json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{str(path)!r} cannot be read ({reason(error)}).") from error
@@ -152,10 +166,103 @@ def other_files(folder: Path, models: Iterable[str]) -> list[str]:
     """Return what a folder contains besides the files of a run and the folders of models; hidden files are ignored."""
     if not exists_safely(folder) or not folder.is_dir():
         return []
-    own = {*FILES, MODEL, *tables_in(folder), *(name.partition("/")[0] for name in models)}
-    return sorted(path.name for path in folder.iterdir() if path.name not in own and not path.name.startswith("."))
+    known = {*FILES, MODEL, *tables_in(folder), *(name.partition("/")[0] for name in models)}
+    return sorted(path.name for path in folder.iterdir() if path.name not in known and not path.name.startswith("."))
 
 
 def tables_in(folder: Path) -> list[str]:
     """Return the names of files that only some kinds of runs have."""
     return [RANKS, LABELS, CURVES, PREDICTIONS, RESULTS, *sorted(path.name for path in folder.glob(ranks_of("*")))]
+
+
+RULES = ConfigDict(strict=True)
+"""no value is converted; unknown keys are left out"""
+
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+
+
+def _unconverted(value: Any, check: Callable[[Any], object]) -> Any:
+    check(value)
+    return value
+
+
+Number = Annotated[float | None, WrapValidator(_unconverted)]
+"""a whole number stays one"""
+
+Block = dict[str, JsonValue]
+"""what is shown as it is, whatever it holds"""
+
+
+Names = TypeVar("Names", bound=Iterable[str])
+
+
+def _names(found: Names, *, what: str, fits: Callable[[str], bool]) -> Names:
+    for name in found:
+        if not fits(name):
+            raise ValueError(f"{name!r:.60} is not the name of a {what} beside it")
+    return found
+
+
+_files = partial(_names, what="file", fits=is_plain_name)
+_runs = partial(_names, what="folder", fits=is_run_name)
+
+
+@with_config(RULES)
+class Graph(TypedDict, total=False):
+    name: str
+    entities: Count
+    relations: Count
+    triples: dict[str, Count]
+    repeated: dict[str, Count]
+    sha256: str
+    training_graph: Block
+
+
+@with_config(RULES)
+class Manifest(TypedDict, total=False):
+    schema: int
+    time: str
+    python: str
+    versions: dict[str, str]
+    machine: Block
+    dataset: Graph
+    model: Block
+    name: str
+    seeds: dict[str, int]
+    sha256: dict[str, str]
+    variables: dict[str, str]
+    seconds: dict[str, Annotated[float, Field(ge=0)]]
+    ranking: Block
+    ranked: dict[str, Count]
+    continued: dict[str, Count]
+    notes: list[str]
+    written: Annotated[dict[str, str], AfterValidator(_files)]
+
+
+@with_config(RULES)
+class Metrics(TypedDict, total=False):
+    """The part of ``metrics.json`` that is read; all of it can be computed from the tables."""
+
+    provenance: Block
+    metrics: dict[str, dict[str, Number]]
+
+
+@with_config(RULES)
+class Models(TypedDict, total=False):
+    models: Annotated[dict[str, Metrics], AfterValidator(_runs)]
+    failed: dict[str, str]
+    unfinished: Annotated[list[str], AfterValidator(_runs)]
+    notes: list[str]
+
+
+Record = TypeVar("Record", Manifest, Metrics, Models)
+
+
+def read_record(path: Path, kind: type[Record]) -> Record:
+    """Read a file of a run; refuse one in which a field is of another type."""
+    content = read_json(path)
+    try:
+        return TypeAdapter(kind).validate_python(content)
+    except ValidationError as error:
+        problem = problems_of(error, content, kind)[0]
+        raise InputError(f"{str(path)!r} is damaged. {problem} Restore it, or evaluate again with --force.") from error

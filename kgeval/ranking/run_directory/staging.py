@@ -10,9 +10,8 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from kgeval.base.errors import FileError, InputError, RunError
-from kgeval.base.files.opening import read_json
-from kgeval.base.files.paths import LOCK as LOCK
-from kgeval.base.files.paths import is_plain_name
+from kgeval.base.files import LOCK as LOCK
+from kgeval.base.files import is_plain_name, read_json
 from kgeval.base.storage import refuse_special
 from kgeval.ranking.run_directory.contents import (
     CONFIG,
@@ -72,8 +71,8 @@ def reserve_shard(
         with _as_run_error(folder):
             (stage / SHARDS).mkdir(parents=True, exist_ok=True)
         prepare()
-        what = f"another process is ranking shard {number} in {str(folder)!r}"
-        lock = _lock(stage / SHARDS / f"{number:05}.lock", f"{what}. Take another shard, or wait for it.")
+        problem = f"another process is ranking shard {number} in {str(folder)!r}"
+        lock = _lock(stage / SHARDS / f"{number:05}.lock", f"{problem}. Take another shard, or wait for it.")
     try:
         yield
     finally:
@@ -122,8 +121,8 @@ def _in_use(folder: Path) -> str:
 
 def _refuse_link(stage: Path) -> None:
     if stage.is_symlink():  # clearing it would delete the files of another folder
-        what = f"{str(stage)!r} is a link to another folder, whose files would be deleted"
-        raise InputError(f"{what}. Remove the link.")
+        problem = f"{str(stage)!r} is a link to another folder, whose files would be deleted"
+        raise InputError(f"{problem}. Remove the link.")
 
 
 def unstaged(path: str) -> str:
@@ -139,10 +138,10 @@ def publish(stage: Path) -> None:
     """
     folder = stage.parent
     with _as_run_error(folder):
-        own = _complete_run(stage)
+        files_of_run = _complete_run(stage)
         (folder / MANIFEST).unlink(missing_ok=True)
         (folder / REPORT).unlink(missing_ok=True)  # of an earlier run
-        for name in set(tables_in(folder)) - own:  # of an earlier run, which may have been of another kind
+        for name in set(tables_in(folder)) - files_of_run:  # of an earlier run, which may have been of another kind
             (folder / name).unlink(missing_ok=True)
         (stage / TRAINED).unlink(missing_ok=True)
         shutil.rmtree(stage / SHARDS, ignore_errors=True)
@@ -200,16 +199,16 @@ def _refuse_use(folder: Path, *, force: bool, resume: bool, trains: bool) -> Non
             raise RunError(f"{str(folder / name)!r} is a folder, but a file of that name must be written.")
     for link in (folder / name for name in (*names, MODEL, REPORT, RESULTS) if (folder / name).is_symlink()):
         if force or not is_run(folder):
-            what = f"{str(link)!r} is a link, which a run would replace"
-            raise InputError(f"{what}. Remove the link, or choose another folder.")
+            problem = f"{str(link)!r} is a link, which a run would replace"
+            raise InputError(f"{problem}. Remove the link, or choose another folder.")
     if force or (resume and is_run(folder)):
         return
     if existing:
-        what = f"{str(folder)!r} already holds a run ({', '.join(existing)})"
-        raise InputError(f"{what}. Choose another folder, or add --force.")
+        problem = f"{str(folder)!r} already holds a run ({', '.join(existing)})"
+        raise InputError(f"{problem}. Choose another folder, or add --force.")
     if trains and (folder / MODEL).exists():
-        what = f"{str(folder / MODEL)!r} exists already, but the trained model must be saved there"
-        raise InputError(f"{what}. Choose another folder, or add --force to replace it.")
+        problem = f"{str(folder / MODEL)!r} exists already, but the trained model must be saved there"
+        raise InputError(f"{problem}. Choose another folder, or add --force to replace it.")
 
 
 @contextmanager
@@ -217,5 +216,5 @@ def _as_run_error(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        what = f"cannot make the folder {str(folder)!r}, or write a run into it"
-        raise RunError(f"{what}: {error.strerror or error}.") from error
+        problem = f"cannot make the folder {str(folder)!r}, or write a run into it"
+        raise RunError(f"{problem}: {error.strerror or error}.") from error

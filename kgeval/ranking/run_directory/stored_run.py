@@ -12,11 +12,10 @@ from typing import Any, TypeAlias
 from pydantic import ValidationError
 
 from kgeval.base.errors import ConfigError, InputError, reason
-from kgeval.base.files.opening import read_settings, refuse_special, sha256_of_file
-from kgeval.base.files.paths import exists_safely, suggest_paths
-from kgeval.base.files.settings_text import dump_yaml, expanded, read_yaml
+from kgeval.base.files import exists_safely, read_settings, refuse_special, sha256_of_file, suggest_paths
+from kgeval.base.parquet_tables import Columns
+from kgeval.base.settings_text import dump_yaml, expanded, read_yaml
 from kgeval.base.storage import write_text
-from kgeval.base.storage.parquet_tables import Columns
 from kgeval.data.dataset import Dataset
 from kgeval.data.dataset_config import DatasetConfig
 from kgeval.ranking.import_ranks import load_ranks
@@ -35,13 +34,15 @@ from kgeval.ranking.run_directory.contents import (
     REPORT,
     RESULTS,
     TEXT,
+    Manifest,
+    Metrics,
     as_json,
     is_run,
     progress_of,
     ranks_of,
+    read_record,
     tables_in,
 )
-from kgeval.ranking.run_directory.records import Manifest, Metrics, read_record
 from kgeval.ranking.run_directory.staging import publish
 from kgeval.ranking.tasks.confidences import ConfidenceTables
 from kgeval.ranking.tasks.labelled_split import LabelTable
@@ -97,8 +98,8 @@ class StoredRun:
     @property
     def is_stored(self) -> bool:
         """Whether kgeval wrote the ranks, with their dataset and split; otherwise another program did."""
-        own = self.path.suffix.lower() == ".parquet" and not is_foreign(self.path)
-        return own or (exists_safely(self.path) and self.path.is_dir())
+        is_own_table = self.path.suffix.lower() == ".parquet" and not is_foreign(self.path)
+        return is_own_table or (exists_safely(self.path) and self.path.is_dir())
 
     @property
     def is_text(self) -> bool:
@@ -176,8 +177,8 @@ class StoredRun:
         place = self.path / name
         if name in self.changed_files and place.is_file():
             alone = " To use these ranks as they are, give the file itself." if name == RANKS else ""
-            what = f"{str(place)!r} is not as the run wrote it: {MANIFEST} has another SHA-256"
-            raise InputError(f"{what}. Restore it, or evaluate again with --force.{alone}")
+            problem = f"{str(place)!r} is not as the run wrote it: {MANIFEST} has another SHA-256"
+            raise InputError(f"{problem}. Restore it, or evaluate again with --force.{alone}")
         return place
 
     @property
@@ -224,6 +225,9 @@ class StoredRun:
         if path.suffix.lower() in (".yaml", ".yml") and not path.is_dir():
             what = f"{str(path)!r} is a configuration. Run it: kgeval run {shlex.quote(str(path))}"
             raise InputError(f"{what}, then give its output folder.")
+        if self.keeps == "classification":
+            what = f"{str(path)!r} is a run of a classification: it has scores of labelled triples, not ranks"
+            raise InputError(f"{what}. summarize, report and plot --kind roc take it.")
         if path.is_dir() and not (path / RANKS).is_file():
             raise InputError(f"{str(path)!r} holds no run: there is no {RANKS} in it.{progress_of(path)}")
         if dataset is not None:
@@ -231,11 +235,11 @@ class StoredRun:
                 raise InputError(f"{str(path)!r} contains its dataset. Leave --dataset out.")
             return load_ranks(path, dataset, **options)
         if self.is_text:
-            what = f"{str(path)!r}: ranks of another program need the dataset that was ranked. Add --dataset DATASET"
-            raise InputError(f"{what}.")
+            problem = f"{str(path)!r}: ranks of another program need the dataset that was ranked. Add --dataset DATASET"
+            raise InputError(f"{problem}.")
         if path.is_file() and LabelTable.is_in(path):
-            what = f"{str(path)!r} holds scores of labelled triples, not ranks"
-            raise InputError(f"{what}. Give the folder of the run that it is part of.")
+            problem = f"{str(path)!r} holds scores of labelled triples, not ranks"
+            raise InputError(f"{problem}. Give the folder of the run that it is part of.")
         return RankTable.from_parquet(self._unaltered(RANKS) if path.is_dir() else path)
 
     @property
@@ -246,15 +250,15 @@ class StoredRun:
     def dataset(self) -> Dataset:
         """Read the dataset that the configuration names; its triples may have changed since."""
         if not self.config:
-            what = f"{str(self.path)!r} does not say where its dataset is, and slices need it"
-            raise InputError(f"{what}. Add --dataset DATASET.")
+            problem = f"{str(self.path)!r} does not say where its dataset is, and slices need it"
+            raise InputError(f"{problem}. Add --dataset DATASET.")
         try:
             return DatasetConfig.model_validate(expanded(self.config["dataset"])).load()
         except (InputError, OSError, ValueError, TypeError, KeyError) as error:
             why = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
-            what = f"{str(self.path)!r}: the dataset in its {CONFIG} cannot be read, and slices need it"
-            told = reason(ValueError(why.removeprefix("Value error, ")))
-            raise InputError(f"{what}. Add --dataset DATASET.\n{told}") from error
+            problem = f"{str(self.path)!r}: the dataset in its {CONFIG} cannot be read, and slices need it"
+            cause = reason(ValueError(why.removeprefix("Value error, ")))
+            raise InputError(f"{problem}. Add --dataset DATASET.\n{cause}") from error
 
     def refuse_interrupted(self) -> None:
         """Refuse a folder with the tables of a run that was killed before it was complete."""

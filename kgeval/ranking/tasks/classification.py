@@ -1,4 +1,4 @@
-"""Classify: dataset → labelled triples → scores of the model and of the baselines → label table."""
+"""``kgeval.classify``: dataset → labelled triples → scores of the model and of the baselines → label table."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from kgeval.base.provenance import UNKNOWN
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import notes_on_leaks
 from kgeval.data.loading import as_dataset
-from kgeval.data.queries import Queries
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Queries, Rows
 from kgeval.data.triples import EntitySide, Triples, triple_of
 from kgeval.data.vocabulary import Labels
 from kgeval.metrics.kinds import LabelOptions
 from kgeval.models.aligned import Aligned
 from kgeval.models.alignment import align
-from kgeval.models.baselines.baseline import label_baselines
+from kgeval.models.baselines import label_baselines
 from kgeval.models.checkpoints import as_model
 from kgeval.models.checks import notes_on_equal_rows, notes_on_repeatability
 from kgeval.ranking.corruption.candidates import Candidates
@@ -34,6 +33,7 @@ from kgeval.ranking.tasks.labelled_split import (
     LabelledSplit,
     LabelTable,
     Negatives,
+    NegativesFromFiles,
     labelled_split,
     notes_on_negatives,
 )
@@ -102,24 +102,14 @@ class Classification(LabelOptions, ReadOnce):
         return None if dataset.negatives and "negatives" not in self.model_fields_set else self.negatives
 
     def __call__(
-        self,
-        model: Any,
-        dataset: Dataset | str | Path,
-        *,
-        entities: Labels | None = None,
-        relations: Labels | None = None,
-        title: str | None = None,
+        self, model: Any, dataset: Dataset | str | Path, *, title: str | None = None, **labels: Labels | None
     ) -> LabelTable:
         """Score the true and false triples of validation and test; see :func:`classify`.
 
-        ``title`` is what the result calls the model; by default what the model calls itself.
+        ``title`` is what the result calls the model; by default what the model calls itself. The labels are those of
+        the model's ids, ``entities`` and ``relations``.
         """
-        return score_labelled(self, model, as_dataset(dataset), title, entities=entities, relations=relations)[1]
-
-
-def _describe_negatives(source: Negatives | None, dataset: Dataset) -> str:
-    unsaid = "of the dataset's labels" if dataset.negatives else UNKNOWN
-    return unsaid if source is None else source.describe(dataset)
+        return score_labelled(self, model, as_dataset(dataset), title, **labels)[1]
 
 
 def score_labelled(
@@ -141,6 +131,7 @@ def score_labelled(
     notes += notes_on_equal_rows(scorer.scorer, [task.side]) + notes_on_repeatability(scorer, triples, [task.side])
     scores: dict[str, Float64Array] = {"score": score_triples(scorer, triples, dataset, side=task.side)}
     scores |= {it.baseline: it.triple_rule(dataset, parts["valid"].rows)(triples) for it in baselines}
+    unsaid = "of the dataset's labels" if dataset.negatives else UNKNOWN
     table = LabelTable.build(
         dataset,
         parts,
@@ -148,6 +139,55 @@ def score_labelled(
         notes=tuple(notes),
         thresholds={it.baseline: it.threshold for it in baselines if it.threshold is not None},
         model=title or scorer.title,
-        negatives=_describe_negatives(task.source(dataset), dataset),
+        negatives=source.describe(dataset) if (source := task.source(dataset)) else unsaid,
     )
     return scorer, table
+
+
+def classify(
+    model: Any,
+    dataset: Dataset | str | Path,
+    *,
+    entities: Labels | None = None,
+    relations: Labels | None = None,
+    negatives: NegativesFromFiles | GeneratedNegatives | None = None,
+    side: EntitySide = "tail",
+    unseen: Unseen = "error",
+) -> LabelTable:
+    """Score the true and false triples of the validation and the test split.
+
+    Parameters
+    ----------
+    model
+        a model, as ``kgeval.evaluate`` takes it
+    dataset
+        the graph, with a validation split, or its folder or PyKEEN name
+    entities, relations
+        the labels of the model's ids, as ``kgeval.evaluate`` takes them
+    negatives
+        which triples are false: ``NegativesFromFiles`` or ``GeneratedNegatives``; by default those that the labels of
+        the dataset call false, or without labels one generated in place of every tail
+    side
+        the side by which a triple is scored; it changes scores only of models with inverse relations
+    unseen
+        what to do with triples whose entities or relation the model does not know: ``"error"`` or ``"drop"``
+
+    Raises
+    ------
+    InputError
+        if model, dataset and negatives do not fit together
+    ScoreError
+        if a score is not finite, with the triple
+
+    Examples
+    --------
+    >>> from kgeval import summarize
+    >>> table = classify(lambda h, r, t: (h * 7 + t) % 5, "nations")
+    >>> table
+    LabelTable(800 labelled triples of <lambda> on nations)
+    >>> summarize(table, ["accuracy"])["accuracy"] > 0.4
+    True
+    """
+    further: dict[str, Any] = {} if negatives is None else {"negatives": negatives}
+    classification = Classification(**further, side=side, unseen=unseen)
+    return classification(model, dataset, entities=entities, relations=relations)

@@ -29,7 +29,8 @@ from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import MetricOptions, TableView
 from kgeval.models.adapters.functions import CallableScorer
 from kgeval.models.aligned import Aligned
-from kgeval.models.baselines.baseline import TripleRule, confidences_of_train, label_baselines
+from kgeval.models.alignment import align
+from kgeval.models.baselines import TripleRule, confidences_of_train, label_baselines
 from kgeval.ranking.corruption.generator import ReadOnce
 from kgeval.ranking.evaluation import EntitySides, Evaluation
 from kgeval.ranking.model_ranking import ranking_of
@@ -142,25 +143,25 @@ class Confidences(ConfidenceOptions, ReadOnce):
         model: Any,
         dataset: Dataset | str | Path,
         *,
-        entities: Labels | None = None,
-        relations: Labels | None = None,
         progress: Progress | None = None,
         title: str | None = None,
+        **labels_of_ids: Labels | None,
     ) -> ConfidenceTables:
         """Score the facts of validation and test, and rank those of test among all entities.
 
-        ``title`` is what the result calls the model; by default what the model calls itself.
+        ``title`` is what the result calls the model; by default what the model calls itself. The labels are those of
+        the model's ids, ``entities`` and ``relations``.
         """
         dataset = as_dataset(dataset)
         task = self.prepare(dataset)
-        scorer, labels = score_labelled(task, model, dataset, title, entities=entities, relations=relations)
+        scorer, labels = score_labelled(task, model, dataset, title, **labels_of_ids)
         labels = replace(labels, notes=(*labels.notes, *notes_on_reversed(dataset)))
         ranking = Evaluation(sides=self.sides, unseen=self.unseen)
         ranks = {"score": ranking_of(scorer, dataset, ranking, progress=progress).rank(title)}
         if self.rank_baselines:
             for baseline in label_baselines(self.kind):
                 rule = baseline.triple_rule(dataset, task.content(dataset)["valid"].rows)
-                known = as_scorer(rule, scorer, dataset)
+                known = align(as_scorer(rule, scorer, dataset), dataset)
                 ranks[baseline.baseline] = ranking_of(known, dataset, ranking).rank(baseline.baseline)
         return ConfidenceTables(labels, ranks)
 

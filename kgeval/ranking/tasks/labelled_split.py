@@ -13,9 +13,9 @@ from pydantic import Discriminator, Tag
 
 from kgeval.base.arrays import BoolArray, Float64Array
 from kgeval.base.errors import InputError, counted
+from kgeval.base.parquet_tables import LABELS, Columns
 from kgeval.base.provenance import UNKNOWN, LabelProvenance, percent, subject_of
-from kgeval.base.settings.settings import Settings
-from kgeval.base.storage.parquet_tables import LABELS, Columns
+from kgeval.base.settings import Settings
 from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import known_answers
@@ -49,12 +49,13 @@ def labelled_split(
     the negatives are the triples that the dataset calls false.
     """
     triples = dataset.split(split)
-    own = dataset.confidences.get(split, LabelledTriples(triples, np.ones(len(triples))))
+    labelled = dataset.confidences.get(split, LabelledTriples(triples, np.ones(len(triples))))
     false = dataset.negatives.get(split, Triples.of([])) if source is None else source.triples(dataset, split)
     rows = LabelledTriples(
-        Triples(np.concatenate([own.triples.ids, false.ids])), np.concatenate([own.labels, np.zeros(len(false))])
+        Triples(np.concatenate([labelled.triples.ids, false.ids])),
+        np.concatenate([labelled.labels, np.zeros(len(false))]),
     )
-    is_positive = np.arange(len(rows)) < len(own)
+    is_positive = np.arange(len(rows)) < len(labelled)
     facts = Triples(np.concatenate([part.ids for part in dataset.splits.values()]))
     return LabelledSplit(rows, is_positive, is_positive | TripleIndex.of(facts).contains(rows.triples))
 

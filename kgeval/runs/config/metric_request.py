@@ -11,8 +11,7 @@ from pydantic_core import PydanticKnownError
 from typing_extensions import Self
 
 from kgeval.base.errors import did_you_mean
-from kgeval.base.settings.messages import short_repr
-from kgeval.base.settings.settings import Settings, as_validation_error
+from kgeval.base.settings import Settings, as_validation_error, short_repr
 from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.kinds import KINDS, Chance, ConfidenceOptions, LabelOptions
 
@@ -70,8 +69,8 @@ def _column_or_slice(name: str, block: ValidationInfo) -> str:
         return name
     groups = block.data["groups"] or {}
     with as_validation_error():
-        found = slice_of(name, groups)
-    if found is None and name not in (known := [*SCHEMA.names, TIME, *slices(), *groups]):
+        chosen = slice_of(name, groups)
+    if chosen is None and name not in (known := [*SCHEMA.names, TIME, *slices(), *groups]):
         raise ValueError(f"no slice and no column {short_repr(name)}. {did_you_mean(name, known, listed='slices')}")
     return name
 
@@ -83,8 +82,7 @@ ColumnsAndSlices = Annotated[
 
 def _groups(value: Any) -> Any:
     """Refuse groups that are malformed or have the name of a slice."""
-    from kgeval.analysis.slices.named_groups import groupings
-    from kgeval.analysis.slices.slice import Slice, slices
+    from kgeval.analysis.slices.slice import Slice, groupings, slices
 
     if not isinstance(value, dict) or not value:
         raise ValueError(f"expected groups by their names, found {short_repr(value)}")
@@ -104,19 +102,19 @@ Groups = Annotated[
 
 def with_groups(content: Mapping[str, Any]) -> dict[str, Any]:
     """Read the files of groups that ``by`` names; without ``by``, the rows are grouped by ``groups``."""
-    from kgeval.analysis.slices.named_groups import groupings
+    from kgeval.analysis.slices.slice import groupings
     from kgeval.runs.config.yaml_document import read_document
 
     by, groups = content.get("by"), content.get("groups")
-    own = groupings(groups) if isinstance(groups, dict) else {}
-    names = [*own] if by is None else names_in(by) if isinstance(by, str) else by
+    known = groupings(groups) if isinstance(groups, dict) else {}
+    names = [*known] if by is None else names_in(by) if isinstance(by, str) else by
     if not names or not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         return dict(content)
     chosen: list[str] = []
     for name in names:
         path = Path(name)
         read = groupings(read_document(path).content, alone=path.stem) if path.suffix in (".yaml", ".yml") else None
-        own, groups = (own, groups) if read is None else (own | read, own | read)
+        known, groups = (known, groups) if read is None else (known | read, known | read)
         chosen += [name] if read is None else read
     return {**content, "by": chosen} | ({} if groups is None else {"groups": groups})
 
@@ -159,6 +157,7 @@ POLICIES = ("ties", "seed", "chance", "popularity")
 class MetricRequest(Settings):
     """What to compute from a model's scores. A run stores it, and ``kgeval summarize`` takes it as defaults."""
 
+    display_name = "settings of the metrics"
     decided_later: ClassVar[Mapping[str, str]] = {"ties": "that of the protocol"}
 
     task: LabelOptions | ConfidenceOptions | None = None
@@ -205,13 +204,13 @@ class MetricRequest(Settings):
     def policies(self) -> dict[str, Any]:
         """The policies and intervals, as ``summarize`` takes them."""
         optional = {"ties": self.ties, "intervals": self.intervals}
-        own = {name: value for name, value in optional.items() if value is not None}
-        return {**own, "seed": self.seed, "chance": self.chance, "popularity": self.popularity}
+        chosen = {name: value for name, value in optional.items() if value is not None}
+        return {**chosen, "seed": self.seed, "chance": self.chance, "popularity": self.popularity}
 
     def with_overrides(self, options: Mapping[str, Any]) -> Self:
         """Options replace policies and keys of ``intervals``."""
         changes = {name: options[name] for name in POLICIES if name in options}
         if block := options.get("intervals"):
-            own = {} if self.intervals is None else self.intervals.model_dump()
-            changes["intervals"] = Intervals(**{**own, **block})
+            settings = {} if self.intervals is None else self.intervals.model_dump()
+            changes["intervals"] = Intervals(**{**settings, **block})
         return self.model_copy(update=changes)

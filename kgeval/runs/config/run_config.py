@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, PrivateAttr, TypeAdapter, field_validator, model_validator
 
-from kgeval.base.settings.settings import ExistingFile, PathText, Settings, as_validation_error, writable
+from kgeval.base.settings import ExistingFile, PathText, Settings, as_validation_error, writable
 from kgeval.data.dataset import Dataset
 from kgeval.data.dataset_config import DatasetConfig, dataset_block, readable
 from kgeval.metrics.kinds import KINDS, KindName
 from kgeval.metrics.ranks.ties import tie_policy
-from kgeval.models.baselines.baseline import Baseline
+from kgeval.models.baselines import Baseline
 from kgeval.ranking.corruption import CandidateUnion
 from kgeval.ranking.corruption.generator import Corruption
 from kgeval.ranking.evaluation import Evaluation
@@ -22,11 +22,10 @@ from kgeval.ranking.rules import STANDARD
 from kgeval.ranking.run_directory.contents import is_run_name
 from kgeval.ranking.tasks.classification import Classification
 from kgeval.ranking.tasks.confidences import Confidences
-from kgeval.reports.document import EXTRA, has_libraries
 from kgeval.runs.config.metric_request import MetricRequest
 from kgeval.runs.config.models import CheckpointConfig, ModelConfig, TrainingConfig, model_block
 from kgeval.runs.config.yaml_document import Document
-from kgeval.runs.shards.executors import ExecutorConfig
+from kgeval.runs.shards import ExecutorConfig
 from kgeval.runs.trackers import TrackerConfig
 
 
@@ -81,8 +80,6 @@ class Evaluated(Settings):
 class TaskRequest(MetricRequest):
     """What to compute from a model's scores. A run stores it, and ``kgeval summarize`` takes it as defaults."""
 
-    display_name = "MetricRequest"
-
     task: Annotated[Classification | Confidences, Field(discriminator="kind")] | None = None
     """the task, if it is not a ranking: classification of triples, or prediction of confidences"""
 
@@ -98,7 +95,7 @@ class RunConfig(TaskRequest, Evaluated):
 
     model_config = ConfigDict(json_schema_extra=_with_datasets)
 
-    display_name = "RunConfig"
+    display_name = "configuration"
 
     tracker: TrackerConfig | None = None
     """a result tracker of PyKEEN, which gets the results of every run"""
@@ -141,20 +138,25 @@ class RunConfig(TaskRequest, Evaluated):
 
     @model_validator(mode="after")
     def _some_model(self) -> RunConfig:
-        if (self.model is None) == (self.models is None):
-            raise ValueError("give either model (one) or models (several, by name)")
-        if self.report and self.task is not None:
-            raise ValueError("report: a page needs ranks, and a task has none. Leave it out")
-        if self.report and not has_libraries():
-            raise ValueError(f"report: a page needs libraries that are not installed. Run: pip install '{EXTRA}'")
-        if self.evaluation.estimate is not None and self.intervals is not None:
-            raise ValueError("intervals: an estimate always has intervals. Leave intervals out")
-        if self.evaluation.estimate is not None and (self.evaluation.shards, self.executor) != (None, None):
-            raise ValueError("estimate: a sample is not ranked in shards. Leave out evaluation.shards and executor")
-        if self.executor is not None and self.task is not None:
-            raise ValueError("executor: it ranks shards, and a task has none. Leave it out")
-        if self.task is not None and "evaluation" in self.model_fields_set:
-            raise ValueError("give either evaluation (a ranking) or task (a classification or confidences)")
+        from kgeval.reports.document import EXTRA, has_libraries
+
+        is_task, is_sample = self.task is not None, self.evaluation.estimate is not None
+        in_shards = self.executor is not None or self.evaluation.shards is not None
+        mistakes = {
+            "give either model (one) or models (several, by name)": (self.model is None) == (self.models is None),
+            "report: a page needs ranks, and a task has none. Leave it out": self.report and is_task,
+            f"report: a page needs libraries that are not installed. Run: pip install '{EXTRA}'": self.report
+            and not has_libraries(),
+            "intervals: an estimate always has intervals. Leave intervals out": is_sample and self.intervals,
+            "estimate: a sample is not ranked in shards. Leave out evaluation.shards and executor": is_sample
+            and in_shards,
+            "executor: it ranks shards, and a task has none. Leave it out": self.executor and is_task,
+            "give either evaluation (a ranking) or task (a classification or confidences)": is_task
+            and "evaluation" in self.model_fields_set,
+        }
+        for mistake, is_made in mistakes.items():
+            if is_made:
+                raise ValueError(mistake)
         return self
 
     @property
@@ -187,12 +189,11 @@ class RunConfig(TaskRequest, Evaluated):
         ties = self.ties or (None if baseline is None else baseline.ties)
         return protocol.resolve(self.evaluation, dataset, ties=ties, metrics=self.metrics)
 
-    def resolved(self, dataset: Dataset) -> RunConfig:
-        """Fill in the settings that the protocol decides; the filter has only splits that the dataset has."""
-        if self.task is not None:
+    def resolved(self, resolved: ResolvedEvaluation | None) -> RunConfig:
+        """Fill in the settings that the protocol decided for a ranking, or those of a task."""
+        if resolved is None:
             ties = self.ties or tie_policy(find_protocol(self.protocol).ties).name
-            return self.model_copy(update={"metrics": self.metrics or KINDS[self.task.kind].metrics, "ties": ties})
-        resolved = self.resolved_evaluation(dataset)
+            return self.model_copy(update={"metrics": self.metrics or KINDS[self.kind].metrics, "ties": ties})
         ties = tie_policy(resolved.ties).name
         return self.model_copy(update={"evaluation": resolved.evaluation, "metrics": resolved.metrics, "ties": ties})
 

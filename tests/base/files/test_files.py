@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from kgeval import RankTable, load_checkpoint, load_dataset
+from kgeval.base import files
 from kgeval.base.errors import FileError, KgevalError
-from kgeval.base.files import opening as files
-from kgeval.base.files.opening import (
+from kgeval.base.files import (
     ReadFiles,
     checked,
     noting_openings,

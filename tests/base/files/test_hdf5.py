@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from kgeval import load_checkpoint, load_dataset
+from kgeval.base.containers import open_hdf5
 from kgeval.base.errors import CheckpointError, FileError
-from kgeval.base.files.containers import open_hdf5
 from tests.data import stored_layouts
 from tests.models.checkpoints.layouts import pbg_static
 from tests.models.checkpoints.memory import at_most

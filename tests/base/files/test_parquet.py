@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from kgeval import RankTable, load_dataset
+from kgeval.base.containers import read_parquet
 from kgeval.base.errors import DatasetError, FileError
-from kgeval.base.files.containers import read_parquet
 from tests.models.checkpoints.memory import MEBIBYTE
 
 

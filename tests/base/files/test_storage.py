@@ -19,7 +19,7 @@ from kgeval.data.layouts.converted import save_dataset
 from kgeval.models.families.bilinear import DistMult
 from kgeval.ranking.corruption.export import write_negatives
 from kgeval.ranking.run_directory.staging import reserve
-from kgeval.reports.figure import save_picture
+from kgeval.reports.plots import save_picture
 from tests.cli.conftest import invoke
 from tests.reports.conftest import family, ranks_of
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kgeval import load_checkpoint, load_dataset
 from kgeval.base.errors import ConfigError, KgevalError
-from kgeval.base.files.settings_text import read_yaml
+from kgeval.base.settings_text import read_yaml
 from kgeval.runs.config.load import load_config
 from tests.models.checkpoints.memory import at_most
 

@@ -7,14 +7,21 @@ import json
 import sys
 from pathlib import Path
 
-from tests.contracts.frozen import answer_tables, commands, counts, formats, names, refusals, stored_tables
+from tests.contracts.frozen import (
+    answer_tables,
+    commands,
+    counts,
+    formats,
+    names,
+    refusals,
+    results,
+    results_in_python,
+    stored_tables,
+)
 
 FOLDER = Path(__file__).parent
-CONTRACTS = {
-    name: compute
-    for chapter in (counts, answer_tables, commands, refusals, formats, names, stored_tables)
-    for name, compute in chapter.CONTRACTS.items()
-}
+CHAPTERS = (counts, answer_tables, commands, refusals, formats, names, stored_tables, results, results_in_python)
+CONTRACTS = {name: compute for chapter in CHAPTERS for name, compute in chapter.CONTRACTS.items()}
 
 
 def text_of(name: str) -> str:

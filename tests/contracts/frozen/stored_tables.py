@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kgeval import PredictionTable, RankTable
 from kgeval.analysis.answer_sets.answer_sets import AnswerSetTable
-from kgeval.base.storage.parquet_tables import Columns
+from kgeval.base.parquet_tables import Columns
 from kgeval.ranking.tasks import LabelTable
 
 FOLDER = Path(__file__).parent / "stored"

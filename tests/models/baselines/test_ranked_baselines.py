@@ -60,7 +60,8 @@ def by_symmetry(dataset):
     return dict.fromkeys(("head", "tail"), lambda h, r, t: (t, r, h) in train)
 
 
-def by_inverse(dataset, threshold=Fraction(8, 10)):
+def by_inverse(dataset, threshold=Fraction(8, 10), more=()):
+    """Partners are those of train; ``more`` has further triples that are looked up."""
     pairs = {r: set() for r in range(len(dataset.relations))}
     for h, r, t in train_of(dataset):
         pairs[r].add((h, t))
@@ -70,7 +71,12 @@ def by_inverse(dataset, threshold=Fraction(8, 10)):
             shared = sum((t, h) in others for h, t in mine)
             if shared and max(Fraction(shared, len(mine)), Fraction(shared, len(others))) >= threshold:
                 partners[first].append(second)
-    return dict.fromkeys(("head", "tail"), lambda h, r, t: any((t, h) in pairs[other] for other in partners[r]))
+    known = {*train_of(dataset), *more}
+    return dict.fromkeys(("head", "tail"), lambda h, r, t: any((t, other, h) in known for other in partners[r]))
+
+
+def by_inverse_of_two(dataset):
+    return by_inverse(dataset, more=[tuple(row) for row in dataset.valid.ids.tolist()])
 
 
 def by_nothing(dataset):
@@ -105,6 +111,7 @@ RULES = {
     "symmetric": (Baseline("symmetric"), by_symmetry),
     "inverse": (Baseline("inverse"), by_inverse),
     "inverse from a third on": (Baseline("inverse", threshold=1 / 3), partial(by_inverse, threshold=Fraction(1, 3))),
+    "inverse, also in valid": (Baseline("inverse", history="train+valid"), by_inverse_of_two),
     "random": (Baseline("random"), by_nothing),
     "ppr": (Baseline("ppr", damping=0.5, iterations=3), by_page_rank),
 }
@@ -150,6 +157,24 @@ def test_a_relation_that_train_turns_round_is_its_own_partner():
     assert found.column("tied").tolist() == [0, 0]
     assert evaluate(Baseline("inverse", threshold=0.67), data).column("tied").tolist() == [3, 3]
     assert evaluate(Baseline("symmetric"), data).column("tied").tolist() == [0, 0]
+
+
+def test_an_inverse_in_valid_is_found_where_that_is_history():
+    """Two test triples: one is reversed in train, one in valid. The head says what was looked in."""
+    train = [pair for n in range(4) for pair in ((f"a{n}", "r", f"b{n}"), (f"b{n}", "s", f"a{n}"))]
+    splits = {
+        "train": [*train, ("c", "r", "d")],
+        "valid": [("e", "r", "f")],
+        "test": [("d", "s", "c"), ("f", "s", "e")],
+    }
+    data = Dataset.from_labels(**splits)
+    tables = {history: evaluate(Baseline("inverse", history=history), data) for history in ("train", "train+valid")}
+    scores = {history: table.column("score").reshape(2, 2).tolist() for history, table in tables.items()}
+    assert scores == {"train": [[1, 0], [1, 0]], "train+valid": [[1, 1], [1, 1]]}
+    titles = [table.provenance.model for table in tables.values()]
+    assert titles == ["baseline inverse", "baseline inverse (history train+valid)"]
+    with pytest.raises(DatasetError, match="it has no valid triples"):
+        evaluate(Baseline("inverse", history="train+valid"), Dataset.from_labels(train=train, test=splits["test"]))
 
 
 @pytest.mark.parametrize("name", ["popularity", "types", "inverse", "symmetric", "ppr", "random"])

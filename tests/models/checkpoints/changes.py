@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgeval.models.checkpoints.readers.tensor_bundle import read_bundle
+from kgeval.models.checkpoints.readers.ampligraph import read_bundle
 from tests.models.checkpoints.layouts import libkges_own_class, save_bundle, torch
 
 TRAINING = {"optimizer_state_dict", "lr_scheduler_state_dict", "optimizer"}

@@ -11,7 +11,7 @@ import pytest
 
 from kgeval import load_checkpoint
 from kgeval.base.errors import CheckpointError
-from kgeval.base.pickles.pickled import read_torch
+from kgeval.base.pickled import read_pickled
 
 PREFIX = "archive"
 
@@ -130,7 +130,7 @@ def archive(path, pickled, storages=None, *, compression=zipfile.ZIP_STORED):
 
 def refuse(path, message=None):
     """Both ways in refuse the file, with its name."""
-    for reading in (read_torch, load_checkpoint):
+    for reading in (read_pickled, load_checkpoint):
         with pytest.raises(CheckpointError, match=message) as refusal:
             reading(path)
         assert str(path) in str(refusal.value)

@@ -9,7 +9,7 @@ import pytest
 
 from kgeval import evaluate, explain, framework_metrics, load_checkpoint
 from kgeval.base.errors import CheckpointError, InputError
-from kgeval.models.checkpoints.reader import formats
+from kgeval.models.checkpoints.readers import formats
 from kgeval.models.checkpoints.readers.native import save_checkpoint
 from kgeval.ranking.corruption import Uniform
 from kgeval.ranking.protocols.protocol import find_protocol
@@ -114,11 +114,11 @@ BEGINNING = "e0000 r00 e0001\nHeads: e0000\t0.5\t\nTails: e0001\t0.25\te0002\t0.
 @pytest.mark.parametrize(
     ("added", "message"),
     [
-        ("e0000 r00\n", "line 4: expected head, relation, tail, or 'Heads:', 'Tails:'; found 2 words"),
+        ("e0000 r00\n", "line 4: expected head, relation, tail, or Heads: or Tails:; found 2 words"),
         ("e0000 r99 e0001\n", "line 4: unknown relation 'r99'. Is it the right dataset?"),
         ("nobody r00 e0001\n", "line 4: unknown entity 'nobody'"),
         ("Tails: nobody\t0.5\n", "line 4: unknown entity 'nobody'"),
-        ("Tails: e0001\n", "line 4: expected pairs of entity and confidence, between tabs; found 1 cells"),
+        ("Tails: e0001\n", "line 4: expected pairs of entity and confidence; found 1 cells"),
         ("Tails: e0001\thigh\n", "line 4: the confidence 'high' of 'e0001' is not a number"),
         ("Tails: e0001\tnan\n", "line 4: the confidence 'nan' of 'e0001' is not a number"),
         ("Tails: e0001\t0.75\n", "line 4: Tails: occurs twice for one triple"),

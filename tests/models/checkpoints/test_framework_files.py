@@ -16,7 +16,7 @@ from kgeval import Triples, load_checkpoint
 from kgeval.base.errors import CheckpointError, KgevalError, UsageError
 from kgeval.data.queries import Queries
 from kgeval.models.alignment import align
-from kgeval.models.checkpoints.reader import formats
+from kgeval.models.checkpoints.readers import formats
 from tests.models.checkpoints.layouts import (
     ENTITIES,
     FURTHER,
@@ -197,7 +197,7 @@ def test_several_checkpoints_in_a_folder_are_named(tmp_path):
 
 def test_a_dataset_of_another_size_is_no_home_for_sorted_labels(tmp_path, nations):
     torchkge_transe(tmp_path)
-    with pytest.raises(CheckpointError, match="7 entity ids, given to sorted labels, and dataset nations has 14"):
+    with pytest.raises(CheckpointError, match="7 entity ids, given to sorted labels, dataset nations has 14"):
         load_checkpoint(tmp_path, dataset=nations, model="DistMult")
 
 

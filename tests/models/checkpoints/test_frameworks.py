@@ -12,7 +12,7 @@ import pytest
 
 from kgeval import evaluate, explain, framework_metrics, load_checkpoint, load_dataset, save_checkpoint, summarize
 from kgeval.metrics.names import parse
-from kgeval.models.checkpoints.reader import formats
+from kgeval.models.checkpoints.readers import formats
 from kgeval.ranking.protocols.number_check import check_numbers
 from kgeval.ranking.protocols.protocol import find_protocol
 from tests.models.checkpoints.conftest import same_tables

@@ -69,7 +69,7 @@ def test_the_vectors_beside_a_pickle(tmp_path):
     ("attributes", "message"),
     [
         ({**KEYS, "vectors": VECTORS[1:]}, r"m\.kv: the tensor 'vectors' is float32 \[9, 4\]"),
-        ({**KEYS, "vectors": VECTORS.astype(int)}, r"'vectors' is int64 \[10, 4\]; expected floating-point numbers"),
+        ({**KEYS, "vectors": VECTORS.astype(int)}, r"'vectors' is int64 \[10, 4\]; expected floats of shape"),
         ({**KEYS, "vectors": NOT_A_NUMBER}, "holds nan"),
         ({**KEYS, "vectors": [1.0]}, "is a gensim.models.keyedvectors.KeyedVectors without a table of vectors"),
         ({"vectors": VECTORS}, r"without a table .* \(index_to_key and vectors\)\. In gensim, save it with"),
@@ -86,7 +86,7 @@ def test_a_pickle_without_such_a_table_is_refused(tmp_path, attributes, message)
 def test_a_pickle_that_is_cut_is_refused(tmp_path):
     gensim(tmp_path)
     (tmp_path / "m.kv").write_bytes((tmp_path / "m.kv").read_bytes()[:-9])
-    with pytest.raises(CheckpointError, match=r"m\.kv: damaged"):
+    with pytest.raises(CheckpointError, match=r"m\.kv: .*damaged"):
         load_checkpoint(tmp_path / "m.kv", model="DistMult")
 
 
@@ -105,8 +105,8 @@ ROW = struct.pack("<2f", 1, 2)
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"2 2\na " + ROW + b"b " + ROW[:-1], "announces 2 rows of 2 numbers, but the file ends in row 2"),
-        (b"3 2\na " + ROW + b"b " + ROW, "announces 3 rows of 2 numbers, but the file ends in row 3"),
+        (b"2 2\na " + ROW + b"b " + ROW[:-1], "announces 2 rows of 2, but it ends in row 2"),
+        (b"3 2\na " + ROW + b"b " + ROW, "announces 3 rows of 2, but it ends in row 3"),
         (b"1 2\na " + ROW + b"\nb " + ROW, "announces 1 rows of 2 numbers, but more bytes follow"),
         (
             b"2 1\na " + ROW + b"b " + ROW,

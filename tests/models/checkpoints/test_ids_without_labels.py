@@ -12,7 +12,7 @@ import torch
 from kgeval import Dataset, Triples, Vocabulary, evaluate, load_checkpoint, load_dataset, save_checkpoint
 from kgeval.base.errors import CheckpointError, InputError
 from kgeval.models.alignment import align
-from kgeval.models.checkpoints.shared.state_dict_format import Model, StateDictFormat, holds, named
+from kgeval.models.checkpoints.state_dict_format import Model, StateDictFormat, holds, named
 from kgeval.models.families.bilinear import DistMult
 from tests.conftest import random_dataset
 from tests.models.checkpoints.conftest import arrays_of, write_arrays
@@ -148,7 +148,7 @@ def test_own_arrays_are_not_taken_for_ids_that_were_made_up(tmp_path, kind, sour
         place = {"npz": r"entities\.tsv and relations\.tsv", "tensors": "Name the folder"}.get(kind, r"entities\.txt")
         with pytest.raises(
             CheckpointError,
-            match=rf"is not known, and .* {source}'s own.*{place}.*labels=FOLDER.*options: {{ids: dataset}}",
+            match=rf"is not known, and .* {source}'s own.*{place}.*labels=FOLDER.*--option ids=dataset",
         ):
             load_checkpoint(tmp_path / "model", dataset=data, **options)
         with pytest.raises(CheckpointError, match="expected ids=dataset"):

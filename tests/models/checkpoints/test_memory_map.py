@@ -10,7 +10,7 @@ import pytest
 
 from kgeval import evaluate, load_checkpoint, save_checkpoint
 from kgeval.base.errors import CheckpointError
-from kgeval.models.checkpoints.shared.mapped_arrays import read_safetensors
+from kgeval.models.checkpoints.mapped_arrays import read_safetensors
 from kgeval.models.family import family
 from tests.models.checkpoints.conftest import OPTIONS, arrays_of, same_tables
 

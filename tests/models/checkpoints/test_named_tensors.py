@@ -9,7 +9,7 @@ from safetensors.numpy import save_file
 from kgeval import Triples, load_checkpoint
 from kgeval.base.errors import CheckpointError, InputError, UsageError
 from kgeval.data.queries import Queries
-from kgeval.models.checkpoints.shared.state_dict_format import Model, StateDictFormat, holds, named
+from kgeval.models.checkpoints.state_dict_format import Model, StateDictFormat, holds, named
 from kgeval.models.families import DistMult
 from tests.contracts.test_foreign_package import package, run
 from tests.models.checkpoints.conftest import write_arrays
@@ -158,7 +158,7 @@ def test_names_do_not_make_a_known_format_another(tmp_path):
 
 
 OF_ARRAYS = """
-from kgeval.models.checkpoints.shared.state_dict_format import Model, StateDictFormat, holds, named
+from kgeval.models.checkpoints.state_dict_format import Model, StateDictFormat, holds, named
 from kgeval.models.families.bilinear import DistMult
 tables = {"entity": named("nodes"), "relation": named("edges")}
 files = (holds({".npz", ".safetensors"}, {"nodes", "edges"}),)

@@ -196,7 +196,7 @@ def test_unknown_settings_are_refused(model_file, options, message):
         ({"model": "TransE", "options": {"norm": 1, "gamma": 9}}, "gamma"),
         (
             {"format": "kgeval", "version": "2", "model": "TransE"},
-            r"version 2 of the native format; this kgeval reads version 1",
+            r"version 2 of the native format; kgeval reads version 1",
         ),
     ],
 )

@@ -48,7 +48,10 @@ def of_one_label(folder):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda config: config["entities"]["small"].update(featurized=True), "of type 'small' are sets of features"),
+        (
+            lambda config: config["entities"]["small"].update(featurized=True),
+            "featurized entities, such as 'small', are not read",
+        ),
         (
             lambda config: config["relations"][1].update(operator="mine"),
             "the operators none, diagonal.*found 'affine, mine, translation'",

@@ -185,7 +185,7 @@ def test_what_lightning_saves_is_read(tmp_path, graph):
     [
         ("[1, 2]", "its entity ids are not 0, 1, 2 and so on"),
         ('{"ant": true}', "its entity ids are not 0, 1, 2 and so on"),
-        ('{"ant": 0, "bee": 2}', "its entity ids are not 0, 1, 2 and so on"),
+        ('{"ant": 0, "bee": 2}', "expected a dictionary {label: id} of entity labels, with the ids 0 to 1"),
         ("{", "not a readable JSON file, or cut short"),
     ],
 )

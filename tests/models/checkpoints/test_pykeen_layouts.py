@@ -182,7 +182,7 @@ REFUSED = {
         of_entity(embedding(NOTHING)),
         of_entity(embedding(value([[1.0]]))),
     ],
-    "not a PyKEEN model|holds no vectors|not a PyTorch module|not a plain embedding|no formula|a layout of PyKEEN": [
+    "not a PyKEEN model|holds no vectors|not a PyTorch module|not a plain embedding|no formula|unknown layout": [
         *(value({}), value([]), NOTHING, ENTITY, named("pykeen.models.unimodal.trans_e", "TransE")),
         made(named("pykeen.models.unimodal.trans_e", "TransE")),
         called(named("pykeen.models.unimodal.trans_e", "TransE")),
@@ -207,7 +207,7 @@ REFUSED = {
             interaction("DistMult"), relation=tensor(storage("r", 16), (3, 4), (4, 1)), use_inverse_triples=value(True)
         )
     ],
-    "the tensor 'interaction|normalisation|a layout of PyKEEN": [
+    "the tensor 'interaction|normalisation|unknown layout of PyKEEN": [
         *(tucker(modules=normalisations(eps=value(eps))) for eps in ("tiny", None, [])),
         tucker(modules=normalisations(buffers={"running_mean": NOTHING})),
         tucker(modules=normalisations(buffers={"running_var": matrix("e", 5, 4)})),

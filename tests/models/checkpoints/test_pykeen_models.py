@@ -17,7 +17,7 @@ from pykeen.triples import TriplesFactory
 
 from kgeval import Dataset, Vocabulary, evaluate, load_checkpoint
 from kgeval.base.errors import CheckpointError, InputError
-from kgeval.base.pickles.pickled import read_torch
+from kgeval.base.pickled import read_pickled
 from kgeval.data.layouts.pykeen import from_factories
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
@@ -252,7 +252,7 @@ def test_a_state_of_another_model_is_refused(tmp_path, factories, case, change, 
     factory = with_inverses(factories["training"], case == "CompGCN")
     model = live(case, factory, embedding_dim=4)
     saved_loop(model, factory, tmp_path / "m.pt")
-    content = read_torch(tmp_path / "m.pt")["model_state_dict"]
+    content = read_pickled(tmp_path / "m.pt")["model_state_dict"]
     assert case != "SimplE" or "relation_representations.1._embeddings.weight" in content
     if change:
         state = {f"{kind}_representations.1._embeddings.weight": torch.ones(shape) for kind, shape in change.items()}

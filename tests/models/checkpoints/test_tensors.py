@@ -8,7 +8,7 @@ import torch
 
 from kgeval import load_checkpoint
 from kgeval.base.errors import CheckpointError
-from kgeval.models.checkpoints.reader import formats
+from kgeval.models.checkpoints.readers import formats
 from tests.models.checkpoints.layouts import (
     WRITERS,
     openke_json,

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from kgeval import load_checkpoint
 from kgeval.base.errors import CheckpointError
-from kgeval.base.pickles.pickled import read_torch
+from kgeval.base.pickled import read_pickled
 from tests.models.checkpoints.memory import at_most
 from tests.models.checkpoints.pickles import (
     BEGINNING,
@@ -70,7 +70,7 @@ def test_a_name_that_no_model_needs_is_refused(file, target, name, command):
     module, function = name.split()
     for asked in (named(module, function), value(module) + value(function) + b"\x93"):
         attack = program(called(asked, value(command.format(target))), protocol=4)
-        refuse(archive(file, attack), "It was refused, and nothing was executed")
+        refuse(archive(file, attack), "which no model needs. Nothing was executed")
 
 
 @pytest.mark.parametrize("module", ["", ".", "torch\0", "os.torch", "_torch", "torchx", "..torch", "Torch"])
@@ -89,7 +89,7 @@ INERT = [
 @pytest.mark.parametrize("name", INERT)
 def test_names_of_known_libraries_are_stand_ins_that_do_nothing(file, target, name):
     made_of = called(named(*name.split()), value(str(target)))
-    result = read_torch(archive(file, program(made_of)))
+    result = read_pickled(archive(file, program(made_of)))
     assert (result.origin, result.args) == (name.replace(" ", "."), (str(target),))
     refuse(archive(file, program(called(made_of, value(f"touch {target}")))))
 
@@ -111,7 +111,7 @@ def test_what_calls_itself_a_module_does_nothing(file, target, stream):
         if refusal:
             refuse(file, refusal)
         else:
-            assert [stub.origin for stub in read_torch(file)] == ["os.mkdir", "os.mkdir"]
+            assert [stub.origin for stub in read_pickled(file)] == ["os.mkdir", "os.mkdir"]
 
 
 def test_modules_in_modules_are_no_crash(file):
@@ -132,7 +132,7 @@ def test_modules_in_modules_are_no_crash(file):
 
 
 def test_no_library_is_imported_by_being_named(file):
-    read_torch(archive(file, program(made(named("torch.utils.tensorboard.writer", "SummaryWriter")))))
+    read_pickled(archive(file, program(made(named("torch.utils.tensorboard.writer", "SummaryWriter")))))
     assert "torch.utils.tensorboard.writer" not in sys.modules
 
 
@@ -276,9 +276,9 @@ def test_a_state_can_be_set_on_nothing_that_matters(file, thing, state):
     """Not in this file, and not in the next."""
     before = {name: getattr(OrderedDict, name) for name in dir(OrderedDict)}
     with contextlib.suppress(CheckpointError):
-        read_torch(archive(file, program(thing + state + b"b")))
+        read_pickled(archive(file, program(thing + state + b"b")))
     assert {name: getattr(OrderedDict, name) for name in dir(OrderedDict)} == before
-    numbers, empty = read_torch(archive(file, program(row(tensor(storage(), (2, 5), (5, 1)), called(ORDERED))), TEN))
+    numbers, empty = read_pickled(archive(file, program(row(tensor(storage(), (2, 5), (5, 1)), called(ORDERED))), TEN))
     assert numbers.tolist() == np.arange(10.0).reshape(2, 5).tolist()
     assert isinstance(empty, OrderedDict)
     assert vars(empty) == {}
@@ -291,7 +291,7 @@ def test_a_dictionary_keeps_its_methods(file, slot):
     names = ("items", "get", "keys", "values", "__iter__", "__len__", "pop", "copy")
     state = mapping(**dict.fromkeys(names, value(5)), _metadata=called(ORDERED))
     state = row(value(None), state) if slot else state
-    read = read_torch(archive(file, program(called(ORDERED) + b"(" + value("a") + value(1) + b"u" + state + b"b")))
+    read = read_pickled(archive(file, program(called(ORDERED) + b"(" + value("a") + value(1) + b"u" + state + b"b")))
     assert isinstance(read, OrderedDict)
     assert list(read.items()) == [("a", 1)]
     assert read.get("a") == 1
@@ -329,7 +329,7 @@ def test_a_tensor_lies_within_its_numbers_or_is_refused(file, size, stride, offs
     if not fitting:
         refuse(file)
         return
-    read = read_torch(file)
+    read = read_pickled(file)
     assert read.shape == tuple(size)
     assert not read.flags.writeable
     for index in np.ndindex(*size):
@@ -396,8 +396,8 @@ def test_an_archive_that_torch_did_not_write_is_refused_unread(file, name):
         refuse(file, message)
 
 
-@pytest.mark.parametrize("content", [b"", NONE, pickle.dumps({}), b"junk" * 100], ids=range(4))
-def test_a_bare_pickle_is_no_pytorch_file(tmp_path, content):
+@pytest.mark.parametrize("content", [b"", b"junk" * 100], ids=range(2))
+def test_what_is_no_pickle_is_refused(tmp_path, content):
     path = tmp_path / "trained_model.pkl"
     path.write_bytes(content)
     refuse(path, "not a PyTorch file" if content else "the file is empty")

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from kgeval import load_checkpoint
+from kgeval.base import files as budget
 from kgeval.base.errors import CheckpointError, FileError
-from kgeval.base.files import opening as budget
-from kgeval.base.files.opening import Budget
-from kgeval.base.pickles.pickled import read_stream, read_torch, strings_of
-from kgeval.base.pickles.unpickle import unpickle
+from kgeval.base.files import Budget
+from kgeval.base.pickled import read_pickled, read_stream, strings_of
+from kgeval.base.unpickle import unpickle
 from tests.models.checkpoints.layouts import ampligraph_rotate, number, save_table
 from tests.models.checkpoints.memory import MEBIBYTE, at_most
 from tests.models.checkpoints.pickles import (
@@ -139,7 +139,7 @@ def test_what_asks_for_too_much_is_refused(file, message, attack):
 @pytest.mark.parametrize("put", [b"r\xff\xff\xff\xff", b"r\0\0\0\x10", b"p4294967295\n"])
 def test_a_part_with_a_high_number_takes_no_memory(file, put):
     with at_most(8):
-        assert read_torch(archive(file, program(b"]" + put))) == []
+        assert read_pickled(archive(file, program(b"]" + put))) == []
 
 
 # Keys, which are hashed while the pickle is read
@@ -186,14 +186,16 @@ def test_one_storage_of_many_types_is_paid_for(file):
     kinds = ["DoubleStorage", "FloatStorage", "HalfStorage", "LongStorage", "IntStorage", "ShortStorage", "ByteStorage"]
     views = [tensor(storage(count=8, kind=kind), (8,), (1,)) for kind in kinds]
     refuse(archive(file, program(row(*views)), {"0": bytes(16 * MEBIBYTE)}), "it unpacks to")
-    assert len(read_torch(archive(file, program(row(*views[:3])), {"0": bytes(16 * MEBIBYTE)}))) == 3
+    assert len(read_pickled(archive(file, program(row(*views[:3])), {"0": bytes(16 * MEBIBYTE)}))) == 3
 
 
 def test_numbers_that_are_named_often_are_read_once(file):
     """A few bytes name a mebibyte; a hundred times that is still a mebibyte."""
     reference = storage(count=2**20, kind="ByteStorage")[:-1]
     with at_most(16):
-        read = read_torch(archive(file, program(b"(", reference, b"q\x01", b"Qh\x01" * 100, b"t"), {"0": bytes(2**20)}))
+        read = read_pickled(
+            archive(file, program(b"(", reference, b"q\x01", b"Qh\x01" * 100, b"t"), {"0": bytes(2**20)})
+        )
     assert len(read) == 101
 
 

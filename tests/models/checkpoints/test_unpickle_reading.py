@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
 from kgeval.base.errors import CheckpointError
-from kgeval.base.pickles.pickled import read_any, read_pickle, read_torch
-from kgeval.base.pickles.unpickle import StubObject
+from kgeval.base.pickled import read_pickled
+from kgeval.base.unpickle import StubObject
 from tests.models.checkpoints.memory import MEBIBYTE
 from tests.models.checkpoints.pickles import (
     BEGINNING,
@@ -45,17 +45,17 @@ SOUND = [
 
 @pytest.mark.parametrize("content", SOUND, ids=["many keys", "large numbers", "shared parts"])
 def test_plain_values_are_those_of_python(file, content):
-    assert read_torch(archive(file, program(content))) == pickle.loads(program(content))
+    assert read_pickled(archive(file, program(content))) == pickle.loads(program(content))
 
 
 def test_what_leads_back_to_itself_is_counted_once(file):
-    assert len(read_torch(archive(file, program(b"]q\0h\0ah\0a")))) == 2
+    assert len(read_pickled(archive(file, program(b"]q\0h\0ah\0a")))) == 2
 
 
 def test_bfloat16_is_read_exactly(file):
     numbers = np.array([0x3F80, 0xC049, 0x0001, 0x7F7F], np.uint16)  # 1, -3.140625, the least and the largest
     view = tensor(storage(count=4, kind="BFloat16Storage"), (4,), (1,))
-    read = read_torch(archive(file, program(view), {"0": numbers.tobytes()}))
+    read = read_pickled(archive(file, program(view), {"0": numbers.tobytes()}))
     assert read.dtype == np.float32
     assert read.tolist() == [1, -3.140625, 2.0**-133, (2 - 2.0**-7) * 2.0**127]
 
@@ -63,14 +63,14 @@ def test_bfloat16_is_read_exactly(file):
 def test_a_stream_is_read(file):
     whole = program(tensor(storage("7", 6), (2, 3), (3, 1))) + program(value(["7"]))
     file.write_bytes(BEGINNING + whole + (6).to_bytes(8, "little") + np.arange(6, dtype=np.float32).tobytes())
-    assert read_torch(file).tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert read_pickled(file).tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
 def test_a_tensor_of_torch_0_3_is_read(file):
     old = called(named("torch._utils", "_rebuild_tensor"), storage("7", 6), value(2), value((2, 2)), value((2, 1)))
     numbers = np.arange(6, dtype=np.float32)
     file.write_bytes(BEGINNING + program(old) + program(value(["7"])) + (6).to_bytes(8, "little") + numbers.tobytes())
-    assert read_torch(file).tolist() == [[2, 3], [4, 5]]
+    assert read_pickled(file).tolist() == [[2, 3], [4, 5]]
 
 
 @pytest.mark.parametrize("module", ["numpy.core.multiarray", "numpy._core.multiarray"])
@@ -78,9 +78,9 @@ def test_a_scalar_of_numpy_is_a_text_or_a_number_or_refused(file, module):
     def scalar(kind, content):
         return archive(file, program(called(named(module, "scalar"), dtype(kind), value(content))))
 
-    assert read_torch(scalar("U3", "abc".encode("utf-32-le"))) == "abc"
+    assert read_pickled(scalar("U3", "abc".encode("utf-32-le"))) == "abc"
     for number in (np.float64(0.1), np.float32(3), np.int64(-5), np.uint8(200), np.bool_(True)):
-        found = read_torch(scalar(number.dtype.str[1:], number.tobytes()))
+        found = read_pickled(scalar(number.dtype.str[1:], number.tobytes()))
         assert (found, type(found)) == (number.item(), type(number.item()))
     refuse(scalar("f8", bytes(16)), "a numpy scalar of f8 from 16 bytes")
     refuse(scalar("i4", bytes(3)), "from 3 bytes")
@@ -92,7 +92,7 @@ def test_a_scalar_of_numpy_is_a_text_or_a_number_or_refused(file, module):
 def test_numpys_own_pickles_of_scalars_are_read(file, protocol):
     content = {np.str_("ant"): np.int64(3), "norm": np.float64(0.25), "flags": [np.bool_(False), np.float32(2)]}
     file.write_bytes(pickle.dumps(content, protocol=protocol))
-    assert read_any(file) == {"ant": 3, "norm": 0.25, "flags": [False, 2.0]}
+    assert read_pickled(file) == {"ant": 3, "norm": 0.25, "flags": [False, 2.0]}
 
 
 NUMBERS = st.sampled_from(["b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"])
@@ -107,7 +107,7 @@ NUMBERS = st.sampled_from(["b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8",
 def test_arrays_are_read_as_numpy_reads_them(file, array, protocol, columns_first):
     array = np.asfortranarray(array) if columns_first else array
     file.write_bytes(pickle.dumps({"ids": array}, protocol=protocol))
-    found = read_pickle(file)["ids"]
+    found = read_pickled(file)["ids"]
     assert found.dtype == array.dtype
     assert not found.flags.writeable
     np.testing.assert_array_equal(found, array)
@@ -117,7 +117,7 @@ def test_a_sound_file_is_paid_for_once(file):
     """The steps of a pickle are fewer than its bytes, and its numbers are made once."""
     content = {"labels": [f"Q{index}" for index in range(5000)], "ids": np.arange(10 * MEBIBYTE)}
     file.write_bytes(pickle.dumps(content, protocol=4))
-    read = read_pickle(file)
+    read = read_pickled(file)
     assert read["labels"] == content["labels"]
     np.testing.assert_array_equal(read["ids"], content["ids"])
 
@@ -164,7 +164,7 @@ def test_no_sequence_of_instructions_changes_what_stands_for_what(file):
             body.append(rng.choice(PARTS) if rng.random() < 0.5 else rng.choice(STEPS))
         archive(file, program(b"(", *body, tensor(storage(), (2, 5), (5, 1)), b"t"), TEN)
         try:
-            content = read_torch(file)
+            content = read_pickled(file)
         except CheckpointError:
             refused += 1
             continue

@@ -13,8 +13,7 @@ from scipy.stats import chisquare
 
 from kgeval import CallableScorer, evaluate
 from kgeval.data.known import known_answers
-from kgeval.data.queries import Queries
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Queries, Rows
 from kgeval.data.triples import Triples
 from kgeval.ranking.corruption import DegreeWeighted, PopularityWeighted, Uniform
 from kgeval.ranking.corruption.draws import draw_weighted

@@ -12,10 +12,9 @@ import pytest
 import kgeval
 from kgeval import evaluate, generate_negatives, load_dataset
 from kgeval.base.errors import ConfigError, InputError
-from kgeval.data import relation_candidates
+from kgeval.data import entity_types
 from kgeval.data.known import known_answers
-from kgeval.data.queries import Queries
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Queries, Rows
 from kgeval.ranking.corruption import CorruptionGenerator, FileNegatives, OGBNegatives, TypeConstrained, Uniform
 from kgeval.ranking.corruption import limited as of_files
 from kgeval.ranking.corruption.candidates import Candidates
@@ -198,7 +197,7 @@ def test_shared_candidates_are_candidates_of_each_query(nations):
 def reads(monkeypatch):
     """What the readers of files of candidates are called with."""
     called = []
-    for module, name in ((of_files, "read_triples"), (of_files, "read_content"), (relation_candidates, "read_types")):
+    for module, name in ((of_files, "read_triples"), (of_files, "read_content"), (entity_types, "read_types")):
         reader = getattr(module, name)
         monkeypatch.setattr(
             module, name, lambda path, *rest, read=reader: called.append(Path(path)) or read(path, *rest)

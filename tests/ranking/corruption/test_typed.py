@@ -117,14 +117,14 @@ def test_heads_come_before_tails(typed):
         ("2\n0\t0\n0\t0\n", "line 1: expected the number of relations, 1; found '2'"),
         (
             "1\n0\t1\tx\n",
-            "line 2: expected relation, count, then that many entity ids below 3, of 1 relation; found '0 1 x'",
+            "line 2: expected a relation below 1, a count, then that many entity ids below 3; found '0 1 x'",
         ),
-        ("1\n0\t2\t1\n0\t0\n", "line 2: expected relation, count, then that many entity ids below 3"),
-        ("1\n0\t1\t3\n0\t0\n", "line 2: expected relation, count, then that many entity ids below 3"),
+        ("1\n0\t2\t1\n0\t0\n", "line 2: expected a relation below 1, a count, then that many entity ids below 3"),
+        ("1\n0\t1\t3\n0\t0\n", "line 2: expected a relation below 1, a count, then that many entity ids below 3"),
         ("1\n0\n", "line 2: expected relation, count"),
         (
             "1\n4\t0\n",
-            "line 2: expected relation, count, then that many entity ids below 3, of 1 relation; found '4 0'",
+            "line 2: expected a relation below 1, a count, then that many entity ids below 3; found '4 0'",
         ),
         ("1\n0\t0\n0\t0\n0\t0\n", "relation 0 has 3 lists; expected two, heads and tails"),
         ("1\n0\t0\n", "relation 0 has 1 list; expected two, heads and tails. The file may be cut short"),

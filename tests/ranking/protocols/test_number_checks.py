@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -12,6 +11,8 @@ import pytest
 
 import kgeval
 from kgeval.base.errors import MetricError
+from kgeval.ranking.corruption import Uniform
+from kgeval.ranking.protocols.protocol import protocols
 
 
 @pytest.fixture(scope="module")
@@ -46,13 +47,64 @@ def test_the_rule_of_a_hand_worked_number_is_among_the_matches(recorder, metric,
 
 
 def test_protocols_that_do_not_filter_give_no_filtered_number(recorder):
-    unfiltered = {"ogb", "pyg"}
     readings = recorder.check(mrr="3.0").readings
-    assert not any(unfiltered & {*it.protocols} for it in readings if it.setting == "filtered")
-    assert unfiltered <= {name for it in readings if it.setting == "raw" for name in it.protocols}
-    # A run of such a protocol with a filter of the user's choice is filtered.
-    check = kgeval.check_numbers(replace(recorder.table(), protocol="ogb"), {"mrr": "3.0"})
-    assert any("ogb" in it.protocols for it in check.readings if it.setting == "filtered")
+    assert not any({"ogb", "pyg"} & {*it.protocols} for it in readings if it.setting == "filtered")
+    assert "pyg" in {name for it in readings if it.setting == "raw" for name in it.protocols}
+    # Nor does one that ranks among lists of negatives give a number of ranks among all entities.
+    assert not any("ogb" in it.protocols for it in readings)
+
+
+def as_score(h, r, t):
+    return (h * 31 + r * 7 + t * 5 + h * t) % 6
+
+
+SETTINGS = {
+    "standard": {},
+    "raw tails": {"filter": [], "sides": "tail"},
+    "filtered by train alone": {"filter": "train"},
+    "valid": {"split": "valid"},
+    "heads": {"sides": "head"},
+    "sampled": {"corruption": Uniform(count=5)},
+    "restricted": {"restrict_entities_to": ["china", "usa", "uk", "ussr", "india"]},
+    "of pyg": {"protocol": "pyg"},
+    "of libkge": {"protocol": "libkge", "split": "valid"},
+}
+
+
+@cache
+def printed_by(protocol, split):
+    """What a protocol prints of a model that it ranks by its own rules."""
+    table, rules = kgeval.evaluate(as_score, "nations", protocol=protocol, split=split), protocols()[protocol]
+    printed = [*kgeval.framework_metrics(table).values.values()]
+    if not rules.framework_metrics:
+        names = [f"{side}.{name}" for side in ("head", "tail", "both") for name in rules.metrics if name != "count"]
+        summary = kgeval.summarize(table, names, ties=rules.ties)
+        printed += [summary[name] for name in names]
+    return np.array(printed, float)
+
+
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+@pytest.mark.parametrize("metric", ["mrr", "mr"])
+def test_every_protocol_that_is_named_prints_that_number(settings, metric):
+    """Of the same model and split by the rules of that protocol, whatever the ranks that are checked are of."""
+    table = kgeval.evaluate(as_score, "nations", **settings)
+    for side in np.unique(table.column("side").astype(str)):
+        part = table.where(table.column("side") == side)
+        for prefix in ("", "raw_"):
+            ranks = 1 + part.column(f"{prefix}greater") + part.column(f"{prefix}tied") / 2
+            number = float(np.mean(1 / ranks if metric == "mrr" else ranks))
+            for found in kgeval.check_numbers(table, {f"{side}.{metric}": f"{number:.7f}"}).matches:
+                for name in found.protocols:
+                    printed = printed_by(name, table.split) + (name == "pyg" and metric == "mr")
+                    assert np.isclose(printed, number, rtol=2e-6).any(), (name, side, prefix, number)
+
+
+def test_a_run_that_was_not_filtered_is_of_no_protocol_that_filters():
+    """Its raw tails are what PyTorch Geometric, LibKGE and OpenKE report; the standard protocol's number is another."""
+    table = kgeval.evaluate(as_score, "nations", filter=[], sides="tail")
+    raw = 1 + table.column("greater") + table.column("tied") / 2
+    (found,) = kgeval.check_numbers(table, {"mrr": f"{np.mean(1 / raw):.6f}"}).matches
+    assert (found.setting, found.side, found.protocols) == ("raw", "tail", ("pyg",))
 
 
 def test_several_numbers_have_to_match_together(recorder):

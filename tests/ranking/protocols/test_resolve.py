@@ -11,6 +11,7 @@ import pytest
 import kgeval
 from kgeval import evaluate, explain, framework_metrics
 from kgeval.base.errors import ConfigError, InputError
+from kgeval.models.alignment import align
 from kgeval.ranking.corruption import AllEntities, Uniform
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.protocols.protocol import find_protocol
@@ -167,6 +168,28 @@ def test_a_configuration_means_what_evaluate_does():
     assert config.protocol == table.protocol == "libkge"
     assert resolved.evaluation.filter == table.filter == ("train", "valid")
     assert resolved.ties == find_protocol("libkge").ties
-    again = config.resolved_evaluation(data).rank(score, data)
+    again = config.resolved_evaluation(data).rank(align(score, data), data)
     assert again.data.equals(table.data)
     assert np.array_equal(again.column("with_test_greater"), table.column("with_test_greater"))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [("train",), "train", None, 5, {"test": ("train",)}, {**dict.fromkeys(("train", "valid"), ()), "test": "train"}],
+)
+def test_a_filter_of_another_type_is_one_clear_error(wrong):
+    with pytest.raises(
+        ConfigError, match=r"protocol 'mine', filter: expected the splits that each of train, valid and"
+    ):
+        kgeval.Protocol("mine", "", filter=wrong)
+
+
+def test_protocols_and_numbers_of_another_type_are_one_clear_error():
+    for protocols in (5, None, [5], [None]):
+        with pytest.raises(ConfigError, match="protocol: expected a name, found"):
+            explain(score, DATA, protocols)
+    table = evaluate(score, DATA)
+    with pytest.raises(InputError, match="numbers: expected them by their metric"):
+        kgeval.check_numbers(table, [0.3])
+    with pytest.raises(InputError, match="ranks: expected a rank table"):
+        kgeval.check_numbers([1, 2], {"mrr": 0.3})

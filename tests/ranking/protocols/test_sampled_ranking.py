@@ -10,6 +10,7 @@ import kgeval
 from kgeval import Dataset, Estimate, RankTable, Triples, Vocabulary
 from kgeval.base.errors import ConfigError, InputError, MetricError, TableError
 from kgeval.metrics.selection import MetricOptions
+from kgeval.models.alignment import align
 from kgeval.ranking.corruption import Uniform
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
@@ -117,8 +118,9 @@ def test_a_smaller_sample_is_the_beginning_of_a_larger_and_seeds_differ(data):
 def test_going_on_is_the_same_as_running_tighter_at_once(data, small):
     counted = []
     resolved = find_protocol("standard").resolve(Evaluation(estimate=settings(error=0.003)), data)
-    at_once = resolved.rank(model, data)
-    ranking = ranking_of(model, data, resolved.evaluation, progress=counted.append)
+    scorer = align(model, data)
+    at_once = resolved.rank(scorer, data)
+    ranking = ranking_of(scorer, data, resolved.evaluation, progress=counted.append)
     gone_on = rank_all_or_sample(ranking, title=None, options=MetricOptions(resolved.ties), earlier=small)
     assert gone_on.to_pandas().equals(at_once.to_pandas())
     assert gone_on.sampling == at_once.sampling

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import kgeval
-from kgeval.base.errors import InputError, ScoreError
+from kgeval.base.errors import DatasetError, InputError, ScoreError
 
 
 def test_ranks_and_metrics_are_ogbs(shared):
@@ -33,7 +33,34 @@ def test_ranks_and_metrics_are_ogbs(shared):
     (against_one_list,) = (value for key, value in printed.items() if key.startswith("hits@K against the one shared"))
     for of_dataset in against_one_list.values():
         for name, value in of_dataset.items():
-            assert kgeval.summarize(table, f"pessimistic.{name}")[f"pessimistic.{name}"] == pytest.approx(value)
+            assert kgeval.summarize(table, name)[name] == pytest.approx(value)
+            assert kgeval.framework_metrics(table)[name] == pytest.approx(value)
+
+
+@pytest.mark.parametrize("count", [1, 19, 20, 300])
+@pytest.mark.parametrize("kind", [np.asarray, list])
+def test_hits_of_one_list_are_above_its_kth_best_negative(tmp_path, count, kind):
+    """OGB's formula: the share of the scores above the K-th best negative; 1 where there are fewer than K."""
+    rng = np.random.default_rng(count)
+    positive, negative = rng.integers(0, 40, 200) / 8, rng.integers(0, 40, count) / 8
+    table = kgeval.ogb_eval({"y_pred_pos": positive, "y_pred_neg": kind(negative)})
+    expected = {}
+    for k in (1, 10, 20, 50, 100):
+        threshold = np.sort(negative)[-k] if count >= k else -np.inf
+        expected[f"hits@{k}"] = (positive > threshold).mean()
+    for ties in ("realistic", "optimistic", "pessimistic"):
+        summary = kgeval.summarize(table, [*expected], ties=ties)
+        assert {name: summary[name] for name in expected} == pytest.approx(expected, rel=1e-12)
+    assert {**kgeval.framework_metrics(table).values} == {f"hits@{k}": expected[f"hits@{k}"] for k in (20, 50, 100)}
+    tied = np.isin(positive, negative).sum()
+    assert any(note.startswith(f"{tied} of 200 scores tie with negatives") for note in table.notes) == (tied > 0)
+    table.to_parquet(tmp_path / "ranks.parquet")
+    assert kgeval.framework_metrics(kgeval.RankTable.from_parquet(tmp_path / "ranks.parquet")).values
+
+
+def test_the_protocol_of_one_list_ranks_no_model():
+    with pytest.raises(DatasetError, match=r"Give both to kgeval\.ogb_eval"):
+        kgeval.evaluate(lambda h, r, t: h + t, "nations", protocol="ogb-shared")
 
 
 def test_lists_of_other_lengths_are_tgbs(shared):
@@ -71,7 +98,7 @@ def test_a_stored_table_is_read_again_and_has_intervals(tmp_path):
 @pytest.mark.parametrize(
     ("scores", "message"),
     [
-        ({"y_pred_pos": [0.5]}, "there is no 'y_pred_neg'"),
+        ({"y_pred_pos": [0.5]}, "the scores need the key 'y_pred_neg'; found 'y_pred_pos'"),
         ({"y_pred_pos": [], "y_pred_neg": []}, r"y_pred_pos: expected float\[triple\], found shape \[0\]"),
         ({"y_pred_pos": [[0.5, 0.1]], "y_pred_neg": [0.1]}, r"found shape \[1, 2\]"),
         ({"y_pred_pos": [0.5, 0.1], "y_pred_neg": [[0.1]]}, "a list of scores for each of 2 triples, found 1 lists"),

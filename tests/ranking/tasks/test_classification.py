@@ -17,8 +17,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.metrics.kinds import CLASSIFICATION
 from kgeval.metrics.labels.fitted import ConfidenceMapping
 from kgeval.ranking.corruption import DegreeWeighted, FileNegatives, PopularityWeighted, TypeConstrained, Uniform
-from kgeval.ranking.tasks.classification import Classification
-from kgeval.ranking.tasks.classify import classify
+from kgeval.ranking.tasks.classification import Classification, classify
 from kgeval.ranking.tasks.confidences import Confidences
 from kgeval.ranking.tasks.labelled_split import GeneratedNegatives, LabelTable, NegativesFromFiles
 from tests.conftest import random_dataset, unwrapped

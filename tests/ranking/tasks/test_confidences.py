@@ -21,7 +21,7 @@ from kgeval.metrics.labels.label_summary import ERRORS
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.ranks.ties import tie_policies
 from kgeval.models.adapters.functions import CallableScorer
-from kgeval.ranking.tasks.classify import classify
+from kgeval.ranking.tasks.classification import classify
 from kgeval.ranking.tasks.confidences import Confidences
 from kgeval.ranking.tasks.labelled_split import NegativesFromFiles
 from tests.conftest import random_dataset
@@ -380,5 +380,5 @@ def test_confidences_belong_to_plain_rows_too():
 def test_a_file_with_two_columns_of_confidences_is_refused(tmp_path):
     for split in ("train", "test"):
         (tmp_path / f"{split}.tsv").write_text("head\trelation\ttail\tw\tConfidence\na\tr\tb\t0.5\t0.6\n")
-    with pytest.raises(DatasetError, match=r"2 columns are the confidence \('w' and 'Confidence'\)"):
+    with pytest.raises(DatasetError, match=r"several columns are the confidence \('w' and 'Confidence'\)"):
         kgeval.load_dataset(tmp_path)

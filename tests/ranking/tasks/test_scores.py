@@ -13,8 +13,7 @@ from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.alignment import align
 from kgeval.models.family import family
 from kgeval.models.mapped import Reciprocal
-from kgeval.ranking.tasks.classification import score_triples
-from kgeval.ranking.tasks.classify import classify
+from kgeval.ranking.tasks.classification import classify, score_triples
 from tests.conftest import random_dataset
 
 DATA = random_dataset(3)

@@ -4,11 +4,16 @@ Version 2 saves the first, and a pickle of labels; version 1 the second. AmpliGr
 they are compared as they are.
 
 Its own evaluation, which is not that of AmpliGraph 2, is the protocol ``ampligraph1``.
+
+TensorFlow's tensor bundles and Keras's metadata are read without TensorFlow. ``variables.index`` is a LevelDB table:
+blocks of sorted keys, a block of handles to them, and a footer. Its values are protocol buffers that say where in
+``variables.data-…`` a tensor lies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +21,24 @@ import numpy as np
 
 from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import CheckpointError
-from kgeval.base.pickles.pickled import read_pickle
+from kgeval.base.files import Budget, checked, read_bytes
+from kgeval.base.pickled import read_pickled
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint
-from kgeval.models.checkpoints.options import Options
-from kgeval.models.checkpoints.reader import Reader
-from kgeval.models.checkpoints.readers.tensor_bundle import keras_settings, read_bundle
-from kgeval.models.checkpoints.shared.layers import check_shape, naming, readable
-from kgeval.models.checkpoints.shared.locate import (
+from kgeval.models.checkpoints.locate import (
     CheckpointLabels,
     contains_file,
     find_checkpoint_file,
     find_checkpoint_folder,
     find_labels,
+    naming,
+    readable,
     vocabulary_of_ids,
 )
-from kgeval.models.checkpoints.shared.state_dict_format import holds
+from kgeval.models.checkpoints.options import Options
+from kgeval.models.checkpoints.readers import Reader
+from kgeval.models.checkpoints.state_dict_format import holds
+from kgeval.models.checkpoints.tensors import check_shape
 from kgeval.models.families.bilinear import DistMult
 from kgeval.models.families.complex import ComplEx, RotatE
 from kgeval.models.families.translations import TransE
@@ -54,11 +61,11 @@ def read_ampligraph2(path: Path, options: Options) -> Checkpoint:
     family = MODELS[name](entity, relation, settings | {"norm": NORM})
     options.record_origins(family, "AmpliGraph")
     pickles = sorted(folder.glob("*_metadata.ampkl"))
-    found = find_labels(folder, options)
-    if found.entities is None and pickles:
-        found = _pickled_labels(pickles[0])
+    labels = find_labels(folder, options)
+    if labels.entities is None and pickles:
+        labels = _pickled_labels(pickles[0])
     files = (folder / KERAS, *sorted((folder / "variables").iterdir()))
-    return found.checkpoint(family, "ampligraph", files, options, name=name, numbering="files")
+    return labels.checkpoint(family, "ampligraph", files, options, name=name, numbering="files")
 
 
 def _tables(where: Path, entity: Any, relation: Any) -> tuple[FloatArray, FloatArray]:
@@ -81,22 +88,20 @@ def _rotate(entity: FloatArray, relation: FloatArray, settings: dict[str, Any]) 
     return RotatE(entity, np.asarray(relation[:, :width], np.float64) / (extent / np.pi), 1)
 
 
-def _hole(entity: FloatArray, relation: FloatArray, width: float) -> Family:
-    """In the frequency domain: 2 over the number of its dimensions times ComplEx."""
-    return ComplEx(entity, np.asarray(relation, np.float64) * (2 / width))
-
-
 MODELS: dict[str, Callable[[FloatArray, FloatArray, dict[str, Any]], Family]] = {
     "TransE": lambda entity, relation, settings: TransE(entity, relation, settings["norm"]),
     "DistMult": lambda entity, relation, _: DistMult(entity, relation),
     "ComplEx": lambda entity, relation, _: ComplEx(entity, relation),
-    "HolE": lambda entity, relation, settings: _hole(entity, relation, _number(settings, "k")),
+    # HolE in the frequency domain: 2 over the number of its dimensions times ComplEx.
+    "HolE": lambda entity, relation, settings: ComplEx(
+        entity, np.asarray(relation, np.float64) * (2 / _number(settings, "k"))
+    ),
     "RotatE": _rotate,
 }
 
 
 def _pickled_labels(file: Path) -> CheckpointLabels:
-    content = read_pickle(file)
+    content = read_pickled(file)
     if not isinstance(content, dict):
         raise CheckpointError(f"{file}: holds no labels of AmpliGraph.")
     entities = _vocabulary(content.get("entities_dict"), "entity", file)
@@ -105,10 +110,8 @@ def _pickled_labels(file: Path) -> CheckpointLabels:
 
 def _vocabulary(named: Any, kind: str, file: Path) -> Vocabulary:
     if not isinstance(named, dict):
-        raise CheckpointError(
-            f"{file}: its {kind} labels are in a database of AmpliGraph, not in this file. Write them to entities.tsv "
-            "and relations.tsv (id<TAB>label), and give their folder with the option labels=FOLDER."
-        )
+        cure = "Write them to entities.tsv and relations.tsv (id<TAB>label), and give the option labels=FOLDER."
+        raise CheckpointError(f"{file}: its {kind} labels are in a database of AmpliGraph. {cure}")
     return vocabulary_of_ids(file, {label: row for row, label in named.items() if isinstance(label, str)}, kind)
 
 
@@ -123,9 +126,6 @@ AMPLIGRAPH2 = Reader(
 
 NAMES = frozenset({"class_name", "hyperparams", "ent_to_idx", "rel_to_idx", "model_params"})
 
-LABELS = (str, int)
-"""types of labels: those of a graph whose triples were an array of numbers are numbers"""
-
 MODELS1 = [name for name in MODELS if name != "RotatE"]
 """the models of version 1"""
 
@@ -133,7 +133,7 @@ MODELS1 = [name for name in MODELS if name != "RotatE"]
 def read_ampligraph1(path: Path, options: Options) -> Checkpoint:
     """Read a model; its name, the norm of a TransE and the labels are in the file."""
     file = find_checkpoint_file(path, [_fits], "model of AmpliGraph 1")
-    content = read_pickle(file)
+    content = read_pickled(file)
     with readable(file, "model of AmpliGraph 1"):
         stored, further = content["class_name"], content["hyperparams"].get("embedding_model_params", {})
         norm = further.get("norm", NORM)
@@ -143,8 +143,8 @@ def read_ampligraph1(path: Path, options: Options) -> Checkpoint:
     name = options.require("model", stored, file.name, MODELS1)
     norm = options.require("norm", norm, file.name, [1, 2]) if name == "TransE" else None
     family = MODELS[name](entity, relation, {"norm": norm, "k": relation.shape[1] // 2})
-    entities = vocabulary_of_ids(file, entity_ids, "entity", LABELS)
-    relations = vocabulary_of_ids(file, relation_ids, "relation", LABELS)
+    entities = vocabulary_of_ids(file, entity_ids, "entity")
+    relations = vocabulary_of_ids(file, relation_ids, "relation")
     return CheckpointLabels(entities, relations).checkpoint(family, "ampligraph1", [file], options, name=name)
 
 
@@ -156,3 +156,121 @@ AMPLIGRAPH1 = Reader(
     recognises=lambda path: contains_file(path, _fits),
     read=read_ampligraph1,
 )
+
+
+MAGIC = 0xDB4775248B80FB57
+FOOTER = 48
+BLOCKS = 2
+"""how many times the size of a table its blocks may have in all"""
+
+KEY = 2**12
+"""bytes that a key may have: each may repeat the one before it"""
+
+FLOAT = 1
+"""TensorFlow's number for float32"""
+
+Message = dict[int, list[Any]]
+"""the fields of a protocol buffer, by number: whole numbers, and bytes"""
+
+
+def read_bundle(folder: Path) -> dict[str, FloatArray]:
+    """Read the float32 tensors of a ``variables`` folder, by name."""
+    index, data = folder / "variables.index", folder / "variables.data-00000-of-00001"
+    with readable(data, "tensors of TensorFlow"):
+        checked(data)
+        numbers = np.memmap(data, np.uint8, "r")
+    with readable(index, "table of TensorFlow"):
+        entries = dict(_table(read_bytes(index), Budget(index, times=BLOCKS)))
+        floats = {name: value for name, value in entries.items() if name and message(value).get(1) == [FLOAT]}
+        return {name.decode(): _tensor(value, numbers) for name, value in floats.items()}
+
+
+def keras_settings(path: Path) -> dict[str, Any]:
+    """Read the configuration of the model from ``keras_metadata.pb``: the first that there is."""
+    with readable(path, "metadata of Keras"):
+        for node in message(read_bytes(path)).get(1, []):
+            for text in message(node).get(5, []):
+                config = json.loads(text).get("config")
+                if isinstance(config, dict):
+                    return config
+        raise ValueError("it holds no configuration of a model")
+
+
+def message(data: bytes) -> Message:
+    """Read the fields of a protocol buffer: integers, and what has a length.
+
+    >>> message(bytes([0x08, 0x96, 0x01, 0x12, 0x02, 0x68, 0x69]))
+    {1: [150], 2: [b'hi']}
+    """
+    fields: Message = {}
+    at = 0
+    while at < len(data):
+        key, at = _varint(data, at)
+        kind = key & 7
+        value: int | bytes
+        if kind == 0:
+            value, at = _varint(data, at)
+        else:
+            size, at = (8, at) if kind == 1 else (4, at) if kind == 5 else _varint(data, at)
+            if kind not in (1, 2, 5) or at + size > len(data):
+                raise ValueError("a protocol buffer is cut short")
+            value, at = data[at : at + size], at + size
+        fields.setdefault(key >> 3, []).append(value)
+    return fields
+
+
+def _table(data: bytes, budget: Budget) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the keys and values of a LevelDB table; several of its handles may lead to the same block."""
+    if len(data) < FOOTER or int.from_bytes(data[-8:], "little") != MAGIC:
+        raise ValueError("no table")
+    _, at = _handle(data, len(data) - FOOTER)
+    index, _ = _handle(data, at)
+    for _, value in _block(data, *index):
+        handle, _ = _handle(value, 0)
+        budget.take(handle[1])
+        yield from _block(data, *handle)
+
+
+def _handle(data: bytes, at: int) -> tuple[tuple[int, int], int]:
+    offset, at = _varint(data, at)
+    size, at = _varint(data, at)
+    return (offset, size), at
+
+
+def _block(data: bytes, offset: int, size: int) -> Iterator[tuple[bytes, bytes]]:
+    block = data[offset : offset + size]
+    if len(block) != size or size < 4 or data[offset + size] != 0:
+        raise ValueError("a block of the table is cut short or compressed")
+    end = size - 4 * (1 + int.from_bytes(block[-4:], "little"))
+    at, key = 0, b""
+    while at < end:
+        shared, at = _varint(block, at)
+        tail, at = _varint(block, at)
+        length, at = _varint(block, at)
+        if shared > len(key) or at + tail + length > end or shared + tail > KEY:
+            raise ValueError("an entry of the table reaches beyond it")
+        key = key[:shared] + block[at : at + tail]
+        yield key, block[at + tail : at + tail + length]
+        at += tail + length
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = 0
+    for shift in range(0, 70, 7):
+        value |= (data[at] & 127) << shift
+        at += 1
+        if data[at - 1] < 128:
+            return value, at
+    raise ValueError("a number has no end")
+
+
+def _tensor(value: bytes, numbers: Any) -> FloatArray:
+    """Take the numbers of a tensor: fields 2 shape, 3 file, 4 offset, 5 size."""
+    fields = message(value)
+    dimensions = [part for shape in fields.get(2, []) for part in message(shape).get(2, [])]
+    shape = [int(message(dimension).get(1, [0])[0]) for dimension in dimensions]
+    offset, size = (int(fields.get(number, [0])[0]) for number in (4, 5))
+    if fields.get(3, [0]) != [0] or size != 4 * int(np.prod(shape, dtype=object)) or offset + size > len(numbers):
+        raise ValueError(f"a tensor of shape {shape} is not where the table says")
+    array: FloatArray = numbers[offset : offset + size].view("<f4").reshape(shape)
+    return array

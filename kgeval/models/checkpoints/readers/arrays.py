@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from kgeval.base.arrays import FloatArray, IntArray
+from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import CheckpointError, UsageError
 from kgeval.data.dataset import Dataset
 from kgeval.data.labelled_triples import read_triple_ids
@@ -20,18 +20,16 @@ from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.adapters.array_scorers import DualEncoder, ScoreTable, TripleArrays
 from kgeval.models.checkpoints.checkpoint import ModelWithoutFormula
-from kgeval.models.checkpoints.options import Options
-from kgeval.models.checkpoints.reader import Reader
-from kgeval.models.checkpoints.readers.predictions import needed_dataset
-from kgeval.models.checkpoints.shared.layers import naming
-from kgeval.models.checkpoints.shared.locate import find_labels, named_folder
-from kgeval.models.checkpoints.shared.mapped_arrays import (
+from kgeval.models.checkpoints.locate import find_labels, named_folder, naming
+from kgeval.models.checkpoints.mapped_arrays import (
     folder_of_tables,
     has_table,
-    is_table,
     mapped_array,
     table_file,
 )
+from kgeval.models.checkpoints.options import Options
+from kgeval.models.checkpoints.readers import Reader
+from kgeval.models.checkpoints.readers.predictions import needed_dataset
 from kgeval.models.similarity import Similarity
 
 
@@ -70,11 +68,9 @@ class EncodedTriples:
 
     def refuse_other_rows(self, file: Path, rows: int) -> None:
         if rows != len(self.triples):
-            raise CheckpointError(
-                f"{file}: {rows} rows, but {self.source} has {len(self.triples)} triples. Name the split with the "
-                f"option split=NAME, or write the triples of the rows to {QUERIES} beside it "
-                "(head<TAB>relation<TAB>tail)."
-            )
+            fault = f"{rows} rows, but {self.source} has {len(self.triples)} triples"
+            cure = f"Name it with the option split=NAME, or write {QUERIES} beside it (head<TAB>relation<TAB>tail)."
+            raise CheckpointError(f"{file}: {fault}. {cure}")
 
 
 def encoded_triples(folder: Path, options: Options) -> EncodedTriples:
@@ -98,7 +94,9 @@ def encoded_triples(folder: Path, options: Options) -> EncodedTriples:
         triples, source = dataset.split(split), f"split {split} of {dataset.name}"
     if entities is not None:
         ids = triples.ids.copy()
-        ids[:, 0::2] = _own_ids(entities, dataset, ids[:, 0::2])
+        rows = entities.ids(dataset.entities.labels)[ids[:, 0::2]]
+        # Entities that the model does not know get new ids, which no query uses.
+        ids[:, 0::2] = np.where(rows < 0, len(entities) + ids[:, 0::2], rows)
         triples = Triples(ids, triples.contexts)
     return EncodedTriples(triples, entities, dataset.relations, files, source)
 
@@ -106,8 +104,8 @@ def encoded_triples(folder: Path, options: Options) -> EncodedTriples:
 def _entities(folder: Path, options: Options) -> tuple[Vocabulary | None, tuple[Path, ...]]:
     file = (named_folder(options) or folder) / ENTITIES
     if not file.is_file():
-        found = find_labels(folder, options)
-        return found.entities, found.files
+        beside = find_labels(folder, options)
+        return beside.entities, beside.files
     labels = read_columns(file, ["label"], delimiter="\t")["label"].combine_chunks()
     with naming(file):
         return Vocabulary(labels), (file,)
@@ -123,23 +121,18 @@ def _triples_of_file(file: Path, dataset: Dataset) -> Triples:
         contexts = dataset.times.ids(times)
         table.refuse(contexts < 0, "time", "is none of the dataset. Is it the right one?")
         return Triples(triples.ids, contexts)
-    asked = Triples.concatenated([dataset.splits[split] for split in ("valid", "test") if split in dataset.splits])
+    evaluated = Triples.concatenated([dataset.splits[split] for split in ("valid", "test") if split in dataset.splits])
     for side in SIDES:
-        queries = np.stack(asked.queries_of_side(side)[:2], axis=1)
-        pairs = np.unique(np.column_stack([queries, asked.contexts]), axis=0)[:, :2]  # type: ignore[list-item]
+        queries = np.stack(evaluated.queries_of_side(side)[:2], axis=1)
+        pairs = np.unique(np.column_stack([queries, evaluated.contexts]), axis=0)[:, :2]  # type: ignore[list-item]
         if len(np.unique(pairs, axis=0)) < len(pairs):
-            what = f"dataset {dataset.name} is temporal, and asks one {side} query at several times"
-            raise CheckpointError(f"{file}: no column 'time', but {what}. Add the column.")
+            fault = f"dataset {dataset.name} is temporal, and asks one {side} query at several times"
+            raise CheckpointError(f"{file}: no column 'time', but {fault}. Add the column.")
     return triples
 
 
-def _own_ids(labels: Vocabulary, dataset: Dataset, ids: IntArray) -> IntArray:
-    """Map ids of the dataset to ids of the model; unknown entities get new ids, which no query uses."""
-    own = labels.ids(dataset.entities.labels)[ids]
-    return np.where(own < 0, len(labels) + ids, own)
-
-
 SCORES: dict[Side, str] = {"tail": "tail_scores", "head": "head_scores"}
+SCORE_FILES = [f"{name}.npy" for name in SCORES.values()]
 
 
 def read_score_array(path: Path, options: Options) -> ArrayModel:
@@ -174,7 +167,7 @@ def _array_model(
 SCORE_ARRAYS = Reader(
     name="scores",
     summary="a folder of finished scores (tail_scores, head_scores: .npy or .safetensors; a row a triple)",
-    recognises=lambda path: is_table(path, *SCORES.values()),
+    recognises=lambda path: has_table(path, *SCORES.values()) if path.is_dir() else path.name in SCORE_FILES,
     read=read_score_array,
 )
 
@@ -191,12 +184,12 @@ def read_dual_encoder(path: Path, options: Options) -> ArrayModel:
     """
     path = folder_of_tables(path, ENTITY, *QUERY.values())
     similarity = options.require("similarity", None, str(path), get_args(Similarity))
-    found = encoded_triples(path, options)
+    coded = encoded_triples(path, options)
     entity = table_file(path, ENTITY)
     if entity is None:
         raise CheckpointError(f"{path}: found no {ENTITY}.npy or {ENTITY}.safetensors, the vectors of the entities.")
     make = partial(DualEncoder, vectors=mapped_array(entity), similarity=similarity)
-    return _array_model(path, "dual-encoder", QUERY, make, found, options, entity)
+    return _array_model(path, "dual-encoder", QUERY, make, coded, options, entity)
 
 
 DUAL_ENCODERS = Reader(

@@ -15,27 +15,35 @@ import numpy as np
 
 from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import CheckpointError, UsageError
-from kgeval.base.files.paths import no_file
-from kgeval.base.pickles.pickled import read_pickle
+from kgeval.base.files import no_file
+from kgeval.base.pickled import read_pickled
 from kgeval.data.id_files import vocabulary_by_id
 from kgeval.data.tables import read_text
 from kgeval.data.text import first_line
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint
-from kgeval.models.checkpoints.options import Options
-from kgeval.models.checkpoints.reader import Reader
-from kgeval.models.checkpoints.readers.pykeen import IGNORED_TENSORS, REQUIRED_OPTIONS, model_of_state
-from kgeval.models.checkpoints.readers.pykeen_interactions import family_of
-from kgeval.models.checkpoints.readers.pykeen_modules import PyKEENModel
-from kgeval.models.checkpoints.shared.layers import Network, fold_batch_norm, naming
-from kgeval.models.checkpoints.shared.locate import (
+from kgeval.models.checkpoints.locate import (
     CheckpointLabels,
     folder_of,
+    naming,
     settings_in,
     vocabulary_of_ids,
     with_inverses,
 )
-from kgeval.models.checkpoints.shared.tensors import COUNTERS, LIGHTNING, Tensors, check_same_rows, names_in
+from kgeval.models.checkpoints.options import Options
+from kgeval.models.checkpoints.readers import Reader
+from kgeval.models.checkpoints.readers.pykeen import IGNORED_TENSORS, REQUIRED_OPTIONS, model_of_state
+from kgeval.models.checkpoints.readers.pykeen_interactions import family_of
+from kgeval.models.checkpoints.readers.pykeen_modules import PyKEENModel
+from kgeval.models.checkpoints.tensors import (
+    COUNTERS,
+    LIGHTNING,
+    Network,
+    Tensors,
+    check_same_rows,
+    fold_batch_norm,
+    names_in,
+)
 from kgeval.models.families.bilinear import DistMult
 from kgeval.models.families.complex import ComplEx
 from kgeval.models.families.convolutions import AConEx, ConEx
@@ -129,7 +137,7 @@ def _labels(folder: Path, kind: str, count: int) -> tuple[Path, Vocabulary]:
     """Read the labels of a kind: of a pickled dictionary, or of a table whose header calls their column so."""
     file, table_file = (folder / f"{kind}_to_idx{ending}" for ending in (".p", ".csv"))
     if file.is_file():
-        labels = vocabulary_of_ids(file, read_pickle(file), kind)
+        labels = vocabulary_of_ids(file, read_pickled(file), kind)
     elif (file := table_file).is_file():
         header = first_line(file).split(",")
         if len(header) != 2 or header.count(kind) != 1:
@@ -148,8 +156,8 @@ def _keci(parts: Parts) -> Family:
     p, q = (int(config.get(name) or 0) for name in ("p", "q"))
     if p + q == 0:
         return DistMult(entity, relation)
-    found = [tensors.take(f"{name}_coefficients.weight", 1, count)[0] for name, count in (("p", p), ("q", q)) if count]
-    coefficients = np.concatenate(found)
+    scales = [tensors.take(f"{name}_coefficients.weight", 1, count)[0] for name, count in (("p", p), ("q", q)) if count]
+    coefficients = np.concatenate(scales)
     return Keci(_blocks(entity, p, q), _blocks(relation, p, q), coefficients=coefficients, p=p)
 
 
@@ -187,8 +195,8 @@ def _lfmult(parts: Parts) -> Family:
     degree = parts[3].get("degree")
     width = parts[0].shape[1]
     if type(degree) is not int or not 0 < degree < width:
-        what = f"{CONFIG}: the degree of LFMult is {degree!r:.40}; expected one from 1 to {width - 1}"
-        raise UsageError(f"{what}. If the file does not contain it, give the option, such as degree=1.")
+        fault = f"{CONFIG}: the degree of LFMult is {degree!r:.40}; expected one from 1 to {width - 1}"
+        raise UsageError(f"{fault}. If the file does not contain it, give the option, such as degree=1.")
     return LFMult(parts[0], parts[1], degree=degree)
 
 

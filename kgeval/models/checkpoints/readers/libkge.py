@@ -14,21 +14,21 @@ from typing import Any, Literal
 import numpy as np
 
 from kgeval.base.errors import CheckpointError
-from kgeval.base.pickles.pickled import read_torch
+from kgeval.base.pickled import read_pickled
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint
-from kgeval.models.checkpoints.options import Options
-from kgeval.models.checkpoints.reader import Reader
-from kgeval.models.checkpoints.shared.layers import Network, fold_batch_norm, readable
-from kgeval.models.checkpoints.shared.locate import (
+from kgeval.models.checkpoints.locate import (
     CheckpointLabels,
     contains_file,
     find_checkpoint_file,
     find_labels,
     folder_of,
+    readable,
 )
-from kgeval.models.checkpoints.shared.state_dict_format import holds
-from kgeval.models.checkpoints.shared.tensors import COUNTERS, Tensors, normalize_rows
+from kgeval.models.checkpoints.options import Options
+from kgeval.models.checkpoints.readers import Reader
+from kgeval.models.checkpoints.state_dict_format import holds
+from kgeval.models.checkpoints.tensors import COUNTERS, Network, Tensors, fold_batch_norm, normalize_rows
 from kgeval.models.families.bilinear import CP, RESCAL, DistMult, SimplE, TuckER
 from kgeval.models.families.complex import ComplEx, RotatE
 from kgeval.models.families.convolutions import ConvE
@@ -69,10 +69,8 @@ class LibKGEModel:
 
 def read(path: Path, options: Options) -> Checkpoint:
     """Read a model as the configuration in its file describes it, with its labels if it is a package."""
-    file = find_checkpoint_file(
-        path, [_called("checkpoint_best.pt"), _called("model_best.pt"), _fits], "checkpoint of LibKGE"
-    )
-    content = read_torch(file)
+    file = find_checkpoint_file(path, [_is("checkpoint_best.pt"), _is("model_best.pt"), _fits], "checkpoint of LibKGE")
+    content = read_pickled(file)
     with readable(file, "checkpoint of LibKGE"):
         settings = content["config"].state["options"]
         tensors = Tensors(file, content["model"][0])
@@ -89,11 +87,11 @@ def read(path: Path, options: Options) -> Checkpoint:
     family = MODELS[name](parts)
     options.record_origins(family, "LibKGE", norm="l_norm", height="2D_aspect_ratio")
     tensors.refuse_unused(name, COUNTERS, *(COPIES if reciprocal else ()))
-    found = find_labels(folder_of(path), options)
-    if found.entities is None:
-        found = _packaged(content, file) or found
+    labels = find_labels(folder_of(path), options)
+    if labels.entities is None:
+        labels = _packaged(content, file) or labels
     ids: dict[str, Any] = {"reciprocal": reciprocal, "numbering": "files", "layouts": ("libkge",)}
-    return found.checkpoint(family, "libkge", [file], options, name=name, **ids)
+    return labels.checkpoint(family, "libkge", [file], options, name=name, **ids)
 
 
 def _packaged(content: Any, file: Path) -> CheckpointLabels | None:
@@ -115,8 +113,8 @@ def _conve(parts: LibKGEModel) -> Family:
     ratio = parts.options.resolve("2D_aspect_ratio", parts.settings.get("2D_aspect_ratio"), where)
     height = round((width / float(2 if ratio is None else ratio)) ** 0.5)
     if not plain or height < 1 or width % height:
-        what = f"a ConvE with strides or padding, or with {width} columns in {height} rows"
-        raise CheckpointError(f"{tensors.path}: kgeval does not read {what}.")
+        fault = f"a ConvE with strides or padding, or with {width} columns in {height} rows"
+        raise CheckpointError(f"{tensors.path}: kgeval does not read {fault}.")
     kernel = tensors.take("convolution.weight", None, 1, None, None)
     biased = parts.settings.get("convolution_bias", "convolution.bias" in tensors)
     network = Network(
@@ -134,9 +132,7 @@ def _transh(parts: LibKGEModel) -> Family:
     """Relations are stored as halves: the translation, and a normal vector of any length."""
     halves = parts.relation
     if halves.shape[1] % 2:
-        raise CheckpointError(
-            f"{parts.tensors.path}: {halves.shape[1]} columns cannot be split into a translation and a normal vector."
-        )
+        raise CheckpointError(f"{parts.tensors.path}: {halves.shape[1]} columns are no translation and normal vector.")
     relation, normal = np.split(halves, 2, axis=1)
     return TransH(parts.entity, relation, normal=normalize_rows(normal), norm=parts.norm(), normalization="none")
 
@@ -165,7 +161,7 @@ MODELS: dict[str, Callable[[LibKGEModel], Family]] = {
 }
 
 
-def _called(name: str) -> Callable[[Path], bool]:
+def _is(name: str) -> Callable[[Path], bool]:
     return lambda file: file.name == name and _fits(file)
 
 

@@ -1,4 +1,4 @@
-"""Libraries whose state dictionaries are tables of tensors: OpenKE, TorchKGE and pykg2vec.
+"""Libraries whose state dictionaries are tables of tensors: OpenKE, TorchKGE, pykg2vec and PyTorch Geometric.
 
 OpenKE saves a ``.ckpt`` (``save_checkpoint``), a trainer's save, or JSON (``save_parameters``). The tensors' names
 distinguish most models, but not TransE from DistMult. No file has the norm of a distance or whether vectors are
@@ -10,6 +10,10 @@ their sorted labels. It evaluates with the stored rows as they are; only its tra
 pykg2vec saves ``model.vec.pt``, and ``config.npy`` beside it, a pickle that is not opened. Older code of OpenKE calls
 its files and tensors the same, and numbers other labels: without ``config.npy``, the format has to be named. Ids are
 those of the sorted labels of all splits. A TransE normalises entities and relations.
+
+PyTorch Geometric's models are those of ``torch_geometric.nn.kge``, whose formulas live models share. The library saves
+nothing and keeps no labels: ids are the user's. A ``state_dict`` does not tell TransE from DistMult, nor TransE's
+``p_norm``, which are asked for; a pickled module has both. Nothing of a module is executed.
 """
 
 from __future__ import annotations
@@ -22,12 +26,15 @@ from typing import Any
 import numpy as np
 
 from kgeval.base.arrays import FloatArray
-from kgeval.base.files.opening import read_json
+from kgeval.base.files import read_json
+from kgeval.base.pickled import PICKLED, read_pickled
+from kgeval.base.unpickle import StubObject
+from kgeval.models.adapters.live_models import CLASSES, FORMULAS, TABLES
 from kgeval.models.checkpoints.checkpoint import Checkpoint
+from kgeval.models.checkpoints.locate import contains_file, find_checkpoint_file, find_labels, folder_of, readable
 from kgeval.models.checkpoints.options import Options
-from kgeval.models.checkpoints.shared.layers import readable
-from kgeval.models.checkpoints.shared.locate import contains_file
-from kgeval.models.checkpoints.shared.state_dict_format import (
+from kgeval.models.checkpoints.readers import Reader
+from kgeval.models.checkpoints.state_dict_format import (
     Model,
     Option,
     StateDictFormat,
@@ -37,7 +44,14 @@ from kgeval.models.checkpoints.shared.state_dict_format import (
     named,
     unit_rows,
 )
-from kgeval.models.checkpoints.shared.tensors import Tensors, check_same_rows, names_in
+from kgeval.models.checkpoints.tensors import (
+    LIGHTNING,
+    WRAPPINGS,
+    Tensors,
+    check_same_rows,
+    names_in,
+    unwrap_state_dict,
+)
 from kgeval.models.families.bilinear import RESCAL, DistMult, HolE
 from kgeval.models.families.complex import ComplEx, RotatE
 from kgeval.models.families.projections import TransD, TransH, TransR
@@ -80,9 +94,9 @@ def _is_model(file: Path, prefix: str = "") -> bool:
     """
     if file.suffix not in {".ckpt", ".pt", ".pth"}:
         return False
-    found = {name.removeprefix(prefix) for name in names_in(file) if name.startswith(prefix)}
+    names = {name.removeprefix(prefix) for name in names_in(file) if name.startswith(prefix)}
     named = file.suffix == ".ckpt" or file.with_name("entity2id.txt").is_file()
-    return bool({ENTITY, "ent_re_embeddings.weight"} & found) and (named or bool({*CONSTANTS} & found))
+    return bool({ENTITY, "ent_re_embeddings.weight"} & names) and (named or bool({*CONSTANTS} & names))
 
 
 def _is_json(file: Path) -> bool:
@@ -99,7 +113,7 @@ def _normalized(take: Take) -> Option:
 
 
 def _negative(take: Take) -> Take:
-    return Take(f"-{take.text}", lambda tensors: -take(tensors))
+    return Take(f"-{take.text}", lambda tensors: -take.make(tensors))
 
 
 FORM = named("rel_matrices.weight")
@@ -166,7 +180,7 @@ def _analogy(kind: str) -> Take:
     scalars, pairs = named(f"sc_{kind}_emb.weight"), _complex(kind)
 
     def make(tensors: Tensors) -> FloatArray:
-        both, first = pairs(tensors), scalars(tensors)
+        both, first = pairs.make(tensors), scalars.make(tensors)
         check_same_rows(tensors.path, [both, first])
         real, imaginary = np.split(both, 2, axis=1)
         return np.concatenate([first, real, np.zeros_like(first), imaginary], axis=1)
@@ -180,7 +194,7 @@ def _complex(kind: str) -> Take:
 
 def _projection(tensors: Tensors) -> FloatArray:
     """Take TransR's matrices, which are stored as relation width × entity width."""
-    entity, relation = (take(tensors) for take in TORCHKGE_TABLES.values())
+    entity, relation = (take.make(tensors) for take in TORCHKGE_TABLES.values())
     stored = tensors.take("proj_mat.weight", len(relation), relation.shape[1] * entity.shape[1])
     return stored.reshape(len(stored), relation.shape[1], -1).transpose(0, 2, 1).reshape(len(stored), -1)
 
@@ -242,3 +256,58 @@ def _is_pykg2vec(file: Path) -> bool:
 
 
 PYKG2VEC = replace(PYKG2VEC_FORMAT.reader(), recognises=lambda path: contains_file(path, _is_pykg2vec))
+
+
+PYG_TENSORS = frozenset({"node_emb.weight", "rel_emb.weight"})
+"""the tensors that all of its models have"""
+
+PYG_MODULES = "torch_geometric.nn.kge."
+"""what the classes of a pickled module begin with"""
+
+
+def read_pyg(path: Path, options: Options) -> Checkpoint:
+    """Read a model; for a state_dict, the user must say whether it is TransE or DistMult, and TransE's p_norm."""
+    file = find_checkpoint_file(path, [_is_pyg], "model of PyTorch Geometric")
+    content = read_pickled(file)
+    module = _module_in(content)
+    tensors = Tensors(file, unwrap_state_dict(content)).of_model("node_emb.")
+    labels = find_labels(folder_of(path), options)
+    models = [CLASSES[module.origin]] if module else _models_with(tensors)
+    name = options.require("model", models[0] if len(models) == 1 else None, file.name, models)
+    norm = None
+    if name == "TransE":
+        norm = options.require("p_norm", module and module.state.get("p_norm"), file.name, [1, 2])
+    entity, relation = (tensors.side_by_side(*(f"{part}.weight" for part in parts)) for parts in TABLES[name])
+    family = FORMULAS[name](entity, relation, norm)
+    options.record_origins(family, "PyTorch Geometric", norm="p_norm")
+    tensors.refuse_unused(name)
+    return labels.checkpoint(family, "pyg", [file], options, name=name)
+
+
+def _module_in(content: Any) -> StubObject | None:
+    """Find a pickled module, by itself or under one of the usual names."""
+    wrapped = [content.get(name) for name in WRAPPINGS] if isinstance(content, dict) else []
+    modules = [part for part in (content, *wrapped) if isinstance(part, StubObject) and part.origin in CLASSES]
+    return modules[0] if modules else None
+
+
+def _models_with(tensors: Tensors) -> list[str]:
+    imaginary = ("node_emb_im.weight" in tensors, "rel_emb_im.weight" in tensors)
+    return {(True, True): ["ComplEx"], (True, False): ["RotatE"]}.get(imaginary, ["TransE", "DistMult"])
+
+
+_is_pyg_state = holds(PICKLED, PYG_TENSORS, {f"{LIGHTNING}{name}" for name in PYG_TENSORS})
+
+
+def _is_pyg(file: Path) -> bool:
+    names = names_in(file) if file.suffix in PICKLED else ()
+    return _is_pyg_state(file) or any(name.startswith(PYG_MODULES) for name in names)
+
+
+PYG = Reader(
+    name="pyg",
+    summary="a state_dict or module of PyTorch Geometric's TransE, DistMult, ComplEx or RotatE (.pt)",
+    recognises=lambda path: contains_file(path, _is_pyg),
+    read=read_pyg,
+    known_by=(PYG_TENSORS,),
+)

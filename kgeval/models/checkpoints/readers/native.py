@@ -16,6 +16,9 @@ JSON list of the layouts of datasets that have such files, if there are any), ``
 whether the framework's own evaluator ranks the lowest score first). ``name`` is what the framework calls the model, if
 the family has another name. All but ``model`` may be missing: then there are no options, nothing is true, and the
 numbering is unknown.
+
+A state_dict or module of a user's own model is read likewise: the options name its tensors and the model family,
+``entity=ent.weight``, or halves, ``entity=ent_re.weight,ent_im.weight``; and ``ignored=gamma,loss.*``.
 """
 
 from __future__ import annotations
@@ -31,22 +34,23 @@ from pydantic import BaseModel, ConfigDict, Json, ValidationError
 
 from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import CheckpointError, InputError
-from kgeval.base.files.opening import JSON, Budget
-from kgeval.base.settings.messages import problems_of
+from kgeval.base.files import JSON, Budget
+from kgeval.base.pickled import PICKLED, read_pickled
+from kgeval.base.settings import problems_of
+from kgeval.base.settings_text import flat
 from kgeval.base.storage import replacing
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint
-from kgeval.models.checkpoints.options import Options
-from kgeval.models.checkpoints.reader import Reader, formats
-from kgeval.models.checkpoints.shared.layers import readable
-from kgeval.models.checkpoints.shared.locate import (
+from kgeval.models.checkpoints.locate import (
     NATIVE,
     CheckpointLabels,
     contains_file,
     find_checkpoint_file,
     find_labels,
+    folder_of,
+    readable,
 )
-from kgeval.models.checkpoints.shared.mapped_arrays import (
+from kgeval.models.checkpoints.mapped_arrays import (
     ARRAYS,
     OF_QUERIES,
     SAFE,
@@ -54,7 +58,9 @@ from kgeval.models.checkpoints.shared.mapped_arrays import (
     read_npz,
     read_safetensors,
 )
-from kgeval.models.checkpoints.shared.tensors import Tensors, model_of_named
+from kgeval.models.checkpoints.options import Options
+from kgeval.models.checkpoints.readers import NAMED_BY_USER, Reader, formats
+from kgeval.models.checkpoints.tensors import Tensors, model_of_named, unwrap_state_dict
 from kgeval.models.family import Family
 from kgeval.models.mapped import Reciprocal, Typed
 from kgeval.models.scorer import Numbering
@@ -90,8 +96,8 @@ def read(path: Path, options: Options) -> Checkpoint:
     The option ``labels`` names another folder of label files, as for other formats.
     """
     file = find_checkpoint_file(path, [lambda file: file.suffix in ARRAYS], ".npz or .safetensors file")
-    arrays, said = read_safetensors(file) if file.suffix == SAFE else (read_npz(file), {})
-    stored = _metadata(file, arrays, said)
+    arrays, about = read_safetensors(file) if file.suffix == SAFE else (read_npz(file), {})
+    stored = _metadata(file, arrays, about)
     of_model = {"model": stored.model, "stored": stored.options, "reciprocal": stored.reciprocal}
     model = model_of_named(Tensors(file, arrays), options, **of_model)
     details = stored.model_dump(include={"name", "numbering", "layouts", "lower_is_better"})
@@ -110,9 +116,7 @@ def _metadata(file: Path, arrays: dict[str, FloatArray], said: Mapping[str, Any]
         problem = problems_of(error, said, Metadata)[0]
         raise CheckpointError(f"{file}: not a readable {SAFE} file, or cut short: {problem}") from error
     if stored.format == FORMAT and stored.version != VERSION:
-        raise CheckpointError(
-            f"{file}: version {stored.version} of the native format; this kgeval reads version {VERSION}."
-        )
+        raise CheckpointError(f"{file}: version {stored.version} of the native format; kgeval reads version {VERSION}.")
     return stored
 
 
@@ -125,9 +129,9 @@ def _labels_of(file: Path, stored: Metadata, options: Options) -> CheckpointLabe
             if (labels := getattr(stored, name)) is not None
         }
     complete = inside.keys() >= {"entity", "relation"}
-    found = find_labels(file.parent, options, [] if complete or options.given("labels") else [NATIVE])
-    entities, relations = inside.get("entity", found.entities), inside.get("relation", found.relations)
-    return CheckpointLabels(entities, relations, found.files, inside.get("time", found.times))
+    beside = find_labels(file.parent, options, [] if complete or options.given("labels") else [NATIVE])
+    entities, relations = inside.get("entity", beside.entities), inside.get("relation", beside.relations)
+    return CheckpointLabels(entities, relations, beside.files, inside.get("time", beside.times))
 
 
 def _is_own(file: Path) -> bool:
@@ -230,11 +234,23 @@ def _write(path: Path, tensors: dict[str, np.ndarray[Any, Any]], metadata: dict[
 def _saveable(model: Checkpoint) -> Family | Reciprocal:
     """Return the scorer of a checkpoint; refuse one that a native file cannot hold."""
     if model.missing_without_dataset:
-        raise CheckpointError(
-            f"{model.files[0]}: the files do not say {model.missing_without_dataset}. Add the dataset: --dataset "
-            "DATASET (in Python dataset=…)."
-        )
+        fault = f"the files do not say {model.missing_without_dataset}"
+        raise CheckpointError(f"{model.files[0]}: {fault}. Add the dataset: --dataset DATASET (in Python dataset=…).")
     if isinstance(model.model, Typed):
-        what = "its entities have several types, which a native file cannot hold"
-        raise CheckpointError(f"{model.files[0]}: {what}. Evaluate the checkpoint itself.")
+        raise CheckpointError(f"{model.files[0]}: its entities have several types, which a native file cannot hold.")
     return model.model
+
+
+def read_state_dict(path: Path, options: Options) -> Checkpoint:
+    """Read the tensors that the options name, as the family that the option ``model`` names."""
+    file = find_checkpoint_file(path, [lambda file: file.suffix in PICKLED], "state dictionary")
+    model = model_of_named(Tensors(file, dict(flat(unwrap_state_dict(read_pickled(file))))), options)
+    return find_labels(folder_of(path), options).checkpoint(model, NAMED_BY_USER, [file], options)
+
+
+STATE_DICT = Reader(
+    name=NAMED_BY_USER,
+    summary="any other state_dict, whose tensors are named: options entity=NAME, relation=NAME, model=FAMILY",
+    recognises=lambda _: False,  # only the user can tell; see kgeval.models.checkpoints.readers
+    read=read_state_dict,
+)

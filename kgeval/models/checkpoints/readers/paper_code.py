@@ -20,13 +20,13 @@ import numpy as np
 
 from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import CheckpointError
-from kgeval.base.pickles.pickled import PICKLED, read_torch
+from kgeval.base.pickled import PICKLED, read_pickled
 from kgeval.models.checkpoints.checkpoint import Checkpoint
+from kgeval.models.checkpoints.locate import find_labels, folder_of, settings_in
+from kgeval.models.checkpoints.mapped_arrays import NUMPY, mapped_array
 from kgeval.models.checkpoints.options import Options
-from kgeval.models.checkpoints.reader import Reader
-from kgeval.models.checkpoints.shared.locate import find_labels, folder_of, settings_in
-from kgeval.models.checkpoints.shared.mapped_arrays import NUMPY, mapped_array
-from kgeval.models.checkpoints.shared.state_dict_format import (
+from kgeval.models.checkpoints.readers import Reader
+from kgeval.models.checkpoints.state_dict_format import (
     Model,
     StateDictFormat,
     Take,
@@ -35,7 +35,7 @@ from kgeval.models.checkpoints.shared.state_dict_format import (
     holds,
     named,
 )
-from kgeval.models.checkpoints.shared.tensors import Tensors, embedding_range, names_in
+from kgeval.models.checkpoints.tensors import Tensors, embedding_range, names_in
 from kgeval.models.families.bilinear import CP, DistMult
 from kgeval.models.families.complex import ComplEx, PRotatE, RotatE, TComplEx, TNTComplEx
 from kgeval.models.families.translations import TransE
@@ -50,16 +50,12 @@ TEMPORAL = frozenset({ENTITY, RELATION, TIME})
 KBC_TABLES: dict[str, Any] = {"entity": named(ENTITY), "relation": named(RELATION)}
 
 
-def _is_static(file: Path) -> bool:
-    return holds({".pt", ".pth", ".pkl", ".model"}, *STATIC)(file) and TIME not in names_in(file)
-
-
 KBC = StateDictFormat(
     name="kbc",
     framework="kbc",
     summary="a state_dict of a CP or ComplEx of facebookresearch/kbc (.pt), ent_id and rel_id beside it",
     what="state_dict of a kbc model",
-    files=(_is_static,),
+    files=(lambda file: holds({".pt", ".pth", ".pkl", ".model"}, *STATIC)(file) and TIME not in names_in(file),),
     models={
         "CP": Model(CP, {"entity": halves("lhs.weight", "rhs.weight"), "relation": named("rel.weight")}, "lhs.weight"),
         "ComplEx": Model(ComplEx, KBC_TABLES),
@@ -105,12 +101,12 @@ def read_rotate(path: Path, options: Options) -> Checkpoint:
     name = options.require("model", settings.get("model"), files[-1].name, list(ROTATE_MODELS))
     tensors = _checkpoint(file) if file.is_file() else _arrays(files, name, settings, options)
     family = ROTATE_MODELS[name].build(name, "RotatE", tensors, options, "gamma", "embedding_range", "modulus")
-    found = find_labels(folder, options)
-    return found.checkpoint(family, "rotate", files, options, numbering="files", layouts=("rotate", "ogb"))
+    labels = find_labels(folder, options)
+    return labels.checkpoint(family, "rotate", files, options, numbering="files", layouts=("rotate", "ogb"))
 
 
 def _checkpoint(file: Path) -> Tensors:
-    content = read_torch(file)
+    content = read_pickled(file)
     if not isinstance(content, dict) or "model_state_dict" not in content:
         raise CheckpointError(f"{file}: holds no model_state_dict. Give the checkpoint that the RotatE code wrote.")
     return Tensors(file, content["model_state_dict"])
@@ -134,7 +130,7 @@ def _protate_entity(tensors: Tensors) -> FloatArray:
     modulus = tensors.number("modulus")
     if modulus is None or not modulus > 0:
         raise CheckpointError(f"{tensors.path}: its modulus is {modulus}; expected a positive number.")
-    return PROTATE_ENTITY(tensors)
+    return PROTATE_ENTITY.make(tensors)
 
 
 PROTATE_ENTITY = _phases("entity_embedding", PROTATE_PI)

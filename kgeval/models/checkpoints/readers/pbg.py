@@ -8,6 +8,7 @@ when they are read. Needs h5py: the extra ``kgeval[pbg]``.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,33 +17,132 @@ from typing import Any
 import numpy as np
 
 from kgeval.base.arrays import FloatArray
+from kgeval.base.containers import Arrays, open_hdf5
 from kgeval.base.errors import CheckpointError
-from kgeval.base.files.containers import Arrays, open_hdf5
-from kgeval.base.files.paths import exists_safely
+from kgeval.base.files import exists_safely, is_plain_name, read_json, read_settings
+from kgeval.data.layouts.ogb_and_pbg import read_names
 from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint
-from kgeval.models.checkpoints.options import Options
-from kgeval.models.checkpoints.reader import Reader
-from kgeval.models.checkpoints.readers.pbg_model import (
-    CONFIG,
-    PARAMETERS,
-    VERSION,
-    PBGModel,
-    entity_path,
-    read_model,
-    read_names,
-    relation_names,
+from kgeval.models.checkpoints.locate import (
+    CheckpointLabels,
+    find_checkpoint_folder,
+    named_folder,
+    naming,
+    readable,
 )
-from kgeval.models.checkpoints.shared.layers import check_shape, naming
-from kgeval.models.checkpoints.shared.locate import CheckpointLabels, find_checkpoint_folder, named_folder
-from kgeval.models.checkpoints.shared.tensors import check_same_rows
+from kgeval.models.checkpoints.options import Options, truth_value
+from kgeval.models.checkpoints.readers import Reader
+from kgeval.models.checkpoints.tensors import check_same_rows, check_shape
 from kgeval.models.families.bilinear import RESCAL, DistMult
 from kgeval.models.families.complex import ComplEx
 from kgeval.models.families.projections import BigGraph
 from kgeval.models.family import Family
 from kgeval.models.mapped import EntityTypes, Reciprocal, Typed
 from kgeval.models.ordered import norms_column
+
+VERSION, CONFIG = "checkpoint_version.txt", "config.json"
+
+Shape = Callable[[int], tuple[int, ...]]
+"""the shape of a parameter for entities of a width"""
+
+PARAMETERS: dict[str, dict[str, Shape]] = {
+    "none": {},
+    "diagonal": {"diagonal": lambda width: (width,)},
+    "translation": {"translation": lambda width: (width,)},
+    "complex_diagonal": dict.fromkeys(("real", "imag"), lambda width: (width // 2,)),
+    "linear": {"linear_transformation": lambda width: (width, width)},
+    "affine": {"linear_transformation": lambda width: (width, width), "translation": lambda width: (width,)},
+}
+"""the tensors of each operator; those of dynamic relations are in the plural, but for real and imag"""
+
+
+@dataclass(frozen=True)
+class PBGModel:
+    folder: Path
+    config: dict[str, Any]
+    version: int
+
+    @property
+    def dynamic(self) -> bool:
+        """Whether relations are rows of one operator."""
+        return self.truth_value("dynamic_relations")
+
+    def truth_value(self, name: str) -> bool:
+        return truth_value(self.folder / CONFIG, name, self.config.get(name))
+
+    @property
+    def relations(self) -> list[dict[str, Any]]:
+        """The settings of each relation; of dynamic ones, those of all together."""
+        return list(self.config["relations"])
+
+    @property
+    def operators(self) -> list[str]:
+        return list(dict.fromkeys(str(relation["operator"]) for relation in self.relations))
+
+    @property
+    def operator(self) -> str | tuple[str, ...]:
+        """The kind of all operators, or of each relation's where they differ."""
+        if len(self.operators) == 1:
+            return self.operators[0]
+        return tuple(str(relation["operator"]) for relation in self.relations)
+
+    @property
+    def types(self) -> list[str]:
+        return list(dict.fromkeys(str(relation[side]) for side in ("lhs", "rhs") for relation in self.relations))
+
+    def parts(self, kind: str) -> int:
+        return int(self.config["entities"][kind].get("num_partitions", 1))
+
+    def file(self, stem: str) -> Path:
+        return self.folder / f"{stem}.v{self.version}.h5"
+
+    def embeddings(self, kind: str) -> list[Path]:
+        return [self.file(f"embeddings_{kind}_{part}") for part in range(self.parts(kind))]
+
+
+def read_model(folder: Path) -> PBGModel:
+    where = folder / CONFIG
+    with readable(where, "configuration of PyTorch-BigGraph"):
+        config = read_json(where)
+        model = PBGModel(folder, config, int(read_settings(folder / VERSION)))
+        known = set(model.operators) <= PARAMETERS.keys() and "comparator" in config
+        known = known and (len(model.relations) == 1 if model.dynamic else bool(relation_names(model, None)))
+        parts = [model.parts(kind) for kind in model.types]
+        featurized = [kind for kind in model.types if config["entities"][kind].get("featurized")]
+    if not known:
+        fault = f"a comparator and the operators {', '.join(PARAMETERS)} (one operator if relations are dynamic)"
+        raise CheckpointError(f"{where}: kgeval reads models with {fault}; found {', '.join(model.operators)!r:.200}.")
+    if featurized:
+        raise CheckpointError(f"{where}: featurized entities, such as {featurized[0]!r:.60}, are not read.")
+    if foreign := [kind for kind in model.types if not is_plain_name(kind)]:
+        raise CheckpointError(f"{where}: the entity type {foreign[0]!r:.60} cannot be part of a file name.")
+    max_norm = config.get("max_norm")
+    is_number = isinstance(max_norm, int | float) and not isinstance(max_norm, bool)
+    is_norm = max_norm is None or (is_number and 0 < max_norm <= sys.float_info.max)
+    if not is_norm or min(parts) < 1 or max(parts) > sum(1 for _ in folder.iterdir()):
+        fault = f"found max_norm {max_norm!r:.60} and {max(parts)} partitions"
+        raise CheckpointError(f"{where}: expected a positive max_norm and a file for each partition; {fault}.")
+    return model
+
+
+def relation_names(model: PBGModel, folder: Path | None) -> list[str]:
+    """Return the names of the relations, those of dynamic relations from a folder, by default the ``entity_path``."""
+    if model.dynamic:
+        return list(read_names((folder or entity_path(model)) / "dynamic_rel_names.json", "relation"))
+    return [str(relation["name"]) for relation in model.relations]
+
+
+def entity_path(model: PBGModel) -> Path:
+    """Return the folder of the names, relative to the folder that ``checkpoint_path`` is relative to."""
+    names, checkpoint = (Path(str(model.config.get(key))) for key in ("entity_path", "checkpoint_path"))
+    if names.is_absolute() or ".." in names.parts:
+        fault = f"its entity_path {str(names)!r:.200} leads to another place"
+        raise CheckpointError(f"{model.folder / CONFIG}: {fault}. Give the folder with the option labels=FOLDER.")
+    folder, depth = model.folder.resolve(), len(checkpoint.parts)
+    if not checkpoint.is_absolute() and folder.parts[-depth:] == checkpoint.parts:
+        return folder.parents[depth - 1] / names
+    return folder.parent / names.name
 
 
 @dataclass(frozen=True)
@@ -67,13 +167,13 @@ class PBGLabels:
         entities, starts = self.entities, np.cumsum([0, *sizes])
         rows = np.full((len(sizes), starts[-1] if entities is None else len(entities)), -1)
         for place, (kind, size) in enumerate(zip(model.types, sizes, strict=True)):
-            own = np.arange(starts[place], starts[place + 1])
+            ids = np.arange(starts[place], starts[place + 1])
             if entities is not None and len(self.types[place]) != size:
-                found = f"{size} rows, but {len(self.types[place])} labels"
-                raise CheckpointError(f"{model.folder}: the entities of type {kind!r} have {found}.")
-            rows[place, own if entities is None else entities.ids(self.types[place].labels)] = own
+                fault = f"{size} rows, but {len(self.types[place])} labels"
+                raise CheckpointError(f"{model.folder}: the entities of type {kind!r} have {fault}.")
+            rows[place, ids if entities is None else entities.ids(self.types[place].labels)] = ids
         sides: tuple[tuple[Side, str], ...] = (("head", "lhs"), ("tail", "rhs"))
-        taken = {side: [model.types.index(str(one[key])) for one in model.relations] for side, key in sides}
+        taken = {side: [model.types.index(str(relation[key])) for relation in model.relations] for side, key in sides}
         # The configuration of dynamic relations has one entry for all: np.resize repeats it.
         return EntityTypes(rows, {side: np.resize(types, num_relations) for side, types in taken.items()})
 
@@ -86,7 +186,7 @@ def labels_of(model: PBGModel, folder: Path | None) -> PBGLabels:
     are_there = all(exists_safely(file) and file.is_file() for file in every)
     if folder is not None and not are_there:
         raise CheckpointError(f"labels='{folder}': expected a folder with {', '.join(file.name for file in every)}.")
-    types = [[label for file in of_kind for label in read_names(file)] for of_kind in files] if are_there else []
+    types = [[label for file in of_kind for label in read_names(file, "entity")] for of_kind in files if are_there]
     names = relation_names(model, place) if are_there or not model.dynamic else []
     every += [place / "dynamic_rel_names.json"] if model.dynamic else []
     return PBGLabels(
@@ -182,17 +282,15 @@ def read(path: Path, options: Options) -> Checkpoint:
     typed = scorer if len(sizes) == 1 else Typed(scorer, labels.entity_types(model, sizes, scorer.num_relations))
     files = (folder / CONFIG, folder / VERSION, model.file("model"), *embeddings)
     name = f"{'/'.join(model.operators)}, {model.config['comparator']}"
-    found = CheckpointLabels(labels.entities, labels.relations, labels.files)
-    return found.checkpoint(typed, "pbg", files, options, name=name, numbering="files", layouts=("pbg",))
+    stored = CheckpointLabels(labels.entities, labels.relations, labels.files)
+    return stored.checkpoint(typed, "pbg", files, options, name=name, numbering="files", layouts=("pbg",))
 
 
 def _stacked(model: PBGModel, tables: list[FloatArray]) -> FloatArray:
     widths = [table.shape[1] for table in tables]
     if len(set(widths)) > 1:
-        found = ", ".join(f"{kind} {width}" for kind, width in zip(model.types, widths, strict=True))
-        raise CheckpointError(
-            f"{model.folder}: the vectors of all entity types must have one length; found {found:.200}."
-        )
+        shown = ", ".join(f"{kind} {width}" for kind, width in zip(model.types, widths, strict=True))
+        raise CheckpointError(f"{model.folder}: vectors of all entity types must have one length; found {shown:.200}.")
     return np.concatenate(tables) if len(tables) > 1 else tables[0]
 
 

@@ -1,7 +1,7 @@
 """PyKEEN's models: a ``save_to_directory`` folder, a bare ``trained_model.pkl``, or a state dictionary.
 
 The pickle holds the whole model as a tree of modules; current layouts and those before 1.8 are read. Nothing of it is
-executed (see ``kgeval.base.pickles``): the tree is walked, and its arrays are taken out. A state dictionary (bare, as
+executed (see ``kgeval.base.unpickle``): the tree is walked, and its arrays are taken out. A state dictionary (bare, as
 ``pykeen.checkpoints.save_model`` wraps it, or in a training loop's checkpoint) holds tensors, and a training loop's
 labels: the interaction is asked for, and its norm, normaliser and the like.
 """
@@ -12,24 +12,24 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.base.errors import CheckpointError, first_few
-from kgeval.base.pickles.pickled import PICKLED, read_torch
-from kgeval.base.pickles.unpickle import StubObject
+from kgeval.base.pickled import PICKLED, read_pickled
+from kgeval.base.unpickle import StubObject
 from kgeval.data.id_files import JSON, PYKEEN, PYKEEN_SAVED, TSV
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint
-from kgeval.models.checkpoints.options import Options, truth_value
-from kgeval.models.checkpoints.reader import NAMED_BY_USER, Reader
-from kgeval.models.checkpoints.readers.pykeen_interactions import family_of
-from kgeval.models.checkpoints.readers.pykeen_modules import Module, NoFormula, PyKEENModel
-from kgeval.models.checkpoints.shared.layers import naming
-from kgeval.models.checkpoints.shared.locate import (
+from kgeval.models.checkpoints.locate import (
     CheckpointLabels,
     contains_file,
     find_checkpoint_file,
     find_labels,
+    naming,
     vocabulary_of_ids,
 )
-from kgeval.models.checkpoints.shared.tensors import COUNTERS, LIGHTNING, Tensors, names_in, unwrap_state_dict
+from kgeval.models.checkpoints.options import Options, truth_value
+from kgeval.models.checkpoints.readers import NAME_OPTIONS, NAMED_BY_USER, Reader
+from kgeval.models.checkpoints.readers.pykeen_interactions import family_of
+from kgeval.models.checkpoints.readers.pykeen_modules import Module, NoFormula, PyKEENModel
+from kgeval.models.checkpoints.tensors import COUNTERS, LIGHTNING, Tensors, names_in, unwrap_state_dict
 from kgeval.models.ordered import ACTIVATIONS
 
 MODEL_FILE = "trained_model.pkl"
@@ -69,7 +69,7 @@ IGNORED_TENSORS = (COUNTERS, "*regularizer*", "loss.*", "interaction.table")
 def read(path: Path, options: Options) -> Checkpoint:
     """Read a model, and its labels from ``training_triples`` beside it if they are there."""
     file = find_checkpoint_file(path, [lambda file: file.name == MODEL_FILE, _fits], f"PyKEEN model ({MODEL_FILE})")
-    pickled = read_torch(file)
+    pickled = read_pickled(file)
     if isinstance(pickled, dict):
         return _read_state(file, pickled, options)
     if not isinstance(pickled, StubObject) or not pickled.origin.startswith("pykeen.models."):
@@ -77,7 +77,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     try:
         model = Module.of(pickled)
         _refuse_without_formula(model)
-        found = find_labels(file.parent, options, LABELS)
+        labels = find_labels(file.parent, options, LABELS)
         inverse = truth_value(file, "use_inverse_triples", model.state.get("use_inverse_triples"))
         interaction = (model.child("interaction") or model).class_name.removesuffix("Interaction")
         family = family_of(PyKEENModel.of(model, inverse=inverse), interaction)
@@ -86,13 +86,11 @@ def read(path: Path, options: Options) -> Checkpoint:
     except CheckpointError as error:
         raise CheckpointError(f"{file}: {error}") from error
     except Exception as error:  # what was unpickled can be anything
-        raise CheckpointError(
-            f"{file}: in a layout of PyKEEN that kgeval does not know ({type(error).__name__}: {error})."
-        ) from error
+        raise CheckpointError(f"{file}: in an unknown layout of PyKEEN ({type(error).__name__}: {error}).") from error
     name = model.class_name if interaction == "Clamped" else interaction
     for key, value in {"model": name, **family.options, "reciprocal": inverse}.items():
         options.resolve(key, value, file.name)
-    return found.checkpoint(family, "pykeen", [file], options, reciprocal=inverse, name=name, numbering="dataset")
+    return labels.checkpoint(family, "pykeen", [file], options, reciprocal=inverse, name=name, numbering="dataset")
 
 
 def _refuse_without_formula(model: Module) -> None:
@@ -107,25 +105,22 @@ def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkp
     state = unwrap_state_dict(content)
     tensors = Tensors(file, state).of_model(STATE)
     if not any(name.startswith(STATE) for name in tensors):
-        raise CheckpointError(
-            f"{file}: holds no vectors of entities under PyKEEN's names ({STATE[0]}… or {STATE[1]}…), but "
-            f"{first_few([*tensors]) or 'no tensors'}. If a model of 'kgeval list models' has its formula, name its "
-            f"tensors: --checkpoint-format {NAMED_BY_USER} --option model=MODEL --option entity=NAME --option "
-            "relation=NAME."
-        )
+        fault = f"holds no vectors of entities under PyKEEN's names ({STATE[0]}… or {STATE[1]}…)"
+        cure = f"name its tensors: --checkpoint-format {NAMED_BY_USER} {NAME_OPTIONS}"
+        raise CheckpointError(f"{file}: {fault}, but {first_few([*tensors]) or 'no tensors'}. Else {cure}.")
     stored = {kind: content.get(f"{kind}_to_id_dict") for kind in ("entity", "relation")}
     labels = [None if ids is None else vocabulary_of_ids(file, ids, kind) for kind, ids in stored.items()]
-    found = CheckpointLabels(labels[0], labels[1])
-    if found.entities is None and found.relations is None:
-        found = find_labels(file.parent, options, LABELS)
+    beside = CheckpointLabels(labels[0], labels[1])
+    if beside.entities is None and beside.relations is None:
+        beside = find_labels(file.parent, options, LABELS)
     name = options.require("model", None, file.name, sorted(REQUIRED_OPTIONS))
     model = model_of_state(tensors, name, options, file.name)
     with naming(file):
         family = family_of(PyKEENModel.of(model, inverse=False), name)
-        inverse = _is_reciprocal(file, family.num_relations, found.relations, options)
+        inverse = _is_reciprocal(file, family.num_relations, beside.relations, options)
         family = family_of(PyKEENModel.of(model, inverse=inverse), name)
     tensors.refuse_unused(name, *IGNORED_TENSORS)
-    return found.checkpoint(family, "pykeen", [file], options, reciprocal=inverse, name=name, numbering="dataset")
+    return beside.checkpoint(family, "pykeen", [file], options, reciprocal=inverse, name=name, numbering="dataset")
 
 
 def model_of_state(tensors: Tensors, name: str, options: Options, where: str) -> Module:
@@ -162,12 +157,11 @@ def _fits(file: Path) -> bool:
         return True
     if file.suffix not in PICKLED:
         return False
-    found = names_in(file)
-    if not {f"{kind}_embeddings.weight" for kind in ("entity", "relation")} <= found:  # those of dice-embeddings
-        found = frozenset(name.removeprefix(LIGHTNING) for name in found)
-    return {"model_state_dict", "entity_to_id_dict"} <= found or any(
-        name.startswith(("pykeen.models.", *STATE)) for name in found
-    )
+    names = names_in(file)
+    if not {f"{kind}_embeddings.weight" for kind in ("entity", "relation")} <= names:  # those of dice-embeddings
+        names = frozenset(name.removeprefix(LIGHTNING) for name in names)
+    is_model = any(name.startswith(("pykeen.models.", *STATE)) for name in names)
+    return is_model or {"model_state_dict", "entity_to_id_dict"} <= names
 
 
 READER = Reader(

@@ -9,9 +9,8 @@ import numpy as np
 
 from kgeval.base.arrays import Float64Array, FloatArray
 from kgeval.base.errors import CheckpointError
-from kgeval.base.pickles.unpickle import StubObject
-from kgeval.models.checkpoints.shared.layers import check_shape
-from kgeval.models.checkpoints.shared.tensors import Tensors
+from kgeval.base.unpickle import StubObject
+from kgeval.models.checkpoints.tensors import Tensors, check_shape
 from kgeval.models.ordered import unit
 
 
@@ -60,18 +59,18 @@ class Module:
 
     def array(self, name: str) -> Any:
         """Return a parameter or buffer of any shape and type, ``None`` if it is missing."""
-        found = next((arrays.get(name) for arrays in self._arrays if name in arrays), None)
-        return found if isinstance(found, np.ndarray) else None
+        stored = next((arrays.get(name) for arrays in self._arrays if name in arrays), None)
+        return stored if isinstance(stored, np.ndarray) else None
 
     def is_without(self, name: str) -> bool:
         """Whether it was made without a parameter or buffer: it keeps ``None`` in its place."""
         return any(name in arrays and arrays.get(name) is None for arrays in self._arrays)
 
     def take(self, name: str, *shape: int | None, least: float | None = None) -> FloatArray:
-        found = self.array(name)
-        if found is None:
+        array = self.array(name)
+        if array is None:
             raise CheckpointError(f"the tensor {self.place + name!r} is missing.")
-        return check_shape(self.place + name, found, *shape, least=least)
+        return check_shape(self.place + name, array, *shape, least=least)
 
     def find(self, name: str, *shape: int | None) -> FloatArray | None:
         return None if self.is_without(name) else self.take(name, *shape)
@@ -133,9 +132,7 @@ class PyKEENModel:
             raise NoFormula(f"its {kind} representation is not a plain embedding.")
         weight = table.take("weight", None, None)
         if table.state.get("max_norm") is not None:
-            raise NoFormula(
-                f"its {kind} vectors are cut to a max_norm when they are used, which kgeval does not compute."
-            )
+            raise NoFormula(f"its {kind} vectors are cut to a max_norm when used, which kgeval does not compute.")
         normalizer = module.state.get("normalizer")
         return weight if normalizer is None else _normalised(weight, normalizer, kind, module.state.get("shape"))
 

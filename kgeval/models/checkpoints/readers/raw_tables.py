@@ -22,23 +22,23 @@ import numpy as np
 
 from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import CheckpointError
-from kgeval.base.files.opening import checked, read_settings
-from kgeval.base.files.settings_text import read_yaml
-from kgeval.base.pickles.pickled import read_torch
-from kgeval.base.pickles.unpickle import StubObject
+from kgeval.base.files import checked, read_settings
+from kgeval.base.pickled import read_pickled
+from kgeval.base.settings_text import read_yaml
+from kgeval.base.unpickle import StubObject
 from kgeval.models.checkpoints.checkpoint import Checkpoint
-from kgeval.models.checkpoints.options import Options, truth_value
-from kgeval.models.checkpoints.reader import Reader
-from kgeval.models.checkpoints.shared.layers import readable
-from kgeval.models.checkpoints.shared.locate import (
+from kgeval.models.checkpoints.locate import (
     contains_file,
     find_checkpoint_file,
     find_labels,
     folder_of,
+    readable,
     settings_in,
 )
-from kgeval.models.checkpoints.shared.mapped_arrays import mapped_array
-from kgeval.models.checkpoints.shared.tensors import Tensors, embedding_range
+from kgeval.models.checkpoints.mapped_arrays import mapped_array
+from kgeval.models.checkpoints.options import Options, truth_value
+from kgeval.models.checkpoints.readers import Reader
+from kgeval.models.checkpoints.tensors import Tensors, embedding_range
 from kgeval.models.families.bilinear import RESCAL, DistMult, SimplE
 from kgeval.models.families.complex import ComplEx, RotatE
 from kgeval.models.families.projections import TransR
@@ -61,8 +61,8 @@ def read_dglke(path: Path, options: Options) -> Checkpoint:
     first = f"{config['dataset']}_{config['model_name']}" if config else _first_part(path)
     stored = config.get("model_name") or next((name for name in FAMILIES if first.endswith(f"_{name}")), None)
     where = DGLKE_CONFIG if config else f"{first}{ENTITY}"
-    asked = "model_name" if options.given("model_name") or (config and not options.given("model")) else "model"
-    name = options.require(asked, stored, where, list(FAMILIES))
+    option = "model_name" if options.given("model_name") or (config and not options.given("model")) else "model"
+    name = options.require(option, stored, where, list(FAMILIES))
     arrays = {kind: mapped_array(folder / f"{first}_{kind}.npy") for kind in ("entity", "relation")}
     if name == "TransR":
         arrays["projection"] = mapped_array(folder / f"{first}projection.npy")
@@ -70,10 +70,10 @@ def read_dglke(path: Path, options: Options) -> Checkpoint:
         extent = embedding_range(folder / where, arrays["relation"], config, options)
         arrays["relation"] = np.asarray(arrays["relation"], np.float64) / (extent / np.pi)
     family = FAMILIES[name](**arrays)
-    options.record_origins(family, "DGL-KE", **({"norm": asked} if name.startswith("TransE_") else {}))
+    options.record_origins(family, "DGL-KE", **({"norm": option} if name.startswith("TransE_") else {}))
     files += sorted(folder.glob(f"{first}*.npy"))
-    found = find_labels(folder, options)
-    return found.checkpoint(family, "dglke", files, options, name=name, numbering="files", layouts=("rotate", "ogb"))
+    labels = find_labels(folder, options)
+    return labels.checkpoint(family, "dglke", files, options, name=name, numbering="files", layouts=("rotate", "ogb"))
 
 
 def _first_part(path: Path) -> str:
@@ -146,14 +146,14 @@ def read_marius(path: Path, options: Options) -> Checkpoint:
     relations = _relations(folder / MODEL, inverse=inverse)
     family = DECODERS[name](_nodes(folder / NODES, relations.shape[1]), relations)
     options.record_origins(family, "Marius")
-    found = find_labels(folder, options)
+    labels = find_labels(folder, options)
     files = (config, folder / NODES, folder / MODEL)
     ids: dict[str, Any] = {"numbering": "files", "layouts": ("marius",)}
-    return found.checkpoint(family, "marius", files, options, reciprocal=inverse, name=name, **ids)
+    return labels.checkpoint(family, "marius", files, options, reciprocal=inverse, name=name, **ids)
 
 
 def _relations(file: Path, *, inverse: bool) -> FloatArray:
-    archive = read_torch(file)
+    archive = read_pickled(file)
     if not isinstance(archive, StubObject):
         raise CheckpointError(f"{file}: holds no model of Marius.")
     tensors = Tensors(file, archive.state)

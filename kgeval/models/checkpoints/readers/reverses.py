@@ -18,14 +18,11 @@ import numpy as np
 
 from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import CheckpointError
-from kgeval.base.pickles.pickled import read_pickle
+from kgeval.base.pickled import read_pickled
 from kgeval.data.dataset import Dataset
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint
-from kgeval.models.checkpoints.options import Options
-from kgeval.models.checkpoints.reader import Reader
-from kgeval.models.checkpoints.shared.layers import Network, fold_batch_norm
-from kgeval.models.checkpoints.shared.locate import (
+from kgeval.models.checkpoints.locate import (
     CheckpointLabels,
     contains_file,
     find_checkpoint_file,
@@ -34,8 +31,10 @@ from kgeval.models.checkpoints.shared.locate import (
     vocabulary_of_ids,
     with_inverses,
 )
-from kgeval.models.checkpoints.shared.state_dict_format import holds
-from kgeval.models.checkpoints.shared.tensors import COUNTERS, Tensors
+from kgeval.models.checkpoints.options import Options
+from kgeval.models.checkpoints.readers import Reader
+from kgeval.models.checkpoints.state_dict_format import holds
+from kgeval.models.checkpoints.tensors import COUNTERS, Network, Tensors, fold_batch_norm
 from kgeval.models.families.bilinear import DistMult, TuckER
 from kgeval.models.families.complex import ComplEx
 from kgeval.models.families.convolutions import ConvE
@@ -78,11 +77,9 @@ def read_conve(path: Path, options: Options) -> Checkpoint:
 
 def _tokens(file: Path, kind: str) -> Vocabulary:
     if not file.is_file():
-        raise CheckpointError(
-            f"{file}: missing. The ConvE code writes it to $HOME/.data/<data>/. Copy it beside the model, or give its "
-            "folder with the option labels=FOLDER."
-        )
-    content = read_pickle(file)
+        cure = "Copy it beside the model, or give its folder with the option labels=FOLDER."
+        raise CheckpointError(f"{file}: missing. The ConvE code writes it to $HOME/.data/<data>/. {cure}")
+    content = read_pickled(file)
     tokens = content[0] if isinstance(content, list) and content else None
     return vocabulary_of_ids(file, tokens, kind)
 
@@ -91,7 +88,7 @@ def _with_dataset_spelling(lowered: Iterable[str], labels: Vocabulary | None, ki
     spellings: dict[str, set[str]] = {}
     for label in labels or ():
         spellings.setdefault(label.lower(), set()).add(label)
-    known = {name: next(iter(found)) for name, found in spellings.items() if len(found) == 1}
+    known = {name: next(iter(forms)) for name, forms in spellings.items() if len(forms) == 1}
     return Vocabulary([known.get(name, name) for name in lowered], kind)
 
 
@@ -161,8 +158,8 @@ def read_tucker(path: Path, options: Options) -> Checkpoint:
     tensors.refuse_unused("TuckER", COUNTERS)
     missing = "which of its rows are relations, and which their reverses" if forward is None else ""
     labels = CheckpointLabels(relations=None if forward is None else Vocabulary(forward, "relation"))
-    said: dict[str, Any] = {"reciprocal": forward is not None, "numbering": "sorted"}
-    return labels.checkpoint(family, "tucker", [file], options, missing_without_dataset=missing, **said)
+    details: dict[str, Any] = {"reciprocal": forward is not None, "numbering": "sorted"}
+    return labels.checkpoint(family, "tucker", [file], options, missing_without_dataset=missing, **details)
 
 
 def _tucker_rows(dataset: Dataset, count: int, file: Path) -> tuple[list[str], list[int]]:
@@ -176,8 +173,7 @@ def _tucker_rows(dataset: Dataset, count: int, file: Path) -> tuple[list[str], l
         known.update(dict.fromkeys(sorted(chain(names, (name + REVERSE for name in names)))))
     forward, rows = with_inverses(known, REVERSE)
     if count != len(known) or len(known) != len(rows):
-        rows_of = f"{count} rows for relations and their reverses"
-        raise CheckpointError(f"{file}: it has {rows_of}, but the dataset has {len(forward)} relations.")
+        raise CheckpointError(f"{file}: {count} relations and reverses, but the dataset has {len(forward)} relations.")
     return forward, rows
 
 

@@ -94,10 +94,10 @@ def answer_side(
     largest = torch.maximum(*(end.abs() for end in intervals))
     ends, sizes = [end - offsets for end in intervals], largest + offsets.abs() + entities.added.abs().amax()
     farthest = (norms + entities.norms.amax()) ** 2
-    own = canonical_growth(dim)
+    canonical_error = canonical_growth(dim)
     if similarity in PRODUCTS:
         (low, size), (high, _) = (middle_of(similarity, end, norms, sizes, farthest) for end in ends)
-        rounding = own * size
+        rounding = canonical_error * size
         if similarity != "dot":
             rounding = rounding + 2.0**-29 * norms * norms
         growth = 8 * (dim + 16) * U32 * BOUND_MARGIN
@@ -105,7 +105,7 @@ def answer_side(
     else:
         growth = _distance_growth(entities)
         (low, high), farther = ends, torch.maximum(*(end.abs() for end in ends))
-        rounding = (errors + own * sizes) * (1 + growth) + growth * farther
+        rounding = (errors + canonical_error * sizes) * (1 + growth) + growth * farther
         per_norm, per_error = torch.zeros_like(norms), torch.full_like(norms, 1 + growth)
     middle = (low + high) / 2
     constant = rounding + (high - low) / 2 + 8 * U32 * middle.abs() + 4 * SMALLEST * (dim + 4)

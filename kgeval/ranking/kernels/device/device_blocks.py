@@ -6,6 +6,12 @@ that are each query's own are lists: their pairs go to the float64 sums at once.
 To select, the screen's highest scores are taken in float64; the last of their lower bounds is a threshold that as many
 candidates reach for certain. Those that cannot reach it, by the screen or in float64, are discarded. A few are
 left for each place, and those that may tie with the last place: they are scored canonically.
+
+Finished scores are counted where they are: the tensors of a live model are compared on its device, never copied. Scores
+of half, bfloat16 and single precision are widened to float64, which loses nothing.
+
+Pairs of queries and candidates that are listed are scored in float64, in any order of summation, as in ``counting``;
+each of two float64 sums of n terms is within γ(2n) of the exact one, so they are within twice that of each other.
 """
 
 from __future__ import annotations
@@ -17,11 +23,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from kgeval.base.arrays import IntArray
+from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.threads import parallel_for, slices
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Rows
+from kgeval.models.similarity import Similarity
 from kgeval.ranking.kernels.best_selection import best_arrays, merge_rows
-from kgeval.ranking.kernels.collectors import BestAnswers, within
+from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Intervals, within
 from kgeval.ranking.kernels.device.comparison import (
     BYTES_PER_PAIR,
     CandidateSide,
@@ -32,8 +39,109 @@ from kgeval.ranking.kernels.device.comparison import (
     screen_scores,
     unscaling,
 )
-from kgeval.ranking.kernels.device.device_pairs import Block, Bounds, expand
-from kgeval.ranking.kernels.device.device_vectors import to_device
+from kgeval.ranking.kernels.device.device_vectors import DeviceVectors, to_device, triton_runs
+from kgeval.ranking.kernels.rounding import canonical_growth
+from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
+from kgeval.ranking.ranking_task import cut
+
+FLOOR = 2.0**-500
+"""what underflow may take from a score, per dimension, in float64: a lost square is below 2⁻¹⁰²²"""
+
+ARRAYS = 6
+"""arrays of pair × dimension in float64 that are held at a time, and of pairs where sums are fused"""
+
+
+class Bounds(NamedTuple):
+    """A lower and an upper bound of the canonical score of each pair; float64[pair]."""
+
+    lows: Any
+    highs: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """A block of queries and a chunk of entities, on the device and on the host."""
+
+    host: tuple[QueryVectors, EntityVectors]
+    queries: DeviceVectors
+    entities: DeviceVectors
+    canonical: Callable[[QueryVectors, EntityVectors, Rows], Float64Array]
+    """canonical scores of the entities in each query's row"""
+    memory: int
+    """bytes that arrays of pairs may take"""
+    effort: IntArray
+    """int64[2], to which is added how many pairs are scored in float64, and canonically"""
+
+    def bounds(self, owners: Any, candidates: Any) -> Bounds:
+        """Score pairs of a query and an entity, int64[pair] each, in float64."""
+        self.effort[0] += len(owners)
+        similarity = self.host[0].similarity
+        return score_pairs(similarity, self.queries, self.entities, owners, candidates, memory=self.memory)
+
+
+def score_pairs(
+    similarity: Similarity,
+    queries: DeviceVectors,
+    entities: DeviceVectors,
+    owners: Any,
+    candidates: Any,
+    *,
+    memory: int,
+) -> Bounds:
+    """Score pairs of a query and an entity, as many at a time as the memory holds."""
+    dim, fused = queries.exact.shape[1], triton_runs(owners.device)
+    step = max(1, memory // (8 * ARRAYS * (1 if fused else max(dim, 1))))
+    lows, highs = (torch.empty(len(owners), dtype=torch.float64, device=owners.device) for _ in range(2))
+    for start in range(0, len(owners), step):
+        part = slice(start, start + step)
+        query, entity = owners[part], candidates[part]
+        if fused:
+            similarities = _fused_similarities(similarity, queries.exact, entities.exact, query, entity)
+        else:
+            similarities = _similarities(similarity, queries.exact[query], entities.exact[entity])
+        size = queries.norms[query] * entities.norms[entity] if similarity == "dot" else similarities.abs()
+        added, offset = entities.added[entity], queries.added[query]
+        slack = canonical_growth(dim) * 2 * 1.01 * size + FLOOR * (dim + 1)
+        slack += 2.0**-48 * (similarities.abs() + added.abs() + offset.abs())
+        middle = similarities + added + offset
+        lows[part], highs[part] = middle - slack, middle + slack
+    return Bounds(lows, highs)
+
+
+def _fused_similarities(similarity: Similarity, queries: Any, entities: Any, owners: Any, candidates: Any) -> Any:
+    from kgeval.ranking.kernels.device.fused import sum_pairs
+
+    sums = sum_pairs(similarity, queries, entities, owners, candidates)
+    if similarity == "l2":
+        sums.sqrt_()
+    return sums if similarity == "dot" else sums.neg_()
+
+
+def _similarities(similarity: Similarity, queries: Any, entities: Any) -> Any:
+    if similarity == "dot":
+        return (queries * entities).sum(dim=1)
+    difference = queries - entities
+    if similarity == "l1":
+        return -difference.abs_().sum(dim=1)
+    if similarity == "modulus":
+        half = difference.shape[1] // 2
+        return -difference[:, :half].square().add_(difference[:, half:].square()).sqrt_().sum(dim=1)
+    squares = difference.square_().sum(dim=1)
+    return -squares.sqrt_() if similarity == "l2" else -squares
+
+
+def expand(owners: Any, offsets: Any) -> tuple[Any, Any]:
+    """Pair rows with the places of their owners' lists; int64[pair] each.
+
+    >>> first, place = expand(torch.tensor([1, 0, 1]), torch.tensor([0, 1, 3]))
+    >>> first.tolist(), place.tolist()
+    ([0, 0, 1, 2, 2], [1, 2, 0, 1, 2])
+    """
+    lengths = offsets[owners + 1] - offsets[owners]
+    rows = torch.repeat_interleave(torch.arange(len(owners), device=owners.device), lengths)
+    ends = lengths.cumsum(0)
+    places = torch.arange(len(rows), device=owners.device) - (ends - lengths - offsets[owners])[rows]
+    return rows, places
 
 
 class Answers(NamedTuple):
@@ -62,9 +170,9 @@ class BlockCounting:
         for part in slices(len(counts), step):
             owners, *ends = (each[part] for each in self.answers)
             sides = answer_side(similarity, block.queries, block.entities, tuple(ends), owners), candidates
-            found = compare(similarity, block.queries.rounded[owners], block.entities.rounded, *sides)
-            counts[part, 0] += found.above
-            rows, entities = found.answers + part.start, found.candidates
+            screened = compare(similarity, block.queries.rounded[owners], block.entities.rounded, *sides)
+            counts[part, 0] += screened.above
+            rows, entities = screened.answers + part.start, screened.candidates
             self._decide(rows, entities, block.bounds(self.answers.owners[rows], entities), counts)
         return counts
 
@@ -75,8 +183,8 @@ class BlockCounting:
             to_device(array, owners.device) for array in (lists.offsets, lists.owners, lists.ids)
         )
         bounds = self.block.bounds(of_query, entities)
-        pairs_until = (offsets[owners + 1] - offsets[owners]).cumsum(0).cpu().numpy()
-        for part in cut_at(pairs_until, max(1, self.block.memory // BYTES_PER_PAIR)):
+        pairs = (offsets[owners + 1] - offsets[owners]).cpu().numpy()
+        for part in cut(pairs, max(1, self.block.memory // BYTES_PER_PAIR)):
             rows, entries = expand(owners[part], offsets)
             of_entries = Bounds(bounds.lows[entries], bounds.highs[entries])
             self._decide(rows + part.start, entities[entries], of_entries, counts)
@@ -102,25 +210,11 @@ class BlockCounting:
         self.block.effort[1] += len(rows)
         owners, lowest, highest = (each.cpu().numpy() for each in self.answers)
         order = np.argsort(owners[rows], kind="stable")
-        rows, own = rows[order], np.bincount(owners[rows], minlength=len(queries.vectors))
-        scores = self.block.canonical(queries, chunk, Rows.sized(own, entities[order]))
+        rows, lengths = rows[order], np.bincount(owners[rows], minlength=len(queries.vectors))
+        scores = self.block.canonical(queries, chunk, Rows.sized(lengths, entities[order]))
         above = scores > highest[rows]
         inside = (scores >= lowest[rows]) & ~above
         return np.stack([np.bincount(rows[where], minlength=len(owners)) for where in (above, inside)], axis=1)
-
-
-def cut_at(until: IntArray, most: int) -> list[slice]:
-    """Cut answers into slices of at most ``most`` pairs, but at least one answer; int64[answer] pairs end with each.
-
-    >>> cut_at(np.array([3, 4, 9, 10]), 5)
-    [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
-    """
-    parts, start, done = [], 0, 0
-    while start < len(until):
-        stop = max(start + 1, int(np.searchsorted(until, done + most, side="right")))
-        parts.append(slice(start, stop))
-        start, done = stop, int(until[stop - 1])
-    return parts
 
 
 MERGED = 256
@@ -181,10 +275,68 @@ class BlockSelection:
         """Score candidates canonically, and merge them; int64[pair] each, by query and place."""
         queries, chunk = self.block.host
         self.block.effort[1] += len(owners)
-        own = Rows.sized(np.bincount(owners, minlength=len(queries.vectors)), places)
-        scores, arrays = self.block.canonical(queries, chunk, own), best_arrays(self.best)
+        lists = Rows.sized(np.bincount(owners, minlength=len(queries.vectors)), places)
+        scores, arrays = self.block.canonical(queries, chunk, lists), best_arrays(self.best)
         parallel_for(
-            lambda part: merge_rows(part.start, part.stop, own.offsets, scores, own.ids + self.first, arrays),
+            lambda part: merge_rows(part.start, part.stop, lists.offsets, scores, lists.ids + self.first, arrays),
             len(queries.vectors),
             MERGED,
         )
+
+
+BYTES_PER_SCORE = 32
+"""of a score while it is compared: in float64, and what is found of it"""
+
+
+def count_tensor(scores: Any, widths: IntArray, intervals: Intervals, *, memory: int) -> Counted:
+    """Compare the first int64[query] scores of each row, float[query, column], with the answers of its query."""
+    owners, lowest, highest, ends = _on_device(scores, intervals, widths)
+    counted, columns = [np.empty((0, 2), np.int64)], torch.arange(scores.shape[1], device=scores.device)
+    undefined = torch.zeros(len(scores), dtype=torch.int64, device=scores.device)
+    for part in slices(len(owners), max(1, memory // (BYTES_PER_SCORE * max(1, len(columns))))):
+        queries, low, high = owners[part], lowest[part, None], highest[part, None]
+        row, competes = scores[queries].double(), columns < ends[queries, None]
+        above, inside = (row > high) & competes, (row >= low) & (row <= high) & competes
+        counted.append(torch.stack([above.sum(dim=1), inside.sum(dim=1)], dim=1).cpu().numpy())
+        undefined[queries] = (row.isnan() & competes).sum(dim=1)
+    return Counted(np.concatenate(counted), undefined.cpu().numpy())
+
+
+def count_listed(scores: Any, listed: Rows, intervals: Intervals, *, memory: int) -> Counted:
+    """Compare the scores in the columns that each query lists."""
+    owners, lowest, highest, offsets, ids = _on_device(scores, intervals, listed.offsets, listed.ids)
+    counts = torch.zeros((len(owners), 2), dtype=torch.int64, device=scores.device)
+    for part in cut(listed.lengths[intervals.owners], max(1, memory // BYTES_PER_SCORE)):
+        rows, entries = expand(owners[part], offsets)
+        rows += part.start
+        listed_scores = scores[owners[rows], ids[entries]].double()
+        above = listed_scores > highest[rows]
+        for column, where in enumerate((above, (listed_scores >= lowest[rows]) & ~above)):
+            counts[:, column] += torch.bincount(rows[where], minlength=len(owners))
+    return Counted(counts.cpu().numpy(), np.zeros(len(scores), np.bool_))
+
+
+def _on_device(scores: Any, intervals: Intervals, *arrays: IntArray) -> tuple[Any, ...]:
+    """Copy the owners and ends of intervals, and further arrays, to where the scores are."""
+    all_arrays = (intervals.owners, intervals.lowest, intervals.highest, *arrays)
+    return tuple(to_device(array, scores.device) for array in all_arrays)
+
+
+def select_tensor(scores: Any, best: BestAnswers, *, memory: int) -> None:
+    """Merge finished scores of all shared candidates, float[query, candidate], into the best answers."""
+    number, width = scores.shape
+    for part in slices(number, max(1, memory // (BYTES_PER_SCORE * max(1, width)))):
+        _select_rows(scores[part].double(), best[part])
+
+
+def _select_rows(scores: Any, best: BestAnswers) -> None:
+    """Merge some queries' scores, float64[query, candidate], which are changed; NaN makes a query undefined."""
+    best.undefined[:] |= scores.isnan().any(dim=1).cpu().numpy()
+    if best.drops_known:
+        known = (to_device(array, scores.device) for array in (best.known.owners, best.known.ids))
+        scores[tuple(known)] = -torch.inf
+    last = scores.topk(min(best.scores.shape[1], scores.shape[1]), dim=1).values[:, -1:]
+    rows, columns = ((scores >= last) & (scores > -torch.inf)).nonzero(as_tuple=True)
+    offsets = np.searchsorted(rows.cpu().numpy(), np.arange(len(scores) + 1))
+    entering = scores[rows, columns].cpu().numpy()
+    merge_rows(0, len(scores), offsets, entering, columns.cpu().numpy(), best_arrays(best))

@@ -18,19 +18,24 @@ import torch
 from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.errors import RunError
 from kgeval.base.threads import slices
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Rows
 from kgeval.models.similarity import PRODUCTS
 from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Intervals
 from kgeval.ranking.kernels.device.comparison import BYTES_PER_PAIR, ScreenResult, compare
-from kgeval.ranking.kernels.device.device_blocks import Answers, BlockCounting, BlockSelection
-from kgeval.ranking.kernels.device.device_pairs import Block
-from kgeval.ranking.kernels.device.device_vectors import DeviceVectors, to_device
-from kgeval.ranking.kernels.device.devices import describe, triton_runs
-from kgeval.ranking.kernels.device.tensor_scores import count_listed, count_tensor, select_tensor
+from kgeval.ranking.kernels.device.device_blocks import (
+    Answers,
+    Block,
+    BlockCounting,
+    BlockSelection,
+    count_listed,
+    count_tensor,
+    select_tensor,
+)
+from kgeval.ranking.kernels.device.device_vectors import DeviceVectors, to_device, triton_runs
 from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel
 from kgeval.ranking.kernels.screening.screens import LARGEST
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-from kgeval.ranking.plan import BLOCK, Precision
+from kgeval.ranking.ranking_task import BLOCK, Precision
 
 MOST_DIMENSIONS = 2**17
 """beyond it the bound of a sum in float32 says too little"""
@@ -67,29 +72,29 @@ class DeviceKernel(ScreenedKernel):
         return {**super().stats(), **where}
 
     def count(self, queries: QueryVectors, entities: EntityVectors, intervals: Intervals) -> Counted:
-        found = Counted.zero(intervals)
+        counted = Counted.zero(intervals)
 
         def on_device(part: slice) -> None:
             compared = len(intervals.lowest) * (part.stop - part.start)
-            found.add(self._count_blocks(queries, entities[part], intervals, self._count_all, compared))
+            counted.add(self._count_blocks(queries, entities[part], intervals, self._count_all, compared))
 
         def on_host(part: slice) -> None:
-            found.add(super(DeviceKernel, self).count(queries, entities[part], intervals))
+            counted.add(super(DeviceKernel, self).count(queries, entities[part], intervals))
 
         self._attempt(queries, entities, on_device, on_host, shared=True)
-        return found
+        return counted
 
-    def count_own(self, queries: QueryVectors, entities: EntityVectors, own: Rows, intervals: Intervals) -> Counted:
-        found, compared = Counted.zero(intervals), int(own.lengths[intervals.owners].sum())
+    def count_own(self, queries: QueryVectors, entities: EntityVectors, lists: Rows, intervals: Intervals) -> Counted:
+        counted, compared = Counted.zero(intervals), int(lists.lengths[intervals.owners].sum())
 
         def on_device(_: slice) -> None:
-            found.add(self._count_blocks(queries, entities, intervals, partial(_count_listed, own), compared))
+            counted.add(self._count_blocks(queries, entities, intervals, partial(_count_listed, lists), compared))
 
         def on_host(_: slice) -> None:
-            found.add(super(DeviceKernel, self).count_own(queries, entities, own, intervals))
+            counted.add(super(DeviceKernel, self).count_own(queries, entities, lists, intervals))
 
         self._attempt(queries, entities, on_device, on_host, shared=False)
-        return found
+        return counted
 
     def count_scores(self, scores: Float64Array, starts: IntArray, lengths: IntArray, intervals: Intervals) -> Counted:
         self._note("finished scores, which were given or copied to the host")
@@ -120,8 +125,8 @@ class DeviceKernel(ScreenedKernel):
         with torch.inference_mode(), _current(self.device):
             select_tensor(scores, best, memory=self.memory)
 
-    def _note(self, what: str) -> None:
-        self.on_host[what] = None
+    def _note(self, work: str) -> None:
+        self.on_host[work] = None
 
     def _attempt(
         self,
@@ -190,8 +195,8 @@ class DeviceKernel(ScreenedKernel):
         """Count all blocks of queries, in which so many pairs are compared."""
         counts, effort, owners = [np.empty((0, 2), np.int64)], np.zeros(2, np.int64), intervals.owners
         for part, block in self._bounded_blocks(queries, entities, effort, *intervals[1:]):
-            own = slice(*intervals.offsets[[part.start, part.stop]])
-            arrays = (owners[own] - part.start, intervals.lowest[own], intervals.highest[own])
+            answers = slice(*intervals.offsets[[part.start, part.stop]])
+            arrays = (owners[answers] - part.start, intervals.lowest[answers], intervals.highest[answers])
             counting = BlockCounting(block, Answers(*(to_device(array, self.device) for array in arrays)))
             counts.append(count(counting, part).cpu().numpy())
         self._adapt_precision(compared, effort[None])
@@ -240,3 +245,8 @@ def comparison_of(device: Any) -> tuple[Callable[..., ScreenResult], float]:
     from kgeval.ranking.kernels.device.fused import FUSED_BYTES_PER_PAIR, compare_fused
 
     return compare_fused, FUSED_BYTES_PER_PAIR
+
+
+def describe(device: Any) -> str:
+    """Name a device for the manifest of a run."""
+    return f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else f"torch:{device}"

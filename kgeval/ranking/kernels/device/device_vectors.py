@@ -8,6 +8,8 @@ whatever the rounding did; numbers too small for float16 are lost, and measured 
 
 from __future__ import annotations
 
+import importlib.util
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,3 +101,12 @@ def _powers(largest: Any) -> Any:
     exponents = torch.where(torch.isfinite(largest), TOP_EXPONENT - torch.frexp(largest).exponent, 0)
     exponents = torch.where(largest > 0, exponents, 0).long().clamp(-LARGEST_EXPONENT, LARGEST_EXPONENT)
     return ((exponents + 1023) << 52).view(torch.float64)
+
+
+def triton_runs(device: Any) -> bool:
+    """Whether Triton's programs run on a device: on a GPU, if it is installed.
+
+    Triton's interpreter (``TRITON_INTERPRET=1``) takes the place of a GPU.
+    """
+    there = device.type == "cuda" or os.environ.get("TRITON_INTERPRET") == "1"
+    return there and importlib.util.find_spec("triton") is not None

@@ -3,7 +3,7 @@
 What ``comparison`` does with a matrix in memory, a tile at a time: a number of each answer for those that are
 certainly above, and a bit of each pair for those that are undecided. So a pair takes an eighth of a byte.
 
-The sums are taken in float64 in some order, with or without fused multiplications: ``device_pairs`` bounds them all.
+The sums are taken in float64 in some order, with or without fused multiplications: ``device_blocks`` bounds them all.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def _pairs(words: Any) -> tuple[Any, Any]:
     """Find the places of the bits that are set; int64[pair] each."""
     rows, places = words.nonzero(as_tuple=True)
     bits = (words[rows, places, None] >> torch.arange(WORD, device=words.device, dtype=torch.int32)) & 1
-    found, bit = bits.nonzero(as_tuple=True)
-    return rows[found], places[found] * WORD + bit
+    word, bit = bits.nonzero(as_tuple=True)
+    return rows[word], places[word] * WORD + bit
 
 
 @triton.jit  # type: ignore[untyped-decorator]

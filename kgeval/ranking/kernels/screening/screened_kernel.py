@@ -16,7 +16,7 @@ import numpy as np
 
 from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.threads import parallel_for
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Rows
 from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Intervals
 from kgeval.ranking.kernels.compiled import CompiledKernel
 from kgeval.ranking.kernels.screening.counting import (
@@ -24,15 +24,21 @@ from kgeval.ranking.kernels.screening.counting import (
     REFINED,
     Columns,
     Pairs,
+    ScreenedSelection,
     count_rows,
     count_screened,
     pairs_of,
 )
-from kgeval.ranking.kernels.screening.products import Bfloat16Products, Float32Products
-from kgeval.ranking.kernels.screening.screened_selection import ScreenedSelection
-from kgeval.ranking.kernels.screening.screens import LARGEST, MOST_DIMENSIONS, Float32Distances, Screen
+from kgeval.ranking.kernels.screening.screens import (
+    LARGEST,
+    MOST_DIMENSIONS,
+    Bfloat16Products,
+    Float32Distances,
+    Float32Products,
+    Screen,
+)
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-from kgeval.ranking.plan import BLOCK, Precision
+from kgeval.ranking.ranking_task import BLOCK, Precision
 
 Clock = Callable[[], float]
 """() -> seconds"""
@@ -119,13 +125,13 @@ class ScreenedKernel(CompiledKernel):
         self.name = self._precisions[0]
         return quickest, step * len(countings)
 
-    def count_own(self, queries: QueryVectors, entities: EntityVectors, own: Rows, intervals: Intervals) -> Counted:
+    def count_own(self, queries: QueryVectors, entities: EntityVectors, lists: Rows, intervals: Intervals) -> Counted:
         if not (self._precisions and _bounded(queries, entities, *intervals[1:])):
-            return super().count_own(queries, entities, own, intervals)
-        counted, effort = Counted.zero(intervals), np.zeros((len(own), 2), np.int64)
-        arguments = (own.offsets, own.ids), pairs_of(queries, entities), intervals, counted.counts, effort
-        parallel_for(lambda part: count_rows(part.start, part.stop, *arguments), len(own), self._block)
-        self._adapt_precision(int(own.lengths[intervals.owners].sum()), effort)
+            return super().count_own(queries, entities, lists, intervals)
+        counted, effort = Counted.zero(intervals), np.zeros((len(lists), 2), np.int64)
+        arguments = (lists.offsets, lists.ids), pairs_of(queries, entities), intervals, counted.counts, effort
+        parallel_for(lambda part: count_rows(part.start, part.stop, *arguments), len(lists), self._block)
+        self._adapt_precision(int(lists.lengths[intervals.owners].sum()), effort)
         return counted
 
     def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from kgeval.metrics.names import PARTS
-from kgeval.ranking.protocols.framework_metric import NOTHING, FrameworkMetric, fixed_negatives, float32, hits, named
+from kgeval.ranking.protocols.framework_metric import (
+    NOTHING,
+    FrameworkMetric,
+    fixed_negatives,
+    float32,
+    hits,
+    named,
+    only_scores,
+)
 from kgeval.ranking.protocols.protocol import Protocol
 
 _METRICS = (
@@ -81,6 +89,18 @@ OGB = Protocol(
     mean=float32,
     framework_metrics=named("{metric}_list", metric={"mrr": "mrr", **hits("hits@{}", 1, 3, 10)}),
     text="{:f}".format,  # as its examples log them
+)
+
+
+OGB_SHARED = Protocol(
+    name="ogb-shared",
+    summary="hits at K of one list of negatives for all triples, as kgeval.ogb_eval ranks them (ogbl-ddi and others)",
+    ties="pessimistic",
+    filter=NOTHING,
+    corruption=only_scores,
+    metrics=("hits@20", "hits@50", "hits@100", "count"),
+    framework_metrics=named("{metric}", metric=hits("hits@{}", 20, 50, 100)),
+    text="{:f}".format,
 )
 
 

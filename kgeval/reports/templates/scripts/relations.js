@@ -19,23 +19,31 @@ page.then(async ({ charts: specs, relations: data }) => {
   async function choose() {
     const spec = structuredClone(specs.relations);
     const [one, other] = [Number(up.value), Number(across.value)];
-    const dots = spec.layer.find((layer) => layer.encoding.size);
-    dots.data = {
-      values: data.relation.map((relation, index) => ({
-        relation,
-        triples: data.triples[index],
-        cardinality: data.cardinality[index],
-        x: data.values[other][index],
-        y: data.values[one][index],
-      })).filter(({ x, y }) => x !== null && y !== null),
-    };
-    for (const [axis, index] of [["x", other], ["y", one]]) {
-      const title = `MRR of ${isolated(data.models[index])} ↑`;
-      dots.encoding[axis].title = dots.encoding.tooltip.find(({ field }) => field === axis).title = title;
+    const values = data.relation.map((relation, index) => ({
+      relation,
+      triples: data.triples[index],
+      cardinality: data.cardinality[index],
+      x: data.values[other][index],
+      x_low: data.low[other][index],
+      x_high: data.high[other][index],
+      y: data.values[one][index],
+      y_low: data.low[one][index],
+      y_high: data.high[one][index],
+    })).filter(({ x, y }) => x !== null && y !== null);
+    const whiskers = { x: values.some((row) => row.x_low !== null), y: values.some((row) => row.y_low !== null) };
+    spec.layer = spec.layer.filter(({ encoding }) => (!encoding.x2 || whiskers.x) && (!encoding.y2 || whiskers.y));
+    for (const layer of spec.layer.filter(({ encoding }) => encoding.size || encoding.x2 || encoding.y2)) {
+      const { encoding } = layer;
+      layer.data = { values };
+      for (const [axis, index] of [["x", other], ["y", one]]) {
+        const title = `MRR of ${isolated(data.models[index])} ↑${data.means[index]}`;
+        encoding[axis].title = title;
+        if (encoding.tooltip) encoding.tooltip.find(({ field }) => field === axis).title = title;
+      }
     }
     const better = data.values[one].filter((value, index) => value > data.values[other][index]).length;
     document.getElementById("relations-title").textContent =
-      `${isolated(data.models[one])} has a better MRR than ${isolated(data.models[other])} on ${better} of ${data.relation.length} relations (not tested)`;
+      `${isolated(data.models[one])} has a better ${data.means.some((mean) => mean) ? "mean " : ""}MRR than ${isolated(data.models[other])} on ${better} of ${data.relation.length} relations (not tested)`;
     await draw(figure, spec);
     listen();
   }

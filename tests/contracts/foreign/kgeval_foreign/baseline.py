@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from kgeval.data.dataset import Dataset
 from kgeval.models.adapters.functions import CallableScorer
-from kgeval.models.baselines.baseline import Baseline
+from kgeval.models.baselines import Baseline
 
 
 class Remainder(Baseline):

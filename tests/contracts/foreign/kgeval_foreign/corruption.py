@@ -4,8 +4,7 @@ from typing import Literal
 
 from kgeval.base.arrays import IntArray
 from kgeval.data.dataset import Dataset
-from kgeval.data.queries import Queries
-from kgeval.data.rows import Rows
+from kgeval.data.queries import Queries, Rows
 from kgeval.ranking.corruption.candidates import Candidates
 from kgeval.ranking.corruption.generator import CorruptionGenerator
 

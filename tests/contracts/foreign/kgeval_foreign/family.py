@@ -8,8 +8,7 @@ import numpy as np
 from kgeval.base.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
-from kgeval.models.family import rows64
-from kgeval.models.family_bases import RelationalFamily
+from kgeval.models.family import RelationalFamily, rows64
 from kgeval.models.similarity import Similarity
 
 

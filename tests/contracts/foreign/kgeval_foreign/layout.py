@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from kgeval.data.dataset import Dataset
-from kgeval.data.layout import Layout
+from kgeval.data.layouts import Layout
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 

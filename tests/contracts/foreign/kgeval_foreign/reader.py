@@ -8,7 +8,7 @@ import numpy as np
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint
 from kgeval.models.checkpoints.options import Options
-from kgeval.models.checkpoints.reader import Reader
+from kgeval.models.checkpoints.readers import Reader
 from kgeval_foreign.family import TransM
 
 

@@ -1,6 +1,6 @@
 """A checkpoint format that is a table: a TransM in a ``.pkl`` of named arrays."""
 
-from kgeval.models.checkpoints.shared.state_dict_format import Model, Option, StateDictFormat, Take, holds, named
+from kgeval.models.checkpoints.state_dict_format import Model, Option, StateDictFormat, Take, holds, named
 from kgeval_foreign.family import TransM
 
 ARRAYS = {

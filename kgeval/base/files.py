@@ -1,0 +1,239 @@
+"""Files of others: whether a path exists, and opening it within a budget of bytes and steps, regular files only."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+from kgeval.base.errors import FileError, RunError, nearest
+
+MANIFEST, METRICS = "manifest.json", "metrics.json"
+"""the files of a run by which its folder is known"""
+
+STAGE, LOCK = ".kgeval.partial", ".kgeval.lock"
+"""the hidden folder that a run is written in until it is complete, and the file that one process at a time has"""
+
+
+SPECIAL = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+
+
+def special(path: Path) -> str:
+    """What a path is that is neither a file nor a folder, such as a device; nothing for any other."""
+    with suppress(OSError, ValueError, RuntimeError):
+        return SPECIAL.get(stat.S_IFMT(path.stat().st_mode), "")
+    return ""
+
+
+def exists_safely(path: Path) -> bool:
+    """Whether there is a file or a folder; no path raises, however odd."""
+    with suppress(OSError, ValueError):
+        return path.is_file() or path.is_dir()
+    return False
+
+
+def is_plain_name(name: object) -> bool:
+    """Whether a text is the name of one file or folder, which leads nowhere else.
+
+    >>> is_plain_name("ranks.parquet"), is_plain_name("../secret"), is_plain_name("/etc"), is_plain_name("..")
+    (True, False, False, False)
+    """
+    return (
+        isinstance(name, str)
+        and name not in {"", ".", ".."}
+        and not set(name) & set("/\\")
+        and name.isprintable()
+        and len(name.encode(errors="replace")) <= 255  # bytes that file systems allow
+    )
+
+
+def suggest_paths(path: Path) -> str:
+    """Name existing paths that are similar to a wrong one."""
+    near = {}
+    with suppress(OSError, ValueError):
+        near = {it.name: it for it in path.parent.iterdir() if not it.name.startswith(".") and it.name != path.name}
+    names = nearest(path.name, near)
+    return f"Nearby: {', '.join(repr(str(near[name])) for name in names)}." if names else ""
+
+
+def no_file(path: Path) -> str:
+    """Return the message for a path that is not a file."""
+    if exists_safely(path) and path.is_dir():
+        return f"{str(path)!r} is a folder; a file is expected."
+    return f"no such file {str(path)!r}. {suggest_paths(path)}".strip()
+
+
+LEAST = 64 * 2**20
+"""bytes that may be decoded from any file, however small"""
+
+STEPS, LEAST_STEPS, MOST_STEPS = 4, 10_000, 2**25
+"""the instructions for each byte of a file, of any file, and the most, which take about a minute"""
+
+STEP = 256
+"""bytes that a single instruction may take"""
+
+
+def free_memory() -> int:
+    import psutil
+
+    return int(psutil.virtual_memory().available)
+
+
+class Budget:
+    """The remaining bytes and steps for decoding a file.
+
+    ``times`` bytes may be decoded for each byte of the file, and ``least`` from any file; ``steps`` taken for any.
+    """
+
+    def __init__(self, path: Path, *, times: int, least: int = LEAST, steps: int | None = None) -> None:
+        self._path, self._size = path, path.stat().st_size
+        free = free_memory()
+        self._most = min(max(least, times * self._size), free)
+        self._left = self._most
+        self._steps = steps or min(max(LEAST_STEPS, STEPS * self._size), MOST_STEPS, free // STEP)
+
+    def take(self, count: int) -> None:
+        """Account for bytes before they are decoded."""
+        self._left -= count
+        if self._left < 0:
+            raise FileError(f"{self._path}: it unpacks to more than {self._most} bytes, too many for its size.")
+
+    def step(self) -> None:
+        """Account for an instruction before it is executed."""
+        self._steps -= 1
+        if self._steps < 0:
+            raise FileError(f"{self._path}: it takes too many steps to read for a file of {self._size} bytes.")
+
+
+SYSTEM = (Path("/proc"), Path("/sys"))
+"""folders of the system, whose files may have no end"""
+
+MAX_SETTINGS = 2**21
+"""the most bytes of a file of settings"""
+
+READ, JSON = 2, 10
+"""the bytes of memory for each byte of a file while it is read, and as Python objects if it is JSON"""
+
+POINTER, MAX_POINTER = b"version https://git-lfs.github.com/spec/v1\n", 1024
+"""the first line, and the most bytes, of a Git LFS pointer, the text in place of a file that was not fetched"""
+
+
+def refuse_special(path: Path) -> None:
+    """Refuse a pipe, a socket, a device, a file of the system or a Git LFS pointer; accept a missing file."""
+    try:
+        status, place = path.stat(), path.resolve()
+    except (OSError, ValueError, RuntimeError):
+        return
+    if (opened := _OPENED.get()) is not None:
+        opened[path.absolute()] = _state(status)
+    kind = special(path)
+    if not kind and any(place.is_relative_to(system) for system in SYSTEM):
+        kind = "a part of the system"
+    if kind:
+        raise FileError(f"{path}: it is {kind}, not a file. Copy its content to a file, and give that.")
+    if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_POINTER and _begins_with(path, POINTER):
+        raise FileError(f"{path}: it is a pointer of Git LFS, not the file itself. Fetch the file: git lfs pull.")
+
+
+def checked(path: Path, *, times: int = 0) -> int:
+    """Return the size of a file that takes ``times`` bytes of memory for each to read, 0 if it is memory-mapped."""
+    refuse_special(path)
+    size = path.stat().st_size
+    if times and times * size > (free := free_memory()):
+        raise FileError(f"{path}: reading its {size} bytes takes {times} times that memory, but {free} bytes are free.")
+    return size
+
+
+def read_bytes(path: Path) -> bytes:
+    size = checked(path, times=READ)
+    with path.open("rb") as file:
+        return file.read(size)
+
+
+def sha256_of_file(path: Path) -> str:
+    """Hash a file, a part at a time."""
+    checked(path)
+    with path.open("rb") as file:
+        digest = hashlib.sha256()
+        while block := file.read(2**20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+State = tuple[int, ...]
+"""inode, size and time of change: another content of a file has another state"""
+
+_OPENED: ContextVar[dict[Path, State] | None] = ContextVar("opened", default=None)
+"""the state of each file when it was last opened"""
+
+
+def _state(status: os.stat_result) -> State:
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+@contextmanager
+def noting_openings() -> Iterator[None]:
+    """Note the state of every file that is opened, so that its digest is known to be of what was read."""
+    token = _OPENED.set({})
+    try:
+        yield
+    finally:
+        _OPENED.reset(token)
+
+
+class ReadFiles:
+    """The SHA-256 of files that were read, which are refused if they changed meanwhile."""
+
+    def __init__(self) -> None:
+        self._digests: dict[tuple[Path, State], str] = {}
+
+    def sha256(self, path: Path) -> tuple[str, State]:
+        """Hash a file that has just been read, and return its state too."""
+        opened, now = (_OPENED.get() or {}).get(path.absolute()), _state(path.stat())
+        digest = self._digests.get((path, now)) or sha256_of_file(path)
+        if _state(path.stat()) != now or opened not in {None, now}:
+            raise FileError(f"{path}: it changed while it was read. Evaluate it again, or a copy of it.")
+        self._digests[path, now] = digest
+        return digest, now
+
+    @staticmethod
+    def refuse_changed(path: Path, state: State) -> None:
+        """Refuse a file that was overwritten in place, as it may be mapped, or read again after it was replaced.
+
+        If it was replaced and not read again, what was read is what was hashed.
+        """
+        opened, now = (_OPENED.get() or {}).get(path.absolute(), state), _state(path.stat()) if path.exists() else state
+        if opened != state or (now != state and now[0] == state[0]):
+            raise RunError(f"{path}: it changed while it was evaluated. Evaluate it again, or a copy of it.")
+
+
+def read_settings(path: Path) -> str:
+    if checked(path) > MAX_SETTINGS:
+        raise FileError(f"{path}: it has {path.stat().st_size} bytes; settings have at most {MAX_SETTINGS}.")
+    return read_bytes(path).decode("utf-8")
+
+
+def read_json(path: Path, *, strict: bool = False) -> Any:
+    """Read a JSON file; ``strict`` refuses NaN and Infinity, which Python writes but which are no JSON."""
+    checked(path, times=JSON)
+    try:
+        text = read_bytes(path).decode("utf-8")
+        return json.loads(text, parse_constant=_refuse_constant) if strict else json.loads(text)
+    except MemoryError as error:  # lists of empty lists take more
+        raise FileError(f"{path}: its content does not fit into memory.") from error
+
+
+def _refuse_constant(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _begins_with(path: Path, beginning: bytes) -> bool:
+    with suppress(OSError), path.open("rb") as file:  # who opens it says why
+        return file.read(len(beginning)) == beginning
+    return False

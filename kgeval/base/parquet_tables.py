@@ -1,0 +1,217 @@
+"""Tables with required columns and metadata, each in one Parquet file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import TypeAdapter, ValidationError
+
+from kgeval.base.arrays import BoolArray, IntArray
+from kgeval.base.containers import read_parquet
+from kgeval.base.errors import FileError, TableError, counted, did_you_mean, reason, visible
+from kgeval.base.files import checked
+from kgeval.base.storage import replacing
+from kgeval.base.tables.shown import Displayed, Parts
+from kgeval.base.tables.table import Cell, Figure, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from typing_extensions import Self
+
+
+LABELS = pa.dictionary(pa.int32(), pa.string())
+"""labels: dictionary-encoded text, as there are few different ones, each repeated often"""
+
+
+ROWS = 10
+"""how many rows are shown"""
+
+MORE = "; .to_pandas() returns all."
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Columns(Displayed):
+    """A table that has at least the columns of its schema; further columns are kept as they are."""
+
+    data: pa.Table
+    """the columns"""
+
+    SCHEMA: ClassVar[pa.Schema]
+    FILE: ClassVar[str]
+    """its name in a run directory"""
+    KIND: ClassVar[str]
+    """what it is called in messages"""
+    KEY: ClassVar[str]
+    """the key of its metadata in a Parquet file"""
+    ROWS: ClassVar[tuple[str, str]] = ("row", "rows")
+    """what a row is called, and several"""
+    SHOWN: ClassVar[tuple[str, ...]]
+    """the columns that a notebook shows, of those that there are"""
+    COMPUTED: ClassVar[tuple[str, ...]] = ()
+    """the columns that are computed and not stored"""
+    REQUIRED: ClassVar[tuple[str, ...]] = ()
+    """the fields without which a file is refused: their defaults would say what is not so"""
+
+    def __post_init__(self) -> None:
+        if len(set(self.columns)) < len(self.columns):
+            twice = next(name for name in self.columns if self.columns.count(name) > 1)
+            raise TableError(f"a {self.KIND} has one column of each name; found two {twice!r}.")
+        for column in self.SCHEMA:
+            if column.name not in self.data.column_names:
+                names = ", ".join(self.data.column_names)
+                raise TableError(f"a {self.KIND} needs the column {column.name!r}; found {names}.")
+
+    def __len__(self) -> int:
+        return int(self.data.num_rows)
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.isupper()]  # what is the same in all tables of a kind
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self.data.column_names)
+
+    @property
+    def further(self) -> list[pa.Field]:
+        return [field for field in self.data.schema if field.name not in self.SCHEMA.names]
+
+    def column(self, name: str) -> np.ndarray[Any, Any]:
+        if name not in self.data.column_names:
+            known = [*self.columns, *self.COMPUTED]
+            raise TableError(f"a {self.KIND} has no column {name!r}. {did_you_mean(name, known)}")
+        column = self.data.column(name)
+        if pa.types.is_dictionary(column.type) and column.null_count:
+            # In several chunks, pyarrow gives a missing value the value of another row.
+            column = column.unify_dictionaries().combine_chunks()
+            return np.asarray(column.to_numpy(zero_copy_only=False))
+        return np.asarray(column.to_numpy())
+
+    def ordered_codes(self, name: str) -> IntArray | None:
+        """Return the place of each row's value in the order that its column declares, -1 where it is missing.
+
+        Of a column that declares none there are no codes; int64[row].
+        """
+        kind = self.data.schema.field(name).type
+        if not (pa.types.is_dictionary(kind) and kind.ordered):
+            return None
+        column = self.data.column(name).unify_dictionaries().combine_chunks()
+        return np.asarray(column.indices.fill_null(-1), np.int64)
+
+    def where(self, keep: BoolArray) -> Self:
+        """Keep some rows (bool[row])."""
+        rows = np.asarray(keep)
+        if rows.dtype != np.bool_ or rows.shape != (len(self),):
+            raise TableError(f"where: expected bool of shape ({len(self)},), found {rows.dtype} of shape {rows.shape}.")
+        return replace(self, data=self.data.filter(pa.array(rows)))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a data frame with the columns of the table; labels are categorical."""
+        frame: pd.DataFrame = self.data.to_pandas()
+        return frame
+
+    def to_parquet(self, path: str | Path) -> None:
+        """Write the table; a failed write leaves nothing under that name."""
+        about = {name: kind.dump_python(getattr(self, name), mode="json") for name, kind in self._kinds().items()}
+        metadata = json.dumps({"schema": 1, **about})
+        with replacing(Path(path)) as partial:
+            pq.write_table(self.data.replace_schema_metadata({self.KEY: metadata}), partial)
+
+    @classmethod
+    def from_parquet(cls, path: str | Path) -> Self:
+        """Read a table that :meth:`to_parquet` wrote: a file, or the folder of a run that has it."""
+        if Path(path).is_dir():
+            path = Path(path) / cls.FILE
+            if not path.is_file():
+                raise TableError(f"{str(path.parent)!r} is a folder without {cls.FILE}: no run with a {cls.KIND}.")
+        try:
+            data = read_parquet(Path(path))
+            metadata = json.loads((data.schema.metadata or {}).get(cls.KEY.encode(), b"{}"))
+            names = cls.SCHEMA.names
+            typed = [cls.SCHEMA.field(field.name) if field.name in names else field for field in data.schema]
+            return cls._of(data.cast(pa.schema(typed)), metadata)
+        except FileNotFoundError as error:
+            raise TableError(f"no such file {str(path)!r}.") from error
+        except FileError:
+            raise
+        except TableError as error:
+            raise TableError(f"{path}: {error}") from error
+        except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise TableError(f"{path}: not a readable {cls.KIND} ({reason(error)}).") from error
+
+    @classmethod
+    def is_in(cls, path: str | Path) -> bool:
+        """Whether :meth:`to_parquet` wrote a file, even if its content is damaged now."""
+        with suppress(pa.ArrowException, OSError, ValueError, FileError):
+            checked(Path(path))
+            return cls.KEY.encode() in (pq.read_schema(path).metadata or {})
+        return False
+
+    def _parts(self) -> Parts:
+        notes = (f"Note: {note}" for note in getattr(self, "notes", ()))
+        return Parts([visible(str(getattr(self, "provenance", self.KIND)))], self._tables(), [self._size(), *notes])
+
+    def _size(self) -> str:
+        shown = f"{ROWS} of " if len(self) > ROWS else ""
+        return f"{shown}{counted(len(self), *self.ROWS)}{f' shown{MORE}' if shown else '.'}"
+
+    def _tables(self) -> list[Table]:
+        return [replace(self, data=self.data.slice(0, ROWS))._table()]
+
+    def _table(self) -> Table:
+        """All rows, with the columns that are shown and further ones; those of text stand first."""
+        frame = self.to_pandas()
+        names = dict.fromkeys([*self.SHOWN, *(field.name for field in self.further)])
+        columns = {name: _cells(name, frame[name].tolist()) for name in names if name in frame}
+        texts = [name for name, cells in columns.items() if all(isinstance(cell, str) for cell in cells)]
+        ordered = [*texts, *(name for name in columns if name not in texts)]
+        rows = list(zip(*(columns[name] for name in ordered), strict=True))
+        return Table([name.removesuffix("_label") for name in ordered], rows, keys=len(texts))
+
+    @classmethod
+    def _of(cls, data: pa.Table, metadata: Mapping[str, Any]) -> Self:
+        """Make a table of what was read; whatever cannot be read raises."""
+        kinds = cls._kinds()
+        if missing := [name for name in cls.REQUIRED if name not in metadata]:
+            raise KeyError(missing[0])
+        try:
+            about = {name: kinds[name].validate_python(metadata[name]) for name in kinds.keys() & metadata.keys()}
+        except ValidationError as error:
+            raise ValueError("its metadata are not of kgeval") from error
+        table = cls(data, **about)
+        table.refuse_nonsense()
+        return table
+
+    @classmethod
+    @cache
+    def _kinds(cls) -> dict[str, TypeAdapter[Any]]:
+        """The types of the fields that are kept in the file: all but ``data`` and ``work``."""
+        kinds = get_type_hints(cls, include_extras=True)
+        names = [field.name for field in fields(cls) if field.name not in ("data", "work")]
+        return {name: TypeAdapter(kinds[name]) for name in names}
+
+    def refuse_nonsense(self) -> None:
+        """Refuse impossible values in a table that was read."""
+
+
+def _cells(name: str, values: list[Any]) -> list[Cell]:
+    """Lay out a column, whose whole numbers have no decimals, and of ranks others have one; places name rows."""
+    whole = all(value == value // 1 for value in values if isinstance(value, float))
+    digits = 0 if whole else 1 if name == "rank" else None
+    return [_cell(str(value) if name == "place" else value, digits) for value in values]
+
+
+def _cell(value: Any, digits: int | None) -> Cell:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return Figure(None if np.isnan(value) else value, digits=digits)
+    return value if isinstance(value, int) else visible(str(value))

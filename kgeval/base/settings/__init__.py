@@ -1,1 +1,0 @@
-"""Settings: pydantic models of configurations, and kgeval's messages for their validation errors."""

@@ -1,0 +1,157 @@
+"""Text of settings: YAML with a bound on its values, and environment variables in it.
+
+The bound counts values also where aliases and merge keys repeat them. Variables are ``${NAME}`` and
+``${NAME:-default}``; ``$${NAME}`` is the text ``${NAME}``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import yaml
+
+from kgeval.base.errors import ConfigError, KgevalError
+
+MAX_VALUES = 20_000
+"""the most values of a text, those of an alias counted wherever it is used"""
+
+MAX_SCALAR, MAX_KEY = 100, 17
+"""the most characters of a number or a date, and of one that is a key: hashes of larger ones can be made to collide"""
+
+TEXT = "tag:yaml.org,2002:str"
+
+
+def read_yaml(text: str, loader: type[CountingLoader] | None = None) -> Any:
+    r"""Read YAML, by a loader that may do more than count values."""
+    try:
+        document = (loader or CountingLoader)(text)
+        root = document.get_single_node()
+        if root is None:
+            return None
+        _expanded_size(root, {})
+        return document.construct_document(root)
+    except KgevalError:  # of a loader with checks of its own
+        raise
+    except Exception as error:
+        raise ValueError(str(error)) from error
+
+
+class QuotedText(str):
+    """Text that is written in quotes, so that it is read as text whatever its variables hold."""
+
+    __slots__ = ()
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes some text in quotes."""
+
+
+_Dumper.add_representer(QuotedText, lambda dumper, text: dumper.represent_scalar(TEXT, str(text), style="'"))
+
+
+def dump_yaml(content: Mapping[str, Any]) -> str:
+    r"""Format keys and values as YAML.
+
+    >>> dump_yaml({"path": QuotedText("${NUMBER}"), "count": 3})
+    "path: '${NUMBER}'\ncount: 3\n"
+    """
+    text: str = yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
+    return text
+
+
+class CountingLoader(yaml.SafeLoader):
+    """Counts values while it reads them, which takes most of the time."""
+
+    count = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        self.count += 1
+        if self.count > MAX_VALUES:
+            raise ValueError(f"it has more than {MAX_VALUES} values")
+        return super().compose_node(parent, index)
+
+
+def _expanded_size(node: yaml.Node, sizes: dict[int, int | None]) -> int:
+    """Count the values of a node, those of an alias wherever it is used; refuse too many, and cycles of aliases."""
+    if id(node) not in sizes:
+        sizes[id(node)] = None
+        size = 1 + sum(_expanded_size(child, sizes) for child in _children(node))
+        if size > MAX_VALUES:
+            raise ValueError(f"its aliases expand to more than {MAX_VALUES} values")
+        sizes[id(node)] = size
+    if (total := sizes[id(node)]) is None:
+        raise ValueError("a block contains itself")
+    return total
+
+
+def _children(node: yaml.Node) -> list[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        if any(key.tag != TEXT and isinstance(key.value, str) and len(key.value) > MAX_KEY for key, _ in node.value):
+            raise ValueError(f"a key is a number of more than {MAX_KEY} characters")
+        return [child for pair in node.value for child in pair]
+    if isinstance(node, yaml.SequenceNode):
+        return list(node.value)
+    if node.tag != TEXT and len(node.value) > MAX_SCALAR:
+        raise ValueError(f"a value of {len(node.value)} characters is too long")
+    return []
+
+
+DEEPEST = 4
+"""how deep dictionaries may lie in each other where their names are joined"""
+
+
+def flat(content: Any, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """Yield what is in dictionaries in dictionaries, with names such as ``net.ent.weight``.
+
+    >>> dict(flat({"net": {"E": 1, "R": 2}, "epoch": 5}))
+    {'net.E': 1, 'net.R': 2, 'epoch': 5}
+    """
+    for name, value in content.items() if isinstance(content, Mapping) else ():
+        if isinstance(value, Mapping) and depth < DEEPEST:
+            yield from flat(value, f"{prefix}{name}.", depth + 1)
+        else:
+            yield f"{prefix}{name}", value
+
+
+VARIABLE = re.compile(r"""\$(\$?)\{([A-Za-z_]\w*)(:-(?:[^{}\n'":]|:(?!\s))*)?\}""")
+"""with or without a default, which contains no structure of YAML"""
+
+
+def look_up(variable: str) -> str | None:
+    """Return the value of ``NAME`` or ``NAME:-default``, if there is one; of ``$NAME`` the text ``${NAME}``."""
+    if variable.startswith("$"):
+        return f"${{{variable[1:]}}}"
+    name, has_default, default = variable.partition(":-")
+    return os.environ.get(name) or default if has_default else os.environ.get(name)
+
+
+def escaped(content: Any) -> Any:
+    """Escape text that looks like a variable.
+
+    >>> escaped({"path": "a/${b}", "count": 3})
+    {'path': 'a/$${b}', 'count': 3}
+    """
+    return _replaced(content, lambda match: f"${match[0]}")
+
+
+def expanded(content: Any) -> Any:
+    """Expand the variables in the text of a stored configuration."""
+    return _replaced(content, _value_of)
+
+
+def _replaced(content: Any, by: Callable[[re.Match[str]], str]) -> Any:
+    if isinstance(content, dict):
+        return {_replaced(key, by): _replaced(value, by) for key, value in content.items()}
+    if isinstance(content, list):
+        return [_replaced(value, by) for value in content]
+    return VARIABLE.sub(by, content) if isinstance(content, str) else content
+
+
+def _value_of(match: re.Match[str]) -> str:
+    value = look_up(f"{match[1]}{match[2]}{match[3] or ''}")
+    if value is None:
+        raise ConfigError(f"a stored configuration uses the environment variable {match[2]}, which is not set.")
+    return value

@@ -1,0 +1,156 @@
+"""Files of arrays: ``.npz``, ``.safetensors`` and ``.npy``; large ones are mapped from disk.
+
+Replace such a file by another (as ``save_checkpoint`` does); one that is overwritten in place changes under the model.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kgeval.base.arrays import FloatArray, bfloat16_to_float32
+from kgeval.base.containers import open_zip
+from kgeval.base.errors import CheckpointError, UsageError
+from kgeval.base.files import Budget, checked
+from kgeval.models.checkpoints.locate import folder_of, readable
+
+NUMPY, SAFE = ".npy", ".safetensors"
+
+ARRAYS = {".npz", SAFE}
+"""the endings of files of named arrays"""
+
+LARGE = 256 * 2**20
+"""bytes from which on an array is mapped; what is smaller is read, so that the file may change afterwards"""
+
+HALF = "BF16"
+
+DTYPES = {"F16": "f2", "F32": "f4", "F64": "f8", HALF: "u2", "BOOL": "b1"} | {
+    f"{sign}{8 * size}": f"{sign.lower()}{size}" for sign in "IU" for size in (1, 2, 4, 8)
+}
+"""the types that are read, as numpy has them: of bfloat16, which it lacks, the bits; whole numbers are for labels"""
+
+
+class SafeTensors(NamedTuple):
+    arrays: dict[str, FloatArray]
+    metadata: dict[str, str]
+
+
+def read_safetensors(file: Path, *, large: int = LARGE) -> SafeTensors:
+    """Read the arrays of a file that the safetensors library accepts, those of ``large`` bytes by mapping them."""
+    from safetensors import safe_open
+
+    checked(file)
+    with readable(file, ".safetensors file"), safe_open(file, framework="np") as opened:
+        return SafeTensors(_arrays_in(file, large), opened.metadata() or {})
+
+
+def _arrays_in(file: Path, large: int) -> dict[str, FloatArray]:
+    """Take the arrays from where the header says; bfloat16 is widened to float32, in which every value is exact."""
+    with file.open("rb") as opened:
+        length = int.from_bytes(opened.read(8), "little")
+        header = json.loads(opened.read(length))
+    header.pop("__metadata__", None)
+    arrays: dict[str, FloatArray] = {}
+    for name, tensor in header.items():
+        if tensor["dtype"] not in DTYPES:
+            raise CheckpointError(f"{file}: the array {name!r} is {tensor['dtype']}; expected F16, F32, F64 or {HALF}.")
+        begin, end = tensor["data_offsets"]
+        kind, shape = f"<{DTYPES[tensor['dtype']]}", tuple(tensor["shape"])
+        array: Any = np.empty(shape, kind)
+        if array.size:
+            array = np.memmap(file, kind, mode="r", offset=8 + length + begin, shape=shape)
+        if tensor["dtype"] == HALF:
+            arrays[name] = bfloat16_to_float32(array)
+        else:
+            arrays[name] = array if end - begin >= large else np.array(array)
+    return arrays
+
+
+UNPACKED = 100
+"""how many times its size an archive of arrays may have in all"""
+
+
+def read_npz(file: Path) -> dict[str, FloatArray]:
+    """Read the arrays of an ``.npz``, after a look at what it announces."""
+    with readable(file, ".npz file"):
+        checked(file)
+        with open_zip(file) as archive:
+            _refuse_bombs(archive, file)
+        with np.load(file, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+
+
+def _refuse_bombs(archive: zipfile.ZipFile, file: Path) -> None:
+    """Refuse arrays of one name, and those that announce another size than they can have, before any is allocated."""
+    budget = Budget(file, times=UNPACKED)
+    if len(set(archive.namelist())) < len(archive.namelist()):
+        raise ValueError("two arrays have the same name")
+    for info in archive.infolist():
+        budget.take(info.file_size)
+        with archive.open(info) as member:
+            version = np.lib.format.read_magic(member)
+            header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, _, dtype = header(member)
+            if dtype.hasobject:
+                fault = f"{info.filename} is an array of Python objects, which could run code"
+                raise CheckpointError(f"{file}: {fault}. Save numbers instead: array.astype(numpy.float32).")
+            if dtype.itemsize * int(np.prod(shape, dtype=object)) + member.tell() != info.file_size:
+                raise ValueError(f"{info.filename} announces {shape} {dtype}, which is not its size")
+
+
+def array_names(file: Path) -> frozenset[str]:
+    """List the arrays of an ``.npz`` or ``.safetensors`` by their names; of a damaged file, none."""
+    from safetensors import safe_open
+
+    with suppress(Exception):
+        if file.suffix == SAFE:
+            with safe_open(file, framework="np") as opened:
+                return frozenset(opened.keys())
+        with open_zip(file) as archive:
+            return frozenset(name.removesuffix(NUMPY) for name in archive.namelist())
+    return frozenset()
+
+
+OF_QUERIES = ("query", "head_query", "tail_scores", "head_scores")
+"""the tables whose rows are queries, not entities or relations"""
+
+
+def table_file(folder: Path, name: str) -> Path | None:
+    files = [file for file in (folder / f"{name}{suffix}" for suffix in (NUMPY, SAFE)) if file.is_file()]
+    if len(files) > 1:
+        raise CheckpointError(f"{folder}: found both {files[0].name} and {files[1].name}. Keep one of them.")
+    return files[0] if files else None
+
+
+def has_table(folder: Path, *names: str) -> bool:
+    return any((folder / f"{name}{suffix}").is_file() for name in names for suffix in (NUMPY, SAFE))
+
+
+def folder_of_tables(path: Path, *names: str) -> Path:
+    """Return the folder of some tables: the path, or the folder around it if it is one of the tables."""
+    if path.is_file() and not (path.stem in names and path.suffix in (NUMPY, SAFE)):
+        known = " or ".join(f"{name}{NUMPY}" for name in names)
+        raise UsageError(f"{path}: its name does not say what it holds. Rename it to {known}, or give the folder.")
+    return folder_of(path)
+
+
+def mapped_array(file: Path) -> FloatArray:
+    """Map an array from disk; of a ``.npy`` only the header is read."""
+    array: FloatArray
+    if file.suffix == SAFE:
+        arrays = read_safetensors(file).arrays
+        if len(arrays) != 1:
+            raise CheckpointError(f"{file}: expected one tensor, found {', '.join(sorted(arrays)) or 'none'}.")
+        array = next(iter(arrays.values()))
+    else:
+        with readable(file, "array"):
+            checked(file)
+            array = np.lib.format.open_memmap(file, mode="r")
+    if array.ndim != 2 or array.dtype.kind != "f":
+        raise CheckpointError(f"{file}: expected a table of floating-point numbers, found {array.dtype} {array.shape}.")
+    return array

@@ -1,0 +1,276 @@
+"""Vectors in files of their own: those of word2vec, gensim and RDF2Vec (text, binary, a pickle), and of KB2E.
+
+In the files of word2vec, entities and relations share one array without a name. The first line of a text is how many
+rows follow and how wide they are; a row is a label (often a URI) and its numbers. Any label may be an entity or a
+relation, as the dataset has it. The files do not say how two vectors make a score: the option ``model`` names a family
+of ``kgeval list models`` whose entities and relations are equally wide; its options are given too. Arrays that gensim
+holds to be large lie beside the pickle, each in an ``.npy`` called after it and the attribute.
+
+KB2E and Fast-TransX write ``entity2vec.bern`` and ``relation2vec.bern`` (``.unif``, ``.vec``), rows by id: a TransE,
+whose distance is L1 or L2 (``L1_flag``); no file says which. The programs for TransH, TransR and TransD write matrices
+beside them (``A.bern``, ``A.vec``), which are not read.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from pathlib import Path
+from reprlib import repr as short
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgeval.base.arrays import Float64Array, FloatArray
+from kgeval.base.errors import CheckpointError
+from kgeval.base.files import read_bytes
+from kgeval.base.pickled import read_pickled
+from kgeval.base.unpickle import StubObject
+from kgeval.data.text import UNIT_SEPARATOR, line_of, read_columns
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.models.checkpoints.checkpoint import Checkpoint
+from kgeval.models.checkpoints.locate import (
+    contains_file,
+    find_checkpoint_file,
+    find_labels,
+    first_lines,
+    folder_of,
+    naming,
+)
+from kgeval.models.checkpoints.mapped_arrays import mapped_array
+from kgeval.models.checkpoints.options import Options
+from kgeval.models.checkpoints.readers import Reader
+from kgeval.models.checkpoints.tensors import check_shape, model_of_arrays
+from kgeval.models.families.translations import TransE
+
+BINARY = ".bin"
+
+SIZES = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*([0-9]{1,9})[ \t]([0-9]{1,6})[ \t\r]*(?:\n|$)")
+"""the first line, of rows and width, perhaps after a byte order mark"""
+
+LONGEST = 32
+"""bytes that have room for it"""
+
+NO_TEXT = re.compile("[\0-\x1f\ufffd]|^$")
+"""what no label has, and what numbers read as a label mostly have"""
+
+
+def sizes_in(file: Path) -> re.Match[bytes] | None:
+    with file.open("rb") as opened:
+        return SIZES.match(opened.read(LONGEST))
+
+
+def announced_sizes(file: Path) -> tuple[int, int, int]:
+    """Read how many rows follow and how wide they are, and the place where the first of them begins."""
+    sizes = sizes_in(file)
+    if sizes is None:
+        raise CheckpointError(f"{file}, line 1: expected the numbers of rows and of columns, such as '1000 50'.")
+    return int(sizes[1]), int(sizes[2]), sizes.end()
+
+
+def read_binary_vectors(file: Path) -> tuple[list[str], FloatArray]:
+    """Read labels, which hold no spaces, and float32[row, width], of a little-endian machine."""
+    content = read_bytes(file)
+    with suppress(UnicodeDecodeError):
+        # Numbers of one digit after the point have four characters, as many as float32 has bytes.
+        if "\0" not in content.decode("utf-8"):
+            raise CheckpointError(f"{file}: it is text, but {BINARY} means the binary format. Rename it to .txt.")
+    count, width, position = announced_sizes(file)
+    view, size = memoryview(content), 4 * width
+    labels, rows = [], []
+    for row in range(1, count + 1):  # one by one: each begins where the one before ends
+        space = content.find(b" ", position)
+        if space < 0 or space + 1 + size > len(content):
+            raise CheckpointError(f"{file}: line 1 announces {count} rows of {width}, but it ends in row {row}.")
+        labels.append(_label(file, row, content[position:space]))
+        position = space + 1 + size
+        rows.append(view[space + 1 : position])
+    if content[position:].strip():
+        raise CheckpointError(f"{file}: line 1 announces {count} rows of {width} numbers, but more bytes follow.")
+    return labels, np.frombuffer(b"".join(rows), "<f4").reshape(count, width)
+
+
+def _label(file: Path, row: int, content: bytes) -> str:
+    """Decode a label; the C code ends each row with a newline, gensim does not."""
+    label = content.lstrip(b"\n").decode("utf-8", "replace")
+    if NO_TEXT.search(label):
+        fault = f"row {row} begins with {short(content)}, which is not a label"
+        raise CheckpointError(f"{file}: {fault}. The file may be damaged, or an earlier label may contain a space.")
+    return label
+
+
+LABELS, TABLES = ("index_to_key", "index2word"), ("vectors", "syn0")
+"""the attributes of gensim 4, and of versions before"""
+
+APART = "__numpys"
+"""the attribute with the names of those whose arrays lie beside the pickle"""
+
+LONGEST_PICKLE = 64
+"""bytes that have room for the first name in a pickle"""
+
+
+def is_of_gensim(file: Path) -> bool:
+    with file.open("rb") as opened:
+        beginning = opened.read(LONGEST_PICKLE)
+    return beginning[:1] == b"\x80" and b"gensim.models." in beginning
+
+
+def read_gensim_vectors(file: Path) -> tuple[list[str], FloatArray, tuple[Path, ...]]:
+    """Read the labels, the table as float[row, width], and the files that it was read from."""
+    saved = read_pickled(file)
+    attributes, prefix = _state(saved), file.name
+    if "wv" in attributes:
+        attributes, prefix = _state(attributes["wv"]), f"{prefix}.wv"
+    labels = next((attributes[name] for name in LABELS if name in attributes), None)
+    table, files = _table(file, attributes, prefix)
+    if not isinstance(labels, list) or not isinstance(table, np.ndarray):
+        fault = f"{getattr(saved, 'origin', type(saved).__name__)} without a table of vectors and its labels"
+        advice = "In gensim, save it with save_word2vec_format."
+        raise CheckpointError(f"{file}: it is a {fault} ({' and '.join(LABELS[:1] + TABLES[:1])}). {advice}")
+    if not all(isinstance(label, str) and label for label in labels):
+        raise CheckpointError(f"{file}: its labels are not all texts.")
+    width = attributes.get("vector_size")  # gensim 3 may not say it
+    with naming(files[-1]):
+        return labels, check_shape("vectors", table, len(labels), width if isinstance(width, int) else None), files
+
+
+def _table(file: Path, attributes: dict[str, Any], prefix: str) -> tuple[Any, tuple[Path, ...]]:
+    """Take the table from the pickle, or else from the file beside it; with the files that it came from."""
+    apart = attributes.get(APART)
+    for name in TABLES:
+        if name in attributes:
+            return attributes[name], (file,)
+        if isinstance(apart, list) and name in apart:
+            beside = file.with_name(f"{prefix}.{name}.npy")
+            if not beside.is_file():
+                raise CheckpointError(f"{beside.name} is missing beside {file}. It holds the vectors.")
+            return mapped_array(beside), (file, beside)
+    return None, (file,)
+
+
+def _state(value: Any) -> dict[str, Any]:
+    return value.state if isinstance(value, StubObject) else {}
+
+
+SUFFIXES = {".txt", ".vec", ".w2v", ".word2vec", ".kv", ".emb"}
+
+
+def read_word2vec(path: Path, options: Options) -> Checkpoint:
+    """Read one table of vectors, of entities and relations, as the family that the option ``model`` names."""
+    file = find_checkpoint_file(path, [_is_word2vec], "vectors of word2vec or gensim")
+    if is_of_gensim(file):
+        labels, table, files = read_gensim_vectors(file)
+    else:
+        read_own = read_binary_vectors if file.suffix == BINARY else _read_text
+        (labels, table), files = read_own(file), (file,)
+    with naming(file):
+        entities, relations = Vocabulary(labels), Vocabulary(labels, "relation")
+    model = model_of_arrays(file, {"entity": table, "relation": table}, options)
+    return Checkpoint(model, "word2vec", files, entities, relations, options.origins)
+
+
+def _read_text(file: Path) -> tuple[list[str], FloatArray]:
+    count, width, _ = announced_sizes(file)
+    labels, table = read_labelled_vectors(file, width, skip=1)
+    if len(labels) != count:
+        raise CheckpointError(f"{file}: line 1 announces {count} rows, but {len(labels)} follow. It may be cut short.")
+    return labels, table
+
+
+def _is_word2vec(file: Path) -> bool:
+    """Whether gensim wrote it, or its first line has two sizes; in a text, the second one has as many cells."""
+    with suppress(OSError):  # the user may not open a file beside it
+        if is_of_gensim(file):
+            return True
+        sizes = sizes_in(file) if file.suffix in {*SUFFIXES, BINARY} else None
+        if sizes is None or file.suffix == BINARY:
+            return sizes is not None
+        return len(first_lines(file, 2)[1].split()) > int(sizes[2]) > 0
+    return False
+
+
+WORD2VEC = Reader(
+    name="word2vec",
+    summary="vectors of word2vec or RDF2Vec: text (.txt, .vec, .w2v, .kv, .emb), binary (.bin), gensim's (.kv, .model)",
+    recognises=lambda path: contains_file(path, _is_word2vec),
+    read=read_word2vec,
+)
+
+
+def read_vectors(path: Path) -> Float64Array:
+    """Read rows of numbers, between tabs or spaces; float64[row, width]."""
+    return _numbers(path, pc.ascii_split_whitespace(_rows(path, 0)), 0)
+
+
+def read_labelled_vectors(path: Path, width: int, *, skip: int) -> tuple[list[str], Float64Array]:
+    """Read rows of a label, which may hold spaces, and so many numbers; labels, and float64[row, width]."""
+    cells = pc.ascii_split_whitespace(_rows(path, skip), max_splits=width, reverse=True)
+    labels = pc.list_element(cells, 0).to_pylist()
+    return labels, _numbers(path, pc.list_slice(cells, 1), skip, width)
+
+
+def _rows(path: Path, skip: int) -> pa.Array:
+    """Read the lines after those that are skipped, without white space around them; string[row]."""
+    table = read_columns(path, ["row"], skip=skip, delimiter=UNIT_SEPARATOR)
+    rows = pc.ascii_trim_whitespace(table["row"]).combine_chunks()
+    if not len(rows):
+        raise CheckpointError(f"{path}: holds no vectors.")
+    return rows
+
+
+def _numbers(path: Path, cells: pa.ListArray, skip: int, width: int | None = None) -> Float64Array:
+    """Convert cells of text to numbers, by default as many a row as the first has; float64[row, width]."""
+    lengths = np.asarray(pc.list_value_length(cells))
+    width = int(lengths[0]) if width is None else width
+    if (lengths != width).any():
+        row = int(np.argmax(lengths != width))
+        line = line_of(path, row, skip, delimiter=UNIT_SEPARATOR)
+        raise CheckpointError(f"{path}, line {line}: {lengths[row]} numbers, where {width} are expected.")
+    try:
+        return np.asarray(pc.cast(cells.flatten(), pa.float64())).reshape(len(cells), width)
+    except pa.ArrowInvalid as error:
+        raise CheckpointError(f"{path}: a cell is not a number ({str(error)[:80]}).") from error
+
+
+ENTITY, RELATION, MATRICES = "entity2vec", "relation2vec", "A"
+"""what the names of its files begin with"""
+
+TRANSX_SUFFIXES = {".bern", ".unif", ".vec", ".txt"}
+
+
+def read_transx(path: Path, options: Options) -> Checkpoint:
+    """Read a TransE; the option L1_flag says whether its distance is L1, as in the programs."""
+    table = find_checkpoint_file(path, [lambda file: _is_transx(file) and file.name.startswith(ENTITY)], ENTITY)
+    files = [_sibling(table, name) for name in (ENTITY, RELATION)]
+    if (matrices := _sibling(table, MATRICES)).is_file():
+        fault = "it holds the matrices of a TransH, TransR or TransD, which kgeval does not read as text"
+        raise CheckpointError(f"{matrices}: {fault}. In Python, kgeval.evaluate takes any function of ids.")
+    options.resolve("model", "TransE", files[0].name)
+    norm = 1 if options.require("L1_flag", None, files[0].name, [True, False]) else 2
+    family = TransE(read_vectors(files[0]), read_vectors(files[1]), norm)  # type: ignore[arg-type]
+    options.record_origins(family, "KB2E", norm="L1_flag")
+    labels = find_labels(folder_of(path), options)
+    return labels.checkpoint(family, "transx", files, options, numbering="files", layouts=("openke",))
+
+
+def _sibling(file: Path, name: str) -> Path:
+    """Return the file of another name that was written with this one: ``entity2vec.bern`` has ``relation2vec.bern``."""
+    stem = next(prefix for prefix in (ENTITY, RELATION) if file.name.startswith(prefix))
+    return file.with_name(name + file.name.removeprefix(stem))
+
+
+def _is_transx(file: Path) -> bool:
+    """Whether a file holds one of the two tables, and the other lies beside it."""
+    named = file.suffix in TRANSX_SUFFIXES and file.name.startswith((ENTITY, RELATION))
+    return named and all(_sibling(file, name).is_file() for name in (ENTITY, RELATION))
+
+
+TRANSX = Reader(
+    name="transx",
+    summary="text vectors of KB2E or Fast-TransX: entity2vec and relation2vec (.bern, .unif, .vec), and their id files",
+    recognises=lambda path: contains_file(path, _is_transx),
+    read=read_transx,
+    known_by=(frozenset({"entity2vec.bern", "relation2vec.bern"}), frozenset({"entity2vec.vec", "relation2vec.vec"})),
+)

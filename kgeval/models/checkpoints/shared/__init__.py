@@ -1,1 +1,0 @@
-"""What several readers need: tensors, their shapes, the places of files, labels, layers."""

@@ -1,0 +1,358 @@
+"""The tensors of a state_dict: taken by name, with their shapes checked, and none of them left unused.
+
+Of networks, batch normalisations are folded into the layers beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from kgeval.base.arrays import Float64Array, FloatArray
+from kgeval.base.errors import CheckpointError, UsageError, did_you_mean, first_few
+from kgeval.base.pickled import pickle_strings, read_pickled
+from kgeval.base.unpickle import StubObject
+from kgeval.models.checkpoints.locate import naming
+from kgeval.models.checkpoints.mapped_arrays import ARRAYS, SAFE, array_names, read_npz, read_safetensors
+from kgeval.models.checkpoints.options import Options
+from kgeval.models.family import Family, family
+from kgeval.models.mapped import Reciprocal
+from kgeval.models.ordered import unit, weighted_sum
+
+
+def check_shape(name: str, array: Any, *shape: int | None, least: float | None = None) -> FloatArray:
+    """Return an array if it has floating-point numbers and the expected shape, in which ``None`` is any length.
+
+    With ``least``, the smallest number, all must be finite too: here, because scores need not show a wrong one.
+
+    >>> check_shape("bias", np.zeros(31), 32)
+    Traceback (most recent call last):
+    kgeval.base.errors.CheckpointError: the tensor 'bias' is float64 [31]; expected floats of shape ...
+    """
+    lengths = list(np.shape(array))
+    fits = len(lengths) == len(shape) and all(a in (None, b) for a, b in zip(shape, lengths, strict=True))
+    if not fits or array.dtype.kind != "f" or array.size == 0:
+        expected = ", ".join("any" if length is None else str(length) for length in shape)
+        raise CheckpointError(f"the tensor {name!r} is {array.dtype} {lengths}; expected floats of shape [{expected}].")
+    floats: FloatArray = array
+    if least is not None and (wrong := ~(np.isfinite(floats) & (floats >= least))).any():
+        expected = "finite numbers" if least == -np.inf else f"finite numbers from {least:g}"
+        raise CheckpointError(f"the tensor {name!r} holds {floats[wrong].flat[0]}; expected {expected}.")
+    return floats
+
+
+def joined(tables: Mapping[str, FloatArray]) -> FloatArray:
+    """Put tables of the same shape side by side, as halves; their names are for the refusal of any other."""
+    if len({table.shape for table in tables.values()}) > 1:
+        shapes = ", ".join(f"{table.shape} ({name})" for name, table in tables.items())
+        raise CheckpointError(f"the halves of a table have different shapes: {shapes}.")
+    return np.concatenate([*tables.values()], axis=1)
+
+
+Affine = tuple[Float64Array, Float64Array]
+"""float64[width] each: the scale and the shift"""
+
+
+def fold_batch_norm(layer: Any, width: int, *, affine: bool = True, epsilon: float = 1e-5) -> Affine:
+    """Fold a trained batch normalisation of some width into a scale and a shift, in float64.
+
+    The layer is one of :class:`Tensors`, or a module of a pickled model. It holds ``running_mean`` and
+    ``running_var``; if it is affine, ``weight`` and ``bias`` too.
+    """
+    finite = -np.inf
+    mean = np.asarray(layer.take("running_mean", width, least=finite), np.float64)
+    variance = np.asarray(layer.take("running_var", width, least=0.0), np.float64)
+    weight = layer.take("weight", width, least=finite) if affine else np.ones(width)
+    bias = layer.take("bias", width, least=finite) if affine else np.zeros(width)
+    scale = np.asarray(weight, np.float64) / np.sqrt(variance + epsilon)
+    return scale, np.asarray(bias, np.float64) - mean * scale
+
+
+@dataclass(frozen=True)
+class Network:
+    """The layers, in the order in which head and relation pass them."""
+
+    kernel: FloatArray
+    """float[channel, input channel, height, width]"""
+    dense: FloatArray
+    """float[entity width, features], as PyTorch stores it"""
+    kernel_bias: FloatArray | None = None
+    dense_bias: FloatArray | None = None
+    before: Affine | None = None
+    """the normalisation of the image, per input channel"""
+    within: Affine | None = None
+    """the normalisation after the convolution, per channel"""
+    after: Affine | None = None
+    """the normalisation after the dense layer"""
+
+    def arrays(self) -> dict[str, Float64Array]:
+        """Fold the normalisations; the arrays of the ConvE family, in float64."""
+        kernel = np.asarray(self.kernel, np.float64)
+        bias = np.zeros(len(kernel)) if self.kernel_bias is None else np.asarray(self.kernel_bias, np.float64)
+        before, within = self.before or _unchanged(kernel.shape[1]), self.within or _unchanged(len(kernel))
+        # The image is not padded, so that its shift reaches every cell of the kernel.
+        bias = bias + weighted_sum(before[1], kernel.sum(axis=(2, 3)).T)
+        kernel = kernel * before[0][:, None, None] * within[0][:, None, None, None]
+        dense = np.asarray(self.dense, np.float64)
+        dense_bias = np.zeros(len(dense)) if self.dense_bias is None else np.asarray(self.dense_bias, np.float64)
+        after = self.after or _unchanged(len(dense))
+        return {
+            "kernel": kernel[:, 0] if kernel.shape[1] == 1 else kernel,
+            "kernel_bias": bias * within[0] + within[1],
+            "dense": np.ascontiguousarray((dense * after[0][:, None]).T),
+            "dense_bias": dense_bias * after[0] + after[1],
+        }
+
+
+def _unchanged(width: int) -> Affine:
+    return np.ones(width), np.zeros(width)
+
+
+COUNTERS = "*.num_batches_tracked"
+"""what batch normalisations count, and no score depends on"""
+
+PARALLEL = "module."
+"""what PyTorch's ``DataParallel`` puts before the name of every tensor"""
+
+LIGHTNING = "model."
+"""what a PyTorch Lightning module puts before the name of every tensor of the model that it trains"""
+
+WRAPPINGS = ("state_dict", "model_state_dict", "model")
+"""the names under which training scripts save a ``state_dict`` beside what they need to go on"""
+
+DEEPEST_MODULE = 32
+"""how deep modules may lie in each other"""
+
+
+class Tensors:
+    """The tensors of one file (a ``state_dict``), by name; the reader must use each of them.
+
+    Other content is ignored.
+    """
+
+    def __init__(self, path: Path, content: Any) -> None:
+        self.path = path
+        if not isinstance(content, Mapping):
+            raise CheckpointError(f"{path}: expected a dictionary of tensors, found a {type(content).__name__}.")
+        arrays = {str(name): value for name, value in content.items() if isinstance(value, np.ndarray)}
+        parallel = all(name.startswith(PARALLEL) for name in arrays)
+        self._arrays = {name.removeprefix(PARALLEL) if parallel else name: array for name, array in arrays.items()}
+        self._prefix = ""
+        self._unused = set(self._arrays)  # shared by all views
+
+    @classmethod
+    def read(cls, path: Path) -> Tensors:
+        """Read a ``state_dict``, by itself or wrapped, of ``torch.save`` or a plain pickle; or named arrays."""
+        if path.suffix in ARRAYS:
+            return cls(path, read_npz(path) if path.suffix != SAFE else read_safetensors(path).arrays)
+        return cls(path, unwrap_state_dict(read_pickled(path)))
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._arrays
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def matrix(self, name: str) -> FloatArray:
+        return self.take(name, None, None)
+
+    def get(self, name: str) -> Any:
+        """Return a tensor of any shape and type, ``None`` if it is missing."""
+        self._unused.discard(self._prefix + name)
+        return self._arrays.get(name)
+
+    def take(self, name: str, *shape: int | None, least: float | None = None) -> FloatArray:
+        """Return a tensor of that shape, as :func:`kgeval.models.checkpoints.tensors.check_shape` does."""
+        array = self.get(name)
+        if array is None:
+            hint = did_you_mean(name, self._arrays) or "The file holds no tensors."
+            raise CheckpointError(f"{self.path}: the tensor {self._prefix + name!r} is missing. {hint}")
+        with naming(self.path):
+            return check_shape(self._prefix + name, array, *shape, least=least)
+
+    def side_by_side(self, *names: str, rows: int | None = None) -> FloatArray:
+        """Take tables of the same shape and put them side by side, as halves."""
+        arrays = {self._prefix + name: self.take(name, rows, None) for name in names}
+        with naming(self.path):
+            return joined(arrays)
+
+    def find(self, name: str, *shape: int | None) -> FloatArray | None:
+        return self.take(name, *shape) if name in self else None
+
+    def number(self, name: str) -> float | None:
+        """Return a single number that may be missing."""
+        array = self.get(name)
+        if array is None:
+            return None
+        shape = (1,) * np.ndim(array)  # frameworks keep it in no, one or two dimensions
+        return float(self.take(name, *shape, least=-np.inf).reshape(()))
+
+    def phases(self, name: str, extent_name: str, pi: float) -> Float64Array:
+        """Take phases, which are stored in units of a range over π."""
+        array, extent = self.matrix(name), self.number(extent_name)
+        if not extent:
+            fault = f"the tensor {self._prefix + extent_name!r} is missing or zero"
+            raise CheckpointError(f"{self.path}: {fault}, but phases are divided by it.")
+        return np.asarray(array, np.float64) / (extent / pi)
+
+    def under(self, prefix: str) -> Tensors:
+        """Return the tensors under a prefix, by the rest of their names; what is taken of them is used here too."""
+        inside = {name.removeprefix(prefix): array for name, array in self._arrays.items() if name.startswith(prefix)}
+        view = Tensors(self.path, inside)
+        view._prefix, view._unused = self._prefix + prefix, self._unused
+        return view
+
+    def of_model(self, starts: str | tuple[str, ...]) -> Tensors:
+        """Return the tensors of a model, some of whose names begin so: without the prefix of PyTorch Lightning."""
+        places = (self, self.under(LIGHTNING))
+        return next((place for place in places if any(name.startswith(starts) for name in place)), self)
+
+    def refuse_unused(self, model: str, *ignored: str, cure: str = "") -> None:
+        """Refuse tensors that no formula has used: the model is a different one, and scores would be wrong.
+
+        ``ignored`` are patterns of names that do not affect scores.
+
+        >>> tensors = Tensors(Path("m.pt"), {"E": np.ones((2, 1)), "gate": np.ones(1), "margin": np.ones(1)})
+        >>> _ = tensors.matrix("E")
+        >>> tensors.refuse_unused("DistMult", "margin")
+        Traceback (most recent call last):
+        kgeval.base.errors.CheckpointError: m.pt: a DistMult does not use the tensor 'gate'. It is a different model...
+        """
+        unused = sorted(name for name in self._unused if not any(fnmatchcase(name, pattern) for pattern in ignored))
+        if unused:
+            fault = f"a {model} does not use the tensor{'s' * (len(unused) > 1)} {first_few([*map(repr, unused)])}"
+            why = "It is a different model, or has parts that kgeval does not compute. Evaluate the live model."
+            raise CheckpointError(f"{self.path}: {fault}. {why}{cure}")
+
+
+def unwrap_state_dict(content: Any) -> Any:
+    """Return the ``state_dict`` in what a training script saved, or that of its module; anything else as it is.
+
+    >>> unwrap_state_dict({"model_state_dict": {"E": 1}, "optimizer": {}, "epoch": 5})
+    {'E': 1}
+    """
+    wrapped = [content.get(name) for name in WRAPPINGS] if isinstance(content, Mapping) else []
+    state = next((part for part in wrapped if isinstance(part, Mapping) or is_module(part)), content)
+    return dict(_of_module(state, "", set())) if is_module(state) else state
+
+
+def is_module(content: Any) -> TypeGuard[StubObject]:
+    return isinstance(content, StubObject) and content.is_module
+
+
+def _of_module(module: StubObject, prefix: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
+    """Yield the tensors of a pickled module, as its ``state_dict`` names them; one that leads to itself is read once.
+
+    What no formula uses is yielded as a number: a ``max_norm``, to which vectors are cut, and parts of other kinds.
+    """
+    seen.add(id(module))
+    tables = [module.state.get(name) for name in ("_parameters", "_buffers", "_modules")]
+    parts = [part for table in tables if isinstance(table, dict) for part in table.items()]
+    for name, part in [*parts, ("max_norm", module.state.get("max_norm"))]:
+        if is_module(part) and prefix.count(".") < DEEPEST_MODULE:
+            yield from _of_module(part, f"{prefix}{name}.", seen) if id(part) not in seen else ()
+        elif part is not None:
+            yield f"{prefix}{name}", part if isinstance(part, np.ndarray) else np.zeros(())
+
+
+EPSILON = 2.0
+"""what the RotatE code and DGL-KE add to γ"""
+
+
+def embedding_range(where: Path, relation: FloatArray, settings: Mapping[str, Any], options: Options) -> float:
+    """Return the range of the embeddings of the RotatE code and DGL-KE, in whose units phases are stored.
+
+    γ and the width of the relations make it; the settings and the user may name both.
+    """
+    gamma, width = options.resolve("gamma", settings.get("gamma"), where.name), relation.shape[1]
+    if not isinstance(gamma, int | float) or isinstance(gamma, bool) or not gamma:
+        cure = "Give the option gamma=NUMBER." if gamma is None else ""
+        raise CheckpointError(f"{where}: gamma is {gamma!r:.60}; expected a number. {cure}".strip())
+    if (named := options.resolve("hidden_dim", settings.get("hidden_dim"), where.name)) not in (None, width):
+        fault = f"hidden_dim is {named!r:.60}, but the relations have {width} columns"
+        raise CheckpointError(f"{where}: {fault}. The unit of phases depends on it: correct what is wrong.")
+    return float((gamma + EPSILON) / width)
+
+
+def names_in(path: Path) -> frozenset[str]:
+    """Collect the words of a file as :func:`pickle_strings` does, and name tensors as :class:`Tensors` does."""
+    words = array_names(path) if path.suffix in ARRAYS else pickle_strings(path)
+    return frozenset(word.removeprefix(PARALLEL) for word in words)
+
+
+def normalize_rows(array: FloatArray) -> Float64Array:
+    """Scale rows to length 1 in float64, as ``torch.nn.functional.normalize`` does."""
+    return unit(np.asarray(array, np.float64))
+
+
+def check_same_rows(where: Path, arrays: Iterable[FloatArray]) -> None:
+    shapes = [array.shape for array in arrays]
+    if len({shape[0] for shape in shapes}) > 1:
+        shown = ", ".join(map(str, shapes))
+        raise CheckpointError(f"{where}: tables that must have equally many rows have the shapes {shown}.")
+
+
+def model_of_named(tensors: Tensors, options: Options, **said: Any) -> Family | Reciprocal:
+    """Make the model whose arrays are the tensors that the options name, or else those of the arrays' own names.
+
+    An option named after an array of a family is the name of its tensor, or several with commas between them, which
+    are put side by side. The option ``ignored`` names those that no score depends on: no tensor is passed over in
+    silence. What the file says is ``said``, as for :func:`model_of_arrays`.
+    """
+    file, kind = tensors.path, options.given("model", said.get("model"))
+    arrays = ["entity", "relation"] if kind is None else family(str(kind)).array_names()
+    names = {array: str(options.resolve(array, None, file.name) or array) for array in arrays}
+    ignored = str(options.resolve("ignored", None, file.name) or "").split(",")
+    taken = {
+        array: tensors.get(name) if name in tensors else tensors.side_by_side(*name.split(","))
+        for array, name in names.items()
+        if name != array or name in tensors
+    }
+    if missing := [array for array in ("entity", "relation") if array not in taken]:
+        held = ", ".join(f"{name} {list(np.shape(tensors.get(name)))}" for name in tensors) or "no arrays"
+        give = " ".join(f"--option {array}=NAME" for array in missing)
+        expected = f"expected arrays named {' and '.join(missing)}. Or name them: {give}"
+        raise CheckpointError(f"{file}: holds {held}; {expected}")
+    built = model_of_arrays(file, taken, options, **said)
+    cure = " If no score depends on it, name it: the option ignored=NAME,NAME."
+    tensors.refuse_unused(str(options.resolved["model"]), COUNTERS, *ignored, cure=cure)
+    return built
+
+
+def model_of_arrays(
+    file: Path,
+    arrays: Mapping[str, FloatArray],
+    options: Options,
+    *,
+    model: str | None = None,
+    stored: Mapping[str, Any] = MappingProxyType({}),
+    reciprocal: bool | None = None,
+) -> Family | Reciprocal:
+    """Make the model that the option ``model`` or the file names.
+
+    ``arrays`` have the family's names; ``model``, ``stored`` (its options) and ``reciprocal`` are what the file says.
+    """
+    name = options.resolve("model", model, file.name)
+    if name is None:
+        cure = "Give the option model=MODEL, for example model=TransE; 'kgeval list models' shows all."
+        raise UsageError(f"{file} does not say which model it is. {cure}")
+    kind = family(str(name))
+    # An option that is stored and that the family does not have is refused where the family is built.
+    keys = dict.fromkeys([*kind.option_names(), *stored])
+    chosen = {key: options.resolve(key, stored.get(key), file.name) for key in keys}
+    inverse = options.resolve("reciprocal", reciprocal, file.name)
+    if inverse not in (None, True, False):
+        raise UsageError(f"{file}: reciprocal={inverse!r}: expected true or false.")
+    try:
+        built = kind.build(arrays, {key: value for key, value in chosen.items() if value is not None})
+        if not inverse:
+            built.refuse_heads()
+    except CheckpointError as error:
+        raise type(error)(f"{file}: {error}") from error
+    return Reciprocal(built) if inverse else built
