@@ -19,7 +19,7 @@ from kgeval.base.first_use import on_first_use
 
 if TYPE_CHECKING:
     from kgeval.analysis.answer_sets.answers import answers as answers
-    from kgeval.analysis.comparison.compare_models import compare as compare
+    from kgeval.analysis.comparison.compare import compare as compare
     from kgeval.analysis.slices.annotation import annotate as annotate
     from kgeval.analysis.slices.slice import Slice as Slice
     from kgeval.base import errors as errors
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kgeval.data.triples import Triples as Triples
     from kgeval.data.vocabulary import Vocabulary as Vocabulary
     from kgeval.metrics.intervals.estimate import Estimate as Estimate
-    from kgeval.metrics.labels.scored_labels import ScoredLabels as ScoredLabels
+    from kgeval.metrics.labels.fitted import ScoredLabels as ScoredLabels
     from kgeval.metrics.metric import Metric as Metric
     from kgeval.metrics.ranks.ties import TiePolicy as TiePolicy
     from kgeval.metrics.summarize import summarize as summarize

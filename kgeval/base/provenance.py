@@ -157,23 +157,28 @@ class LabelProvenance:
         return f"{subject_of(self.model, self.dataset)}, {labelled}{ranks}"
 
 
-def shared_description(models: int, of: Provenance | LabelProvenance, differing: Collection[str]) -> str:
+def shared_description(
+    subject: str, of: Provenance | LabelProvenance, differing: Collection[str], *, triples: str = ""
+) -> str:
     """Describe the provenance of several models, without the fields in which they differ.
 
+    ``triples`` are the numbers of triples of several datasets.
+
     >>> one = Provenance("ComplEx", "umls", "test", 661, "standard", ("train", "test"), "all 135 entities")
-    >>> shared_description(2, one, ["protocol", "triples"])
+    >>> shared_description("2 models on umls", one, ["protocol", "triples"])
     '2 models on umls, test triples, filtered by train, test, candidates: all 135 entities'
     >>> tails = Provenance("ComplEx", "umls", "test", 661, "pyg", (), "all", sides=("tail",), competing=130)
-    >>> shared_description(2, tails, ["protocol", "candidates"])
+    >>> shared_description("2 models on umls", tails, ["protocol", "candidates"])
     '2 models on umls, 661 test triples (tails only), unfiltered'
     """
     kept = {name: value for name, value in vars(of).items() if name not in differing and value is not None}
-    return _described(of, kept, f"{models} models{f' on {of.dataset}' if 'dataset' in kept else ''}")
+    return _described(of, kept, subject, triples)
 
 
-def _described(of: Provenance | LabelProvenance, kept: Mapping[str, Any], subject: str) -> str:
+def _described(of: Provenance | LabelProvenance, kept: Mapping[str, Any], subject: str, triples: str = "") -> str:
     """Describe a subject by the fields that are kept."""
-    triples = f"{of.triples:,} " if "triples" in kept else ""
+    triples = triples or (f"{of.triples:,}" if "triples" in kept else "")
+    triples += " " if triples else ""
     triples += of_split(of.split) if "split" in kept else "triples" if triples else ""
     triples += _of_sides(kept.get("sides", BOTH)) + _without(kept.get("missing", 0))
     times = _at_times(of) if isinstance(of, Provenance) and "times" in kept else ""

@@ -141,8 +141,7 @@ def run_and_show(
     config: RunConfig, out: Path | None, form: str, *, force: bool, limits: Sequence[Threshold] = ()
 ) -> Outcome:
     """Evaluate one model, and print its metrics and its run directory."""
-    from kgeval.cli.display import show_note, watching
-    from kgeval.cli.outcomes import show_outcomes, show_remarks
+    from kgeval.cli.display import show_note, show_outcomes, show_remarks, watching
     from kgeval.cli.streams import say_json
     from kgeval.runs.runner import run
 

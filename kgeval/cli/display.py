@@ -1,25 +1,31 @@
-"""Display: results on standard output; notes, progress and paths on standard error, unless ``--quiet``."""
+"""Display: results, in the order that ``--sort`` wants, on standard output; notes and progress on standard error."""
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
 from functools import partial
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from kgeval.base.errors import visible
+from kgeval.base.errors import ConfigError, MetricError, counted, did_you_mean, visible
 from kgeval.base.progress import CLEARED
 from kgeval.base.tables.text_layout import wrap_lines
-from kgeval.cli.row_order import arranged_as_wanted
 from kgeval.cli.streams import encodable, say, say_json, width
 
 if TYPE_CHECKING:
     from kgeval.base.progress import Progress
-    from kgeval.base.tables.shown import Shown
+    from kgeval.base.tables.shown import Page, Shown
+    from kgeval.base.tables.table import Cell, Table
+    from kgeval.metrics.names import MetricName
+    from kgeval.runs.config.run_config import RunConfig
+    from kgeval.runs.outcome import Outcome
 
 NOTES = "kgeval.notes"
 """the key of the notes that a command has printed before its results"""
@@ -155,3 +161,175 @@ def wanted_digits() -> int | None:
     """Return how many digits after the point ``--digits`` wants."""
     context = click.get_current_context(silent=True)
     return None if context is None else context.meta.get(DIGITS)
+
+
+def show_outcomes(outcomes: Sequence[Outcome], form: str = "text") -> None:
+    """Print the metrics of one model, a table with a row for each of several models, or a table of groups for each."""
+    from kgeval.base.tables.shown import Page
+    from kgeval.runs.outcome import with_common_ties
+
+    for index, page in enumerate(_pages(with_common_ties(outcomes))):
+        if index:
+            say("")
+        show(page, form)
+        show_notes(page.notes if isinstance(page, Page) else ())
+
+
+def _pages(outcomes: Sequence[Outcome]) -> Iterator[Shown]:
+    from kgeval.analysis.comparison.comparison import Comparison, common_head
+    from kgeval.base.tables.shown import Page
+    from kgeval.metrics.labels.label_summary import LabelSummary, label_table
+    from kgeval.metrics.rank_summary import RankSummary
+    from kgeval.metrics.summary import MODEL
+    from kgeval.runs.outcome import comparability_notes
+
+    of_labels = {one.name or MODEL: one.summary for one in outcomes if isinstance(one.summary, LabelSummary)}
+    of_ranks = {one.name: one.summary for one in outcomes if isinstance(one.summary, RankSummary)}
+    if of_labels:
+        # Models share baselines only if they were evaluated on the same triples.
+        alone = ({name: summary} for name, summary in of_labels.items())
+        for part in alone if comparability_notes(outcomes) else [of_labels]:
+            head, _ = common_head([summary.provenance for summary in part.values()], [*part])
+            yield Page((head,), (label_table(part),))
+    elif len(outcomes) == 1:
+        yield _page(outcomes[0])
+    elif of_ranks:
+        yield Comparison({"": of_ranks})
+
+
+def _page(outcome: Outcome) -> Page:
+    """Lay out the framework's own metrics if its protocol applies and no others are requested; else the summary."""
+    from kgeval.base.tables.shown import Page
+    from kgeval.base.tables.table import Table
+
+    framework, tables = outcome.framework, outcome.summary.tables()
+    if framework is None or not outcome.follows_protocol:
+        return Page(outcome.summary.heads, tables)
+    headline = Table([framework.protocol, ""], [*framework.headline.items()])
+    left_out = len(framework.headline) < len(framework.texts)
+    counts = f"{len(framework.headline)} of {len(framework.texts)} numbers"
+    notes = (f"{counts} are shown; metrics.json and --json have the others.",) if left_out else ()
+    return Page(outcome.summary.provenance.heads, (headline, *tables[1:]), notes)
+
+
+def show_pages(outcomes: Sequence[Outcome]) -> None:
+    """Print the path of the page of each run, or of the runs of several models."""
+    from kgeval.ranking.run_directory.stored_run import StoredRun
+
+    folders = [
+        outcome.folder.parents[outcome.name.count("/")] if outcome.name else outcome.folder
+        for outcome in outcomes
+        if outcome.folder
+    ]
+    for page in dict.fromkeys(StoredRun(folder).page for folder in folders):
+        if page.is_file():
+            show_page(page)
+
+
+def show_remarks(
+    outcomes: Sequence[Outcome], failures: Mapping[str, object] | None = None, *, places: bool = True
+) -> None:
+    """Print the notes on outcomes, their folders, and which models failed."""
+    from kgeval.runs.outcome import comparability_notes, notes_by_model
+
+    show_notes(notes_by_model(outcomes), early=not places)
+    for outcome in outcomes:
+        if places and outcome.folder is not None:
+            show_place(outcome.folder, stored=outcome.stored)
+    if places:
+        show_pages(outcomes)
+    failed = [f"{name} failed: {why}" for name, why in (failures or {}).items()]
+    show_notes([*comparability_notes(outcomes), *failed], early=not places)
+
+
+SORT, LIMIT = "kgeval.sort", "kgeval.limit"
+"""the keys of the values of ``--sort`` and ``--limit`` in the context of a command"""
+
+
+class SortKey(NamedTuple):
+    """A metric by which groups are sorted, the worst first, or models, the best first; or the other way round."""
+
+    metric: MetricName
+    backwards: bool = False
+
+    @classmethod
+    def read(cls, text: str) -> SortKey:
+        """Read a metric of any kind of table, after a minus for the other way round.
+
+        >>> SortKey.read("-hits@10").backwards, str(SortKey.read("relation.accuracy").metric)
+        (True, 'relation.accuracy')
+        """
+        from kgeval.metrics.names import parse
+
+        name = text.removeprefix("-")
+        for kind in ("classification", "confidences"):
+            with suppress(MetricError):
+                return cls(parse(name, kind), name != text)
+        return cls(parse(name), name != text)
+
+    def column(self, table: Table) -> int | None:
+        """Find the column of the metric, with a side or without one; of differences, the column of these."""
+        from kgeval.metrics.names import PARTS, title_of
+
+        names = [self.metric, *(self.metric.of_part(part) for part in PARTS)]
+        spelled = [*map(str, names), *map(title_of, names), "difference"]
+        return next((table.columns.index(name) for name in spelled if name in table.columns), None)
+
+    def refuse_other(self, names: Iterable[str]) -> None:
+        """Refuse the metric, which is not among some."""
+        near = did_you_mean(str(self.metric), [*names])
+        raise ConfigError(f"--sort: {self.metric} is not among the metrics of the table. {near}")
+
+
+def arranged(table: Table, sort: SortKey | None, limit: int | None) -> Table:
+    """Sort the rows of a table of groups or models, and keep the first ones; other tables are left alone.
+
+    A group keeps the rows of its models together, and takes its place by the worst of them. Undefined numbers are last.
+
+    >>> from kgeval.base.tables.table import Table
+    >>> table = Table(["relation", "both.mrr"], [["eats", 0.5], ["likes", 0.2], ["owns", 0.3]], item="group")
+    >>> found = arranged(table, SortKey.read("mrr"), 2)
+    >>> found.rows, found.notes
+    ([['likes', 0.2], ['owns', 0.3]], ['… and 1 more group'])
+    """
+    if not table.item:
+        return table
+    if sort is not None and "difference" in table.columns:  # which has the metric in its title
+        sort = sort._replace(metric=SortKey.read(table.title.split()[0].rstrip(":")).metric)
+    heads = [column.lower() for column in table.columns[: table.keys]]
+    keys = heads.index("model") if table.item == "group" and "model" in heads else table.keys
+    groups = [[*rows] for _, rows in groupby(table.rows, lambda row: [*row[:keys]])]
+    if sort is not None and (column := sort.column(table)) is not None:
+        increasing = sort.metric.metric.increasing
+        best_first = (table.item == "model" or increasing is None) != sort.backwards
+        sign = -1 if best_first == (increasing is not False) else 1
+
+        def place(rows: Sequence[Sequence[Cell]]) -> float:
+            values = [cell.value if isinstance(cell := row[column], tuple) else cell for row in rows]
+            return min((sign * value for value in values if isinstance(value, int | float)), default=math.inf)
+
+        groups.sort(key=place)
+    kept, left = groups[:limit], len(groups[limit or len(groups) :])
+    more = [f"… and {counted(left, f'more {table.item}')}"] if left else []
+    return replace(table, rows=[row for rows in kept for row in rows], notes=[*table.notes, *more])
+
+
+def arranged_as_wanted(tables: Sequence[Table]) -> list[Table]:
+    """Sort and cut tables as the options of the command want."""
+    meta = getattr(click.get_current_context(silent=True), "meta", {})
+    sort, shown = meta.get(SORT), [table for table in tables if table.item]
+    if sort is not None and shown and all(sort.column(table) is None for table in shown):
+        sort.refuse_other({column.rpartition(".")[2] for table in shown for column in table.columns[table.keys :]})
+    return [arranged(table, sort, meta.get(LIMIT)) for table in tables]
+
+
+def refuse_unrequested(config: RunConfig) -> None:
+    """Refuse to sort by a metric that a configuration does not compute, before anything is ranked."""
+    from kgeval.metrics.kinds import KINDS
+    from kgeval.metrics.names import parse_all
+    from kgeval.ranking.protocols.protocol import find_protocol
+
+    usual = find_protocol(config.protocol).metrics if config.task is None else KINDS[config.kind].metrics
+    names = [name.base for name in parse_all(config.metrics or usual, config.kind)]
+    if (sort := click.get_current_context().meta.get(SORT)) and sort.metric.base not in (*names, "count"):
+        sort.refuse_other(names)

@@ -16,9 +16,8 @@ from kgeval.base.files import exists_safely
 from kgeval.base.progress import loops_shown
 from kgeval.base.storage import refuse_special
 from kgeval.cli.display import DIGITS as NUM_DIGITS
-from kgeval.cli.display import JSON_HELP, format_options
+from kgeval.cli.display import JSON_HELP, SortKey, format_options
 from kgeval.cli.display import QUIET as IS_QUIET
-from kgeval.cli.row_order import SortKey
 from kgeval.cli.setting_options import PATH, REPEATED, OneOf, split_at_commas
 
 SPLITS = ("train", "valid", "test")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -202,12 +202,21 @@ class Leaks:
 def find_leaks(dataset: Dataset) -> dict[str, Leaks]:
     """Find the triples of valid and test that train gives away, by sorting the whole graph; once for each dataset."""
     if not dataset._leaks:
-        dataset._leaks.update(_search(dataset))
+        evaluated = {split: triples for split, triples in dataset.splits.items() if split != "train"}
+        dataset._leaks.update(_search(dataset, evaluated))
     return dataset._leaks
 
 
-def _search(dataset: Dataset) -> dict[str, Leaks]:
-    evaluated = {split: triples for split, triples in dataset.splits.items() if split != "train"}
+def _leaks_of(dataset: Dataset, name: str) -> Leaks | None:
+    """Find the triples that train gives away of a split, of several or of a file; ``None`` if train is ranked."""
+    if "train" in parts_of(name) or not len(dataset.train):
+        return None
+    if name in dataset.splits:
+        return find_leaks(dataset)[name]
+    return _search(dataset, {name: dataset.split(name)})[name]
+
+
+def _search(dataset: Dataset, evaluated: Mapping[Any, Triples]) -> dict[str, Leaks]:
     nothing = {split: np.zeros(len(triples), np.bool_) for split, triples in evaluated.items()}
     sizes = len(dataset.entities), len(dataset.relations)
     facts, train = PairedFacts.of(dataset.splits.values(), *sizes), PairedFacts.of([dataset.train], *sizes)
@@ -225,18 +234,17 @@ def _search(dataset: Dataset) -> dict[str, Leaks]:
 
 
 def count_leaks(dataset: Dataset, split: str, sides: Collection[Side] = TARGETS) -> tuple[LeakCounts | None, list[str]]:
-    """Count the triples of a split that train gives away; ``None`` if there are none. Add notes on what needs action.
+    """Count the triples of a split, of several or of a file that train gives away; ``None`` if there are none.
 
-    A swapped triple gives its head and tail away, and not its relation.
+    Notes on what needs action follow. A swapped triple gives its head and tail away, and not its relation.
     """
-    if split not in dataset.splits:
-        return None, _notes_on_overlap(dataset, split)
-    if split == "train" or not len(dataset.train):
-        return None, []
-    leaks, total = find_leaks(dataset)[split], len(dataset.split(split))
+    notes, leaks = _notes_on_overlap(dataset, split), _leaks_of(dataset, split)
+    if leaks is None:
+        return None, notes
+    total = len(dataset.split(split))
     swapped = leaks.swapped & ~leaks.repeated & any(side != "relation" for side in sides)
     counts = LeakCounts(total, int(leaks.repeated.sum()), int(swapped.sum()))
-    notes = [leaks.skipped] if leaks.skipped else []
+    notes += [leaks.skipped] if leaks.skipped else []
     share = (counts.repeated + counts.swapped) / max(total, 1)
     if share >= LARGE_SHARE and dataset.times is None:
         leaked = f"{percent(share)} of the ranked triples are in train, unchanged or with head and tail swapped"
@@ -246,12 +254,11 @@ def count_leaks(dataset: Dataset, split: str, sides: Collection[Side] = TARGETS)
 
 def notes_on_leaks(dataset: Dataset, split: str, *, swapped: bool = True) -> list[str]:
     """Describe the triples of a split that train gives away, and name examples."""
-    if split not in dataset.splits:
-        return _notes_on_overlap(dataset, split)
-    if split == "train" or not len(dataset.train):
-        return []
-    triples, leaks = dataset.split(split), find_leaks(dataset)[split]
-    notes, any_time = [leaks.skipped] if leaks.skipped else [], dataset.times is not None
+    notes, leaks = _notes_on_overlap(dataset, split), _leaks_of(dataset, split)
+    if leaks is None:
+        return notes
+    triples, any_time = dataset.split(split), dataset.times is not None
+    notes += [leaks.skipped] if leaks.skipped else []
     if repeated := int(leaks.repeated.sum()):
         example = dataset.triple(*triples.ids[np.argmax(leaks.repeated)])
         counts = LeakCounts(len(triples), repeated)
@@ -264,9 +271,11 @@ def notes_on_leaks(dataset: Dataset, split: str, *, swapped: bool = True) -> lis
 
 
 def _notes_on_overlap(dataset: Dataset, name: str) -> list[str]:
-    """Count the triples of a file, or of several splits as one, that are in the other splits of the dataset."""
-    triples = dataset.split(name)
-    parts = {split: part for split, part in dataset.splits.items() if split not in parts_of(name)}
+    """Count the triples of a file, or of several splits as one, that are in other splits than train."""
+    if name in dataset.splits:
+        return []
+    triples, without = dataset.split(name), ("train", *parts_of(name))
+    parts = {split: part for split, part in dataset.splits.items() if split not in without}
     shared = {split: int(TripleIndex.of(part).contains(triples).sum()) for split, part in parts.items()}
     counts = [f"{count:,} in {split}" for split, count in shared.items() if count]
     return [f"of the {len(triples):,} triples of {name}, {' and '.join(counts)}."] if counts else []

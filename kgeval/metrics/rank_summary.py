@@ -1,22 +1,36 @@
-"""Summaries of rank tables: metrics by side, and by any of the table's columns."""
+"""Summaries of rank tables: metrics by side, and by any of the table's columns.
+
+A mean over answers or lists is computed for all groups at once. Any other metric, and one that is undefined in a group,
+is computed group by group, which gives the reason.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from kgeval.base.errors import MetricError, first_few
+import numpy as np
+import numpy.typing as npt
+
+from kgeval.base.arrays import IntArray
+from kgeval.base.errors import MetricError, TableError, did_you_mean, first_few
 from kgeval.base.provenance import Provenance
 from kgeval.base.tables.table import Cell, Table
-from kgeval.metrics.groups import group_rows, groups_of
+from kgeval.data.queries import starts_of_runs
+from kgeval.metrics.averages import OfGroups
 from kgeval.metrics.intervals.estimate import Sampling
 from kgeval.metrics.intervals.interval import BOUNDED, PLURAL, UNITS, Intervals
-from kgeval.metrics.metric import Metric
-from kgeval.metrics.names import PARTS, PREFIXES, MetricName, Part, parse, parse_all, pooled_side
+from kgeval.metrics.intervals.mean_terms import attempt
+from kgeval.metrics.intervals.selection_intervals import SelectionIntervals
+from kgeval.metrics.intervals.stratified_sample import TableEstimates
+from kgeval.metrics.metric import Metric, Undefined
+from kgeval.metrics.names import PARTS, MetricName, Part, parse, parse_all, pooled_side
+from kgeval.metrics.ranks.ranks import SERIOUS, TieStatistics, diagnose
 from kgeval.metrics.ranks.ties import EXPECTED, REALISTIC, tie_policy
-from kgeval.metrics.selection import DEFAULT_OPTIONS, MetricOptions, RankColumns, TableView
-from kgeval.metrics.summary import SERIOUS, Group, Summary
+from kgeval.metrics.selection import DEFAULT_OPTIONS, MetricOptions, RankColumns, RowSelection, TableView
+from kgeval.metrics.summary import Group, Summary, Value
 
 OF_FILE = "as in the file"
 """the tie policy of ranks whose numbers of ties are not known"""
@@ -27,7 +41,7 @@ MOST_NAMED = 6
 
 @dataclass(frozen=True, repr=False)
 class RankSummary(Summary):
-    """Metrics of a rank table."""
+    """Metrics of a rank table: of all rows, of groups of them, or of both."""
 
     options: MetricOptions = DEFAULT_OPTIONS
     """what the numbers depend on beside the ranks"""
@@ -35,19 +49,19 @@ class RankSummary(Summary):
     """what is resampled, if intervals were requested"""
     sampling: Sampling | None = None
     """how the triples were sampled, if the numbers are estimates"""
-    pooled: Part | None = "both"
-    """the side of metrics that name none: ``both``, or the one that was ranked; ``None`` in groups by side"""
+    pooled: Part = "both"
+    """the side of metrics that name none: ``both``, or the one that was ranked; in groups by side they have none"""
 
     @property
     def heads(self) -> tuple[str, ...]:
-        about, *leaks = self.provenance.heads
-        lines = [f"{about}, ties: {self.ties}", *leaks]
+        about, *further = self.provenance.heads
+        heads = (f"{about}, ties: {self.ties}", *further)
         if self.sampling is not None:
-            return *lines, str(self.sampling)
+            return (*heads, str(self.sampling))
         if self.intervals is None:
-            return tuple(lines)
+            return heads
         triples = self.intervals.unit == "triple" and any(name.metric.needs == "lists" for name in self.requested)
-        return *lines, f"{self.intervals}{', of lists resampling queries' if triples else ''}"
+        return (*heads, f"{self.intervals}{', of lists resampling queries' if triples else ''}")
 
     @property
     def ties(self) -> str:
@@ -56,53 +70,68 @@ class RankSummary(Summary):
         return tie_policy(self.options.ties).name if known else OF_FILE
 
     @property
+    def parts(self) -> list[tuple[Group, ...]]:
+        """The group of all rows, if these are summarized, and the other groups, if there are any."""
+        parts = [tuple(group for group in self.groups if bool(group.key) == of_groups) for of_groups in (False, True)]
+        return [part for part in parts if part]
+
+    @property
     def notes(self) -> tuple[str, ...]:
-        reasons = {
-            f"{name} is undefined: {why}."
-            for group in self.groups
-            for name, why in group.undefined.items()
-            if not _of_other_side(name, group) and not _repeats_both(name, why, group)
-        }
-        return (*self.table_notes, *self.tie_notes, *sorted(reasons), *_interval_notes(self.groups))
+        notes = [*self.table_notes, *self.tie_notes]
+        for part in self.parts:
+            reasons = {
+                f"{name} is undefined: {value.reason}."
+                for group in part
+                for name, value in group.records.items()
+                if value.value is None and not _of_other_side(name, group) and not _repeats_both(value, group)
+            }
+            notes += sorted(reasons)
+            if self.intervals is not None or self.sampling is not None:
+                notes += _interval_notes(part)
+        return tuple(dict.fromkeys(notes))
 
     @property
     def tie_notes(self) -> tuple[str, ...]:
-        serious = [group.ties for group in self.groups if group.ties and group.ties.serious]
-        if not self.by or len(self.groups) == 1:
-            return tuple(map(str, serious))
-        several = f"{len(serious):,} of {len(self.groups):,} groups"
-        return (f"in {several} the tie policy alone moves the MRR by more than {SERIOUS}.",) if serious else ()
+        for part in self.parts:
+            serious = [group.ties for group in part if group.ties and group.ties.serious]
+            if serious and len(part) > 1:
+                several = f"{len(serious):,} of {len(part):,} groups"
+                return (f"in {several} the tie policy alone moves the MRR by more than {SERIOUS}.",)
+            if serious:
+                return tuple(map(str, serious))
+        return ()
 
-    @property
-    def requested_columns(self) -> list[MetricName]:
-        """The metrics that were requested, each once; one without a side is ``pooled``."""
-        return list(dict.fromkeys(name.of_part(self.pooled) for name in self.requested))
+    def columns(self, by: Collection[str] = ()) -> list[MetricName]:
+        """The metrics that were requested, each once; one without a side is ``pooled``, in groups by side of none."""
+        return list(dict.fromkeys(name.of_part(None if "side" in by else self.pooled) for name in self.requested))
 
-    def _spellings(self, name: str | Metric) -> list[MetricName]:
-        wanted = super()._spellings(name)[0].of_part(self.pooled)
+    def _spellings(self, name: str | Metric, group: Group) -> list[MetricName]:
+        wanted = super()._spellings(name, group)[0].of_part(None if "side" in group.key else self.pooled)
         if wanted.metric.needs == "lists":
             return [wanted]
         ties = wanted.ties if wanted.ties != self.ties else None
         return [replace(wanted, ties=policy) for policy in (ties, self.ties)]
 
     def to_dict(self) -> dict[str, Any]:
-        head = {
+        whole = [_content(group) for group in self.groups if not group.key]
+        groups = [{"key": group.key, **_content(group)} for group in self.groups if group.key]
+        return {
             "schema": 1,
             "provenance": self.provenance.to_dict(),
             "split": self.provenance.split,
             "ties": self.ties,
             "num_triples": self.provenance.triples,
             **({} if self.sampling is None else {"estimated": True, "estimate": self.sampling.describe()}),
-            **self._further_options(),
+            **self.further_options,
             "notes": list(self.notes),
+            **(whole[0] if whole else {}),
+            **({"by": list(self.by), "groups": groups} if self.by else {}),
         }
-        if self.by:
-            groups = [{"key": group.key, **_content(group)} for group in self.groups]
-            return {**head, "by": list(self.by), "groups": groups}
-        return {**head, **_content(self.groups[0])}
 
-    def _further_options(self) -> dict[str, Any]:
-        names = [name for group in self.groups for name in group.values]
+    @property
+    def further_options(self) -> dict[str, Any]:
+        """The options that some of the numbers depend on, beside the tie policy."""
+        names = [name for group in self.groups for name in group.records]
         further: dict[str, Any] = {}
         policies = [self.options.ties, *(name.ties for name in names if name.ties)]
         if any(tie_policy(ties).random for ties in policies):
@@ -114,25 +143,31 @@ class RankSummary(Summary):
         return further
 
     def tables(self) -> tuple[Table, ...]:
-        names = list(self.groups[0].values) if self.groups else []
-        if self.by:
-            names.sort(key=lambda name: PARTS.index(name.side or "both"))
-            rows: list[list[Cell]] = [
-                [*map(str, group.key.values()), *map(group.figure, names)] for group in self.groups
-            ]
-            parts = [str(name.side) for name in names]
-            return (Table([*self.by, *map(str, names)], rows, len(self.by), parts, item="group"),)
-        (group,), sides = self.groups, list(dict.fromkeys(str(name.side) for name in names))
-        there = {(name.base, str(name.side)): group.figure(name) for name in names}
-        bases = dict.fromkeys(name.base for name in names)
-        return (Table(["", *sides], [[base, *(there.get((base, side), "") for side in sides)] for base in bases]),)
+        whole = [_by_side(group) for group in self.groups if not group.key]
+        if not self.by:
+            return tuple(whole)
+        groups = [group for group in self.groups if group.key]
+        names = sorted(groups[0].records if groups else (), key=lambda name: PARTS.index(name.side or "both"))
+        rows: list[list[Cell]] = [
+            [*map(str, group.key.values()), *(group.records[name].figure for name in names)] for group in groups
+        ]
+        parts = [str(name.side) for name in names]
+        return (*whole, Table([*self.by, *map(str, names)], rows, len(self.by), parts, item="group"))
+
+
+def _by_side(group: Group) -> Table:
+    """Lay out a row for each metric, and a column for each side."""
+    sides = list(dict.fromkeys(str(name.side) for name in group.records))
+    cells = {(name.base, str(name.side)): value.figure for name, value in group.records.items()}
+    bases = dict.fromkeys(name.base for name in group.records)
+    return Table(["", *sides], [[base, *(cells.get((base, side), "") for side in sides)] for base in bases])
 
 
 def common_ties_of(summaries: Iterable[RankSummary]) -> str:
     """Name the tie policy of a table of several models; the notes tell which have that of their file instead."""
     policies = {summary.ties for summary in summaries}
-    own = sorted(policies - {OF_FILE})
-    return f"{own[0]}, for some models {OF_FILE}" if own and OF_FILE in policies else (*own, OF_FILE)[0]
+    named = sorted(policies - {OF_FILE})
+    return f"{named[0]}, for some models {OF_FILE}" if named and OF_FILE in policies else (*named, OF_FILE)[0]
 
 
 def refuse_unknown_ties(table: RankColumns, names: Sequence[MetricName], options: MetricOptions) -> None:
@@ -151,7 +186,12 @@ def refuse_unknown_ties(table: RankColumns, names: Sequence[MetricName], options
 
 
 def rank_summary(
-    table: RankColumns, metrics: Any, *, by: Any, options: MetricOptions, intervals: Intervals | None = None
+    table: RankColumns,
+    metrics: Any,
+    *,
+    by: Any = (),
+    options: MetricOptions = DEFAULT_OPTIONS,
+    intervals: Intervals | None = None,
 ) -> RankSummary:
     """Compute metrics of a rank table; see :func:`kgeval.summarize`."""
     if table.sampling is not None and intervals is not None:
@@ -162,13 +202,12 @@ def rank_summary(
     view = TableView(table, options if table.provenance.has_ties else replace(options, ties=REALISTIC))
     ranked = [part for part in PARTS if (view.sides == part).any()]
     refuse_absent_sides(names, ranked, by=columns)
-    pooled = None if "side" in columns else view.pooled
-    parts = [None] if pooled is None else list(dict.fromkeys([pooled, *ranked]))
-    of_sides = [replace(name, side=part) for name in names for part in ([name.side] if name.side else parts)]
-    distinct = list(dict.fromkeys(of_sides))
+    parts = [None] if "side" in columns else [view.pooled, *ranked]
+    distinct = [replace(name, side=part) for name in names for part in ([name.side] if name.side else parts)]
     if columns:  # a value says little without how many ranks it is of
-        distinct = list(dict.fromkeys([*distinct, *(replace(parse("count"), side=name.side) for name in distinct)]))
-    groups = groups_of(group_rows(table, columns) if columns else None, distinct, view, intervals)
+        distinct += [replace(parse("count"), side=name.side) for name in distinct]
+    grouping = group_rows(table, columns) if columns else None
+    groups = groups_of(grouping, list(dict.fromkeys(distinct)), view, intervals)
     return RankSummary(
         table.provenance,
         tuple(groups),
@@ -178,7 +217,7 @@ def rank_summary(
         options=options,
         intervals=intervals,
         sampling=table.sampling,
-        pooled=pooled,
+        pooled=view.pooled,
     )
 
 
@@ -188,15 +227,17 @@ def refuse_absent_sides(names: Iterable[MetricName], ranked: Iterable[str], *, b
         if name.side == "both" and "side" in by:
             raise MetricError(f"{name}: each group has one side. Use {replace(name, side=None)}.")
         if name.side and name.side not in (*there, pooled_side(there)):
-            found = f"only {' and '.join(f'{side}s' for side in there)} are ranked" if there else "there are no ranks"
-            raise MetricError(f"{name}: {found}. Use {name.base}.")
+            ranked_sides = (
+                f"only {' and '.join(f'{side}s' for side in there)} are ranked" if there else "there are no ranks"
+            )
+            raise MetricError(f"{name}: {ranked_sides}. Use {name.base}.")
 
 
-def shared_columns(summaries: Mapping[str, RankSummary]) -> list[MetricName]:
+def shared_columns(summaries: Collection[RankSummary], by: Collection[str] = ()) -> list[MetricName]:
     """The requested metrics of several models; one without a side has none where the models ranked other sides."""
-    first, *others = summaries.values()
+    first, *others = summaries
     alike = all(other.pooled == first.pooled for other in others)
-    return first.requested_columns if alike else list(dict.fromkeys(first.requested))
+    return first.columns(by) if alike else list(dict.fromkeys(first.requested))
 
 
 def column_names(by: Any) -> tuple[str, ...]:
@@ -206,24 +247,24 @@ def column_names(by: Any) -> tuple[str, ...]:
     return names
 
 
-def _repeats_both(name: str, why: str, group: Group) -> bool:
-    side, _, metric = name.partition(".")
-    return side in ("head", "tail") and group.undefined.get(f"both.{metric}") == why
+def _repeats_both(value: Value, group: Group) -> bool:
+    both = group.records.get(replace(value.metric, side="both"))
+    return value.metric.side in ("head", "tail") and both is not None and both[1:] == value[1:]
 
 
-def _of_other_side(name: str, group: Group) -> bool:
+def _of_other_side(name: MetricName, group: Group) -> bool:
     """Whether a metric is undefined only because all rows of a group have another side."""
-    side = PREFIXES.get(name.partition(".")[0])
-    return "side" in group.key and side not in (None, group.key["side"])
+    return "side" in group.key and name.side not in (None, group.key["side"])
 
 
 def _content(group: Group) -> dict[str, Any]:
     metrics: dict[str, dict[str, float | None]] = {}
-    for name, value in group.values.items():
-        metrics.setdefault(name.side or group.key["side"], {})[name.base] = value
     intervals: dict[str, dict[str, Any]] = {}
-    for name, interval in group.intervals.items():
-        intervals.setdefault(name.side or group.key["side"], {})[name.base] = interval.to_dict()
+    for name, value in group.records.items():
+        side = name.side or group.key["side"]
+        metrics.setdefault(side, {})[name.base] = value.value
+        if value.interval is not None:
+            intervals.setdefault(side, {})[name.base] = value.interval.to_dict()
     further = {"intervals": intervals, "no_interval": group.no_interval, "undefined": group.undefined}
     ties = {"tie_diagnosis": group.ties.to_dict()} if group.ties else {}
     return {"metrics": metrics, **ties, **{key: value for key, value in further.items() if value}}
@@ -231,10 +272,11 @@ def _content(group: Group) -> dict[str, Any]:
 
 def _interval_notes(groups: Sequence[Group]) -> Iterator[str]:
     """Yield why metrics have no intervals, or wide ones; counts, which never have any, are left out."""
-    names = list(dict.fromkeys(name for group in groups for name in group.values if name.metric.averaged))
+    names = list(dict.fromkeys(name for group in groups for name in group.records if name.metric.averaged))
     without: dict[str, list[MetricName]] = {}
     for name in names:
-        if reasons := [group.no_interval[str(name)] for group in groups if str(name) in group.no_interval]:
+        values = (group.records[name] for group in groups if name in group.records)
+        if reasons := [value.reason for value in values if value.value is not None and value.reason]:
             where = f" in {len(reasons):,} of {len(groups):,} groups (the first of them: {reasons[0]})"
             without.setdefault(where if len(groups) > 1 else f": {reasons[0]}", []).append(name)
     for why, lacking in without.items():
@@ -248,5 +290,162 @@ def _interval_notes(groups: Sequence[Group]) -> Iterator[str]:
         if carried:
             listed = first_few([str(name) for name in names if name in carried], MOST_NAMED)
             where = " in some groups" if len(groups) > 1 else ""
-            what = f"the value depends on few {PLURAL[unit]}{where}"
-            yield f"{listed}: {what}. The interval is made wider, as other {PLURAL[unit]} may have other rare values."
+            cause = f"the value depends on few {PLURAL[unit]}{where}"
+            yield f"{listed}: {cause}. The interval is made wider, as other {PLURAL[unit]} may have other rare values."
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """The rows of a table, group by group."""
+
+    keys: list[dict[str, Any]]
+    rows: IntArray
+    """int64[row], into the table"""
+    group_ids: IntArray
+    """int64[row], ascending: the group that each of them belongs to"""
+
+    def of_group(self, group: int) -> IntArray:
+        """Return the rows of one group; int64[row]."""
+        low, high = np.searchsorted(self.group_ids, [group, group + 1])
+        return self.rows[low:high]
+
+
+def group_rows(table: RankColumns, by: tuple[str, ...]) -> Grouping:
+    """Group a table by the values of columns; entities and relations are keyed by their labels.
+
+    Groups are in the order that a column declares for its values, such as 1-1, 1-N, N-1, N-N, or else sorted.
+    """
+    columns = [f"{name}_label" if f"{name}_label" in table.columns else name for name in by]
+    for name in columns:
+        if name not in table.columns:
+            hint = f"{did_you_mean(name, table.columns)} kgeval.annotate adds slices of the dataset as columns."
+            raise TableError(f"by: the table has no column {name!r}. {hint}")
+    values = [table.column(name) for name in columns]
+    ordered = [table.ordered_codes(name) for name in columns]
+    codes = [
+        _codes(value, name) if order is None else order for value, order, name in zip(values, ordered, by, strict=True)
+    ]
+    rows = np.lexsort(codes[::-1])
+    starts = starts_of_runs(*(code[rows] for code in codes))
+    group_ids = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(rows)]))
+    first = [value[rows[starts]] for value in values]
+    keys = [dict(zip(by, map(_plain, key), strict=True)) for key in zip(*first, strict=True)]
+    return Grouping(keys, rows, group_ids)
+
+
+def _codes(values: npt.NDArray[Any], name: str) -> IntArray:
+    """Number the values of a column in their order, missing ones first."""
+    if values.dtype != object:
+        return np.unique(values, return_inverse=True)[1]
+    present = np.array([value is not None for value in values], bool)
+    codes = np.zeros(len(values), np.int64)
+    try:
+        distinct, codes[present] = np.unique(values[present], return_inverse=True)
+        codes[present] += 1
+        set(distinct)  # raises for lists and the like, which are not hashable
+    except (TypeError, ValueError) as error:
+        raise MetricError(f"by: the values of {name!r} are not numbers, text or dates.") from error
+    return codes
+
+
+def groups_of(
+    grouping: Grouping | None, names: list[MetricName], view: TableView, intervals: Intervals | None = None
+) -> list[Group]:
+    """Compute metrics of each group of a table; without a grouping, of one group that has all rows."""
+    keys = [{}] if grouping is None else grouping.keys
+    if not keys:
+        return []
+    usual = None if "side" in keys[0] else view.pooled
+    pooled = select_side(usual, grouping, view)
+    unknown = {name: Value(name) for name in names}  # in the order of the names
+    groups = [Group(key, {**unknown}, ties=ties) for key, ties in zip(keys, _ties(pooled, len(keys)), strict=True)]
+    estimates = TableEstimates.of(view)
+    for side in dict.fromkeys(name.side for name in names):
+        selection = pooled if side == usual else select_side(side, grouping, view)
+        of_side = [name for name in names if name.side == side]
+        if estimates is not None:
+            for number, group in enumerate(groups):
+                _estimate(group, of_side, selection.of_group(number), estimates)
+            continue
+        for name in of_side:
+            for number, value in enumerate(_of_all_groups(name, selection, len(groups))):
+                if value is None:
+                    groups[number].records[name] = Value.computed(
+                        name, partial(_value, name, selection.of_group(number))
+                    )
+                else:
+                    groups[number].records[name] = Value(name, value)
+        if intervals is not None:
+            _add_intervals(groups, of_side, selection, intervals)
+    return groups
+
+
+def select_side(side: Part | None, grouping: Grouping | None, view: TableView) -> RowSelection:
+    """Select the rows of one side, or of both; of groups by side, which name none, all."""
+    if grouping is None:
+        return RowSelection(view, view.rows_of(side))
+    if side is None:
+        return RowSelection(view, grouping.rows, grouping.group_ids)
+    kept = view.of_entities[grouping.rows] if side == "both" else view.sides[grouping.rows] == side
+    return RowSelection(view, grouping.rows[kept], grouping.group_ids[kept])
+
+
+def _ties(selection: RowSelection, count: int) -> Iterable[TieStatistics | None]:
+    """Compute the tie statistics of each group; ``None`` for a group that has no such rows."""
+    ranks, groups = selection.ranks("realistic", None), selection.groups_of("ranks")
+    if not len(ranks):
+        return [TieStatistics(0, 0, 0, None, None) if selection.groups is None else None] * count
+    starts = starts_of_runs(groups)
+    statistics = dict(zip(groups[starts].tolist(), diagnose(ranks, starts), strict=True))
+    return map(statistics.get, range(count))
+
+
+def _add_intervals(groups: list[Group], names: list[MetricName], selection: RowSelection, intervals: Intervals) -> None:
+    """Add the intervals of the metrics of one side, for all groups at once if possible."""
+    together = SelectionIntervals(selection, intervals)
+    for name in names:
+        records = {number: group.records[name] for number, group in enumerate(groups)}
+        values = {number: record.value for number, record in records.items() if record.value is not None}
+        made = together.of_groups(name, values)
+        for number, value in values.items():
+            if made is None:
+                alone = SelectionIntervals(selection.of_group(number), intervals).of_groups(name, {0: value}) or {}
+            interval = alone[0] if made is None else made[number]
+            groups[number].records[name] = records[number].with_interval(interval)
+
+
+def _of_all_groups(name: MetricName, selection: RowSelection, count: int) -> list[float | None]:
+    """Compute a metric of all groups at once; ``None`` if it must be computed group by group."""
+    values: list[float | None] = [None] * count
+    compute: object = name.metric.compute
+    if not isinstance(compute, OfGroups) or selection.groups is None or not len(selection.groups):
+        return values
+    try:
+        data, group_ids = selection.data(name), selection.groups_of(name.metric.needs)
+        starts = starts_of_runs(group_ids)
+        computed = compute.of_groups(data, starts, name.k)
+    except Undefined:
+        return values
+    finite = np.isfinite(computed)
+    for number, value in zip(group_ids[starts][finite].tolist(), computed[finite].tolist(), strict=True):
+        values[number] = name.metric.bounded(value)
+    return values
+
+
+def _estimate(group: Group, names: Iterable[MetricName], selection: RowSelection, estimates: TableEstimates) -> None:
+    for name in names:
+        record = Value.computed(name, partial(estimates.value, name, selection))
+        if record.value is not None:
+            record = record.with_interval(attempt(partial(estimates.interval, name, selection, record.value)))
+        group.records[name] = record
+
+
+def _value(name: MetricName, selection: RowSelection) -> float:
+    return name(selection.data(name))
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it: a number, text or ``None``."""
+    plain = value.item() if isinstance(value, np.number | np.bool_) else value
+    in_json = isinstance(plain, str | int | None) or (isinstance(plain, float) and np.isfinite(plain))
+    return plain if in_json else str(plain)

@@ -1,146 +1,184 @@
-"""Summaries: metrics of a table, of all its rows or group by group, with provenance and notes."""
+"""Summaries: metrics of a table, of all its rows or group by group, with provenance and notes.
+
+A ``Value`` is one number with what is known of it, a ``Group`` has those of the same rows, a ``Summary`` all groups.
+"""
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from kgeval.base.arrays import IntArray
 from kgeval.base.errors import MetricError, counted, did_you_mean, first_few
 from kgeval.base.provenance import LabelProvenance, Provenance, subject_of
 from kgeval.base.tables.shown import Brief, Shown
-from kgeval.base.tables.table import Figure, number
-from kgeval.metrics.intervals.interval import FEWEST_DECIMALS, Interval, NoInterval
+from kgeval.base.tables.table import Ends, Figure, number
+from kgeval.metrics.intervals.interval import FEWEST_DECIMALS, Interval, NoInterval, justified_decimals
 from kgeval.metrics.kinds import KindName
 from kgeval.metrics.metric import Metric, Undefined, or_reason
 from kgeval.metrics.names import MetricName, parse
-from kgeval.metrics.ranks.ranks import Ranks
+from kgeval.metrics.ranks.ranks import TieStatistics
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-SERIOUS = 0.01
-"""the gap of the MRR above which a note says what the tie policy changes"""
-
-
-@dataclass(frozen=True)
-class TieStatistics:
-    """The ties of some ranks."""
-
-    ranks: int
-    tied: int
-    """how many of them tie with a candidate"""
-    largest: int
-    """the most candidates that one answer ties with"""
-    optimistic_mrr: float | None
-    """``None``, like the pessimistic one, if there are no ranks"""
-    pessimistic_mrr: float | None
-
-    @property
-    def gap(self) -> float | None:
-        """How far the tie policy alone moves the MRR; ``None`` if there are no ranks."""
-        if self.optimistic_mrr is None or self.pessimistic_mrr is None:
-            return None
-        return self.optimistic_mrr - self.pessimistic_mrr
-
-    @property
-    def serious(self) -> bool:
-        return self.gap is not None and self.gap > SERIOUS
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the content of ``tie_diagnosis`` in ``metrics.json``."""
-        return {**asdict(self), "mrr_gap": self.gap}
-
-    def __str__(self) -> str:
-        if not self.ranks:
-            return "there are no ranks."
-        return (
-            f"{tied_answers(self.tied, self.ranks, self.largest)}. "
-            f"The tie policy alone moves the MRR from {self.pessimistic_mrr:.6f} (pessimistic) to "
-            f"{self.optimistic_mrr:.6f} (optimistic)."
-        )
-
-
-def tied_answers(tied: int, ranks: int, largest: int) -> str:
-    """Count the answers that tie.
-
-    >>> tied_answers(1, 12, 1), tied_answers(4, 1200, 2)
-    ('1 of 12 answers ties with 1 candidate', '4 of 1,200 answers tie, each with up to 2 candidates')
-    """
-    tie = "ties with" if tied == 1 else "tie, each with up to"
-    return f"{tied:,} of {counted(ranks, 'answer')} {tie} {counted(largest, 'candidate')}"
-
-
-def diagnose(ranks: Ranks, starts: IntArray) -> list[TieStatistics]:
-    columns = (
-        np.diff(np.r_[starts, len(ranks)]),
-        np.add.reduceat(ranks.tied > 0, starts, dtype=np.int64),
-        np.maximum.reduceat(ranks.tied, starts),
-        *(ranks.means(1 / rank, starts) for rank in (ranks.optimistic, ranks.pessimistic)),
-    )
-    return [TieStatistics(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
-
-
 MODEL = "model"
 """the name of the model beside the baselines"""
+
+FEWEST_SEEDS = 3
+"""the fewest runs of which an interval or a test over seeds is computed"""
+
+Spread = Literal["sd", "seeds", "interval", "none"]
+"""what follows ± a mean over seeds"""
+
+
+class Around(NamedTuple):
+    """A number less and plus its standard deviation."""
+
+    low: float
+    high: float
+    decimals: int
+
+
+class Value(NamedTuple):
+    """A metric of a model on some rows of a dataset, of one run or the mean over several."""
+
+    metric: MetricName
+    value: float | None = None
+    """``None`` where it is undefined"""
+    interval: Interval | None = None
+    """of the mean over all such units; of several runs, over all seeds and all such units"""
+    reason: str = ""
+    """why it is undefined, or else why an interval is missing"""
+    dataset: str = ""
+    group: Mapping[str, Any] = {}
+    """what its rows have in common, by column; empty for all rows"""
+    model: str = MODEL
+    """the model, or a baseline"""
+    runs: tuple[float, ...] = ()
+    """what it is the mean of, a value for each seed; empty where it is of one run"""
+    of_seeds: Interval | None = None
+    """of several runs: of the mean over all seeds, on the same units"""
+    left_out: int = 0
+    """how many relations a mean over relations leaves out, because the metric is undefined in them"""
+
+    @classmethod
+    def computed(cls, metric: MetricName, compute: Callable[[], float]) -> Value:
+        """Compute it, or say why it is undefined."""
+        value = or_reason(compute)
+        return cls(metric, reason=str(value)) if isinstance(value, Undefined) else cls(metric, value)
+
+    def with_interval(self, made: Interval | NoInterval) -> Value:
+        """Add its interval, or why there is none."""
+        return self._replace(interval=made) if isinstance(made, Interval) else self._replace(reason=str(made))
+
+    def as_one_run(self) -> Value:
+        """The same, as the mean over one run."""
+        return self if self.value is None else self._replace(runs=(self.value,))
+
+    @property
+    def standard_deviation(self) -> float | None:
+        """The standard deviation over the runs, √(Σ (value − mean)² / (R − 1)); ``None`` of fewer than three."""
+        return float(np.std(self.runs, ddof=1)) if len(self.runs) >= FEWEST_SEEDS else None
+
+    def ends(self, spread: Spread) -> Ends | None:
+        """The number after ±, as an interval around the value."""
+        if spread != "sd":
+            return {"seeds": self.of_seeds, "interval": self.interval}.get(spread)
+        deviation = self.standard_deviation
+        if self.value is None or deviation is None:
+            return None
+        return Around(self.value - deviation, self.value + deviation, justified_decimals(deviation) if deviation else 3)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a record of plain data, without what is not known of it."""
+        further = {
+            "sd": self.standard_deviation,
+            "runs": list(self.runs),
+            "interval": self.interval and self.interval.to_dict(),
+            "seeds": self.of_seeds and self.of_seeds.to_dict(),
+            "reason": self.reason,
+        }
+        return {
+            "dataset": self.dataset,
+            **({"group": dict(self.group)} if self.group else {}),
+            "model": self.model,
+            "metric": self.metric.column,
+            "value": self.value,
+            **{name: part for name, part in further.items() if part not in (None, [], "")},
+        }
+
+    @property
+    def figure(self) -> Figure:
+        """The number with its interval, and with the digits that the interval justifies."""
+        without = self.value is not None and self.reason
+        return Figure(self.value, self.interval, FEWEST_DECIMALS if without else None)
 
 
 @dataclass(frozen=True, repr=False)
 class Group(Brief):
-    """The metrics of some rows of a table, of the model or of a baseline."""
+    """The values of some rows of a table, of the model or of a baseline."""
 
     key: dict[str, Any]
     """the value of these rows in each column of ``by``; empty for all rows"""
-    values: dict[MetricName, float | None] = field(default_factory=dict)
-    """``None`` where a metric is undefined"""
-    undefined: dict[str, str] = field(default_factory=dict)
-    """why, by the metric's name"""
+    records: dict[MetricName, Value] = field(default_factory=dict)
     predictor: str = MODEL
     """the model, or a baseline"""
     ties: TieStatistics | None = None
     """the ties of the ranks, both sides together"""
-    left_out: dict[str, int] = field(default_factory=dict)
-    """how many relations a mean over relations leaves out, because the metric is undefined in them"""
-    intervals: dict[MetricName, Interval] = field(default_factory=dict)
-    """the intervals of the metrics, if they were requested"""
-    no_interval: dict[str, str] = field(default_factory=dict)
-    """why a metric has none, by its name"""
+
+    @property
+    def values(self) -> dict[MetricName, float | None]:
+        """The numbers; ``None`` where a metric is undefined."""
+        return {name: record.value for name, record in self.records.items()}
+
+    @property
+    def intervals(self) -> dict[MetricName, Interval]:
+        """The intervals of the metrics that have one."""
+        return {name: record.interval for name, record in self.records.items() if record.interval is not None}
+
+    @property
+    def undefined(self) -> dict[str, str]:
+        """Why metrics are undefined, by their names."""
+        return {str(record.metric): record.reason for record in self._by_side if record.value is None}
+
+    @property
+    def no_interval(self) -> dict[str, str]:
+        """Why metrics have no interval, by their names."""
+        without = (record for record in self._by_side if record.value is not None and record.reason)
+        return {str(record.metric): record.reason for record in without}
+
+    @property
+    def _by_side(self) -> list[Value]:
+        sides = list(dict.fromkeys(name.side for name in self.records))
+        return sorted(self.records.values(), key=lambda record: sides.index(record.metric.side))
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """How many relations a mean over relations leaves out, because the metric is undefined in them."""
+        return {str(name): record.left_out for name, record in self.records.items() if record.left_out}
 
     def _brief(self) -> str:
         key = ", ".join(f"{name} {value}" for name, value in self.key.items()) or "all rows"
         return f"{key}: {first_few([f'{name} {number(value, 3)}' for name, value in self.values.items()])}"
 
-    def add(self, name: MetricName, compute: Callable[[], float]) -> float | None:
-        value = or_reason(compute)
-        if isinstance(value, Undefined):
-            self.undefined[str(name)] = str(value)
-        self.values[name] = None if isinstance(value, Undefined) else value
-        return self.values[name]
-
-    def add_interval(self, name: MetricName, interval: Interval | NoInterval) -> None:
-        if isinstance(interval, Interval):
-            self.intervals[name] = interval
-        else:
-            self.no_interval[str(name)] = str(interval)
-
-    def figure(self, name: MetricName) -> Figure:
-        """Return a metric with its interval, and with the digits that the interval justifies."""
-        digits = FEWEST_DECIMALS if str(name) in self.no_interval else None
-        return Figure(self.values[name], self.intervals.get(name), digits)
-
 
 @dataclass(frozen=True, repr=False)
-class Summary(Shown, ABC):
-    """Metrics of a rank table, of labelled triples or of predicted confidences."""
+class Summary(Shown, Mapping[str, float], ABC):
+    """Metrics of a rank table, of labelled triples or of predicted confidences.
+
+    It maps the metrics of the model on all rows: ``summary["mrr"]``, ``"mrr" in summary``, ``dict(summary)``.
+    """
 
     provenance: Provenance | LabelProvenance
     """model, dataset, split and rules"""
     groups: tuple[Group, ...]
+    """of all rows, where these are summarized, and of each group; of the model, then of each baseline"""
     by: tuple[str, ...] = ()
     """the columns whose values make the groups"""
     requested: tuple[MetricName, ...] = ()
@@ -155,20 +193,26 @@ class Summary(Shown, ABC):
     def notes(self) -> tuple[str, ...]:
         """Notes on the table, and why metrics are undefined; the most important first."""
 
+    @property
+    def records(self) -> tuple[Value, ...]:
+        """All values, each with the dataset, the group and the model or baseline that it is of."""
+        dataset = self.provenance.dataset
+        return tuple(
+            value._replace(dataset=dataset, group=group.key, model=group.predictor)
+            for group in self.groups
+            for value in group.records.values()
+        )
+
     def _brief(self) -> str:
         subject = subject_of(self.provenance.model, self.provenance.dataset)
         if self.by:
-            groups = counted(
-                len([group for group in self.groups if group.predictor == self.groups[0].predictor]), "group"
-            )
-            return f"{subject}: {groups} by {', '.join(self.by)}"
+            groups = [group for group in self.groups if group.predictor == self.groups[0].predictor]
+            return f"{subject}: {counted(len(groups), 'group')} by {', '.join(self.by)}"
         return f"{subject}: {first_few([f'{name} {self.brief_value(name)}' for name in self.requested])}"
 
     def brief_value(self, name: MetricName) -> str:
         """Write a requested metric of the model on all rows with three decimals."""
-        values = self.groups[0].values
-        value = next((values[spelled] for spelled in self._spellings(str(name)) if spelled in values), None)
-        return number(value, 3)
+        return number(record.value if (record := self._record(MODEL, str(name), {})) else None, 3)
 
     @property
     def tie_notes(self) -> tuple[str, ...]:
@@ -183,6 +227,42 @@ class Summary(Shown, ABC):
         """Return a metric of the model on all rows, by any of its names."""
         return self.of(MODEL, name)
 
+    def __contains__(self, name: object) -> bool:
+        """Whether the model has this metric on all rows, and it is defined."""
+        return self.get(name) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        whole = (group for group in self.groups if group.predictor == MODEL and not group.key)
+        return (str(name) for group in whole for name, value in group.values.items() if value is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def get(self, name: Any, default: Any = None) -> Any:
+        """Return a metric of the model on all rows, or something else where there is none."""
+        try:
+            return self[name]
+        except MetricError:
+            return default
+
+    def flat(self) -> dict[str, float]:
+        """Return every defined number by one name, as trackers take them.
+
+        Before the name of the metric stand the baseline, and what the rows of a group have in common; the ends of an
+        interval have the names ``.low`` and ``.high`` behind it: ``both.mrr``, ``both.mrr.low``,
+        ``relation=likes/both.mrr``.
+        """
+        numbers: dict[str, float] = {}
+        for record in self.records:
+            baseline = [] if record.model == MODEL else [record.model]
+            name = "/".join(
+                [*baseline, *(f"{column}={key}" for column, key in record.group.items()), str(record.metric)]
+            )
+            ends = {end: getattr(record.interval, end, None) for end in ("low", "high")}
+            ends_too = {name: record.value, **{f"{name}.{end}": value for end, value in ends.items()}}
+            numbers |= {key: value for key, value in ends_too.items() if value is not None}
+        return numbers
+
     def of(self, predictor: str, name: str | Metric, /, **key: Any) -> float:
         """Return a metric of the model or of a baseline: on all rows or, as in ``relation="likes"``, on a group.
 
@@ -191,13 +271,14 @@ class Summary(Shown, ABC):
         MetricError
             if the summary has no such predictor, group or metric, or if it is undefined
         """
-        group, spelled = self._group(predictor, key), str(getattr(name, "name", name))
-        for spelling in self._spellings(name):
-            if spelling in group.values:
-                if (value := group.values[spelling]) is None:
-                    raise MetricError(f"{spelled} is undefined: {group.undefined[str(spelling)]}.")
-                return value
-        raise MetricError(f"the summary has no metric {spelled!r}. {did_you_mean(spelled, map(str, group.values))}")
+        spelled = str(getattr(name, "name", name))
+        record = self._record(predictor, name, key)
+        if record is None:
+            known = map(str, self._group(predictor, key).records)
+            raise MetricError(f"the summary has no metric {spelled!r}. {did_you_mean(spelled, known)}")
+        if record.value is None:
+            raise MetricError(f"{spelled} is undefined: {record.reason}.")
+        return record.value
 
     def interval(self, name: str | Metric, /, **key: Any) -> Interval:
         """Return the interval of a metric of the model: on all rows or, as in ``relation="likes"``, on a group.
@@ -207,13 +288,17 @@ class Summary(Shown, ABC):
         MetricError
             if there is none, with the reason
         """
-        group, spelled = self._group(MODEL, key), str(getattr(name, "name", name))
-        for spelling in self._spellings(name):
-            if spelling in group.intervals:
-                return group.intervals[spelling]
-            if reason := group.no_interval.get(str(spelling)):
-                raise MetricError(f"{spelled} has no interval: {reason}.")
+        spelled = str(getattr(name, "name", name))
+        record = self._record(MODEL, name, key)
+        if record is not None and record.interval is not None:
+            return record.interval
+        if record is not None and record.value is not None and record.reason:
+            raise MetricError(f"{spelled} has no interval: {record.reason}.")
         raise MetricError(f"the summary has no interval of {spelled!r}. Set intervals, as in intervals='triple'.")
+
+    def _record(self, predictor: str, name: str | Metric, key: dict[str, Any]) -> Value | None:
+        group = self._group(predictor, key)
+        return next((group.records[one] for one in self._spellings(name, group) if one in group.records), None)
 
     def _group(self, predictor: str, key: dict[str, Any]) -> Group:
         predictors = {group.predictor: group for group in self.groups}
@@ -226,7 +311,7 @@ class Summary(Shown, ABC):
             raise MetricError(f"this summary is grouped by {', '.join(self.by)}: use its .groups or .to_frame().")
         raise MetricError(f"the summary has no group {key}.")
 
-    def _spellings(self, name: str | Metric) -> Sequence[MetricName]:
+    def _spellings(self, name: str | Metric, group: Group) -> Sequence[MetricName]:
         """List the names that a metric may have in a group."""
         return (parse(name, self.kind, also=[one.metric for one in self.requested]),)
 
@@ -243,8 +328,7 @@ class Summary(Shown, ABC):
         for group in self.groups:
             row: dict[str, Any] = {} if self.kind == "ranks" else {"predictor": group.predictor}
             row |= group.key | {str(name): value for name, value in group.values.items()}
-            for name in names:  # the cells of a group without an interval are empty
-                ends = group.intervals.get(name)
+            for name, ends in ((name, group.intervals.get(name)) for name in names):  # empty where there is none
                 row |= {f"{name}.{column}": getattr(ends, column, None) for column in ("low", "high", "units")}
             rows.append(row)
         return pd.DataFrame(rows)
@@ -255,17 +339,56 @@ class Summary(Shown, ABC):
         return self.provenance.heads
 
 
-def notes_with_models(notes: Mapping[str, Sequence[str]]) -> list[str]:
-    """Collect the notes of models, each once with their names; a note that all models have gets no names.
+NUMBER = re.compile(r"(?<![\w@.\-])[-−]?\d[\d,]*(?:\.\d+)?(?![\w@\-]|\.\d)")
+"""a number of a note, but not of a name, as in hits@10 or FB15k-237"""
 
-    >>> notes_with_models({"a": ["3 triples are repeated."], "b": ["3 triples are repeated.", "4 ranks tie."]})
-    ['3 triples are repeated.', 'b: 4 ranks tie.']
+
+def collected_notes(
+    notes: Mapping[tuple[str, str], Sequence[str]], *, named: bool = False, exact: bool = False
+) -> list[str]:
+    """Collect notes by dataset and model: each kind once, with whose they are and, where numbers differ, their range.
+
+    A note that all have gets no names, unless it shall be ``named``; with ``exact``, each number has a note of its own.
+
+    >>> notes = {("umls", "a"): ["3 ranks tie."], ("umls", "b"): ["4 ranks tie.", "9 are gone."], ("umls", "c"): []}
+    >>> collected_notes(notes)
+    ['a, b: 3–4 ranks tie.', 'b: 9 are gone.']
+    >>> collected_notes({**notes, ("nations", "a"): [], ("nations", "b"): ["5 ranks tie."], ("nations", "c"): []})
+    ['a, b on umls; b on nations: 3–5 ranks tie.', 'b on umls: 9 are gone.']
     """
-    models: dict[str, list[str]] = {}
-    for model, of_model in notes.items():
-        for note in dict.fromkeys(of_model):
-            models.setdefault(note, []).append(model)
-    return [
-        note if len(names) == len(notes) and (len(names) > 1 or not names[0]) else f"{', '.join(names)}: {note}"
-        for note, names in models.items()
-    ]
+    kinds: dict[str, dict[str, list[tuple[str, str]]]] = {}
+    for place, of_place in notes.items():
+        for note in dict.fromkeys(of_place):
+            kinds.setdefault(note if exact else NUMBER.sub("#", note), {}).setdefault(note, []).append(place)
+    collected = []
+    for texts in kinds.values():
+        places = {place for of_text in texts.values() for place in of_text}
+        names = _places_in_words([place for place in notes if place in places], list(notes), named=named)
+        collected.append(": ".join(filter(None, [names, _with_ranges(list(texts))])))
+    return collected
+
+
+def _with_ranges(texts: Sequence[str]) -> str:
+    """Join texts that differ in numbers alone; each number becomes the range of all."""
+    ranges = []
+    for column in zip(*(NUMBER.findall(text) for text in texts), strict=True):
+        ordered = sorted(column, key=lambda text: float(text.replace(",", "").replace("−", "-")))
+        low, high = ordered[0], ordered[-1]
+        ranges.append(low if low == high else f"{low} to {high}" if low[0] in "-−" else f"{low}–{high}")
+    values = iter(ranges)
+    return NUMBER.sub(lambda _: next(values), texts[0])
+
+
+def _places_in_words(places: Sequence[tuple[str, str]], every: Sequence[tuple[str, str]], *, named: bool) -> str:
+    """Name datasets, models, or models on datasets; empty for all of several, and for one that has no name."""
+    several = len({dataset for dataset, _ in every}) > 1
+    if set(places) == set(every) and not (named and several) and (len(every) > 1 or not every[0][1]):
+        return ""
+    if not several:
+        return ", ".join(model for _, model in places)
+    datasets_of: dict[tuple[str, ...], list[str]] = {}
+    for dataset in dict.fromkeys(dataset for dataset, _ in places):
+        models, of_all = (tuple(model for other, model in some if other == dataset) for some in (places, every))
+        datasets_of.setdefault(() if models == of_all else models, []).append(dataset)
+    listed = {models: ", ".join(datasets) for models, datasets in datasets_of.items()}
+    return "; ".join(f"{', '.join(models)} on {names}" if models else names for models, names in listed.items())

@@ -153,20 +153,20 @@ def isolated(label: str) -> str:
 
 
 def comparison_document(comparison: Comparison) -> str:
-    columns, rows = comparison.table()
-    provenances = [summary.provenance for summary in comparison.summaries.values()]
+    (table, *_) = comparison.tables()
+    (of_models,) = comparison.summaries.values()
+    provenances = [summary.provenance for summary in of_models.values()]
     datasets = dict.fromkeys(isolated(provenance.dataset) for provenance in provenances)
     return document(
         "comparison.html.j2",
         scripts=("theme.js",),
         title=f"{len(provenances)} models on {' and '.join(datasets)}",
         about=f"{common_provenance(provenances)}, ties: {comparison.ties}",
-        columns=columns,
-        rows=rows,
-        keys=1 + columns.index("model"),
+        columns=table.columns,
+        rows=table.texts(),
+        keys=table.keys,
         differences=[
-            (metric, table.columns, table.texts(), table.keys)
-            for metric, table in comparison.differences_by_metric().items()
+            (metric, table.columns, table.texts(), table.keys) for metric, table in comparison.differences().items()
         ],
         notes=comparison.notes,
     )

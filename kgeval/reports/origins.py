@@ -10,15 +10,15 @@ import numpy as np
 
 from kgeval.analysis.slices.slice import slices
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
-from kgeval.base.errors import MetricError, counted
+from kgeval.base.errors import counted
 from kgeval.data.triples import TARGETS
-from kgeval.metrics.groups import group_rows
-from kgeval.metrics.intervals.interval import Interval
-from kgeval.metrics.intervals.over_seeds import FEWEST_SEEDS, interval_over_seeds
+from kgeval.metrics.intervals.interval import Intervals
+from kgeval.metrics.intervals.over_seeds import summary_over_seeds
 from kgeval.metrics.names import short_title, title_of
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.metrics.selection import MetricOptions
 from kgeval.metrics.summarize import summarize
+from kgeval.metrics.summary import FEWEST_SEEDS, Summary
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import TIME, RankTable
 from kgeval.reports.document import Section, isolated
@@ -135,30 +135,18 @@ def slice_scores(study: Study, names: Sequence[str] = SHOWN) -> pd.DataFrame:
 
 def _rows(study: Study, tables: Sequence[RankTable], name: str, model: str) -> Iterator[tuple[Any, ...]]:
     """Yield, for each category: slice, category, group, model, value, low, high, count."""
-    first, metric = tables[0], str(study.metric)
-    unit = study.unit if len(tables) == 1 and first.sampling is None else None  # an estimate has its own intervals
-    summary = summarize(first, [metric, "count"], by=name, ties=study.ties, intervals=unit)
-    rows = group_rows(first, (name,))
-    for number, group in enumerate(summary.groups):
-        kind = str(group.key[name])
+    first, metrics = tables[0], [str(study.metric), "count"]
+    if len(tables) > 1:
+        how: dict[str, Any] = {"intervals": Intervals(unit=study.unit), "options": MetricOptions(study.ties)}
+        summary: Summary = summary_over_seeds(tables, metrics, by=(name,), **how)
+    else:
+        unit = study.unit if first.sampling is None else None  # an estimate has its own intervals
+        summary = summarize(first, metrics, by=name, ties=study.ties, intervals=unit)
+    for group in summary.groups:
+        kind, interval = str(group.key[name]), next(iter(group.records.values())).interval
         count = int(next(value for name, value in group.values.items() if name.name == "count") or 0)
-        value, interval = first_value(group), group.intervals.get(next(iter(group.values)))
-        if len(tables) > 1:
-            value, interval = _over_seeds(study, tables, rows.of_group(number))
         ends = (interval.low, interval.high) if interval else (np.nan, np.nan)
-        yield name, f"{kind}\n{count:,}", kind, model, value, *ends, count
-
-
-def _over_seeds(study: Study, tables: Sequence[RankTable], rows: IntArray) -> tuple[float, Interval | None]:
-    """The mean of the metric over runs on some of their rows, with its interval over seeds and triples."""
-    mask = np.zeros(len(tables[0]), np.bool_)
-    mask[rows] = True
-    cut, options = [table.where(mask) for table in tables], MetricOptions(study.ties)
-    try:
-        over = interval_over_seeds(cut, str(study.metric), intervals=study.unit, options=options)
-    except MetricError:  # undefined in one of the runs
-        return np.nan, None
-    return over.value, over.interval
+        yield name, f"{kind}\n{count:,}", kind, model, first_value(group), *ends, count
 
 
 def relation_scores(study: Study) -> pd.DataFrame:

@@ -8,15 +8,15 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgeval.analysis.comparison.compare_grid import compare_grid
-from kgeval.analysis.comparison.grid_block import Block
-from kgeval.analysis.comparison.model_grid import ModelGrid
+from kgeval.analysis.comparison.block import Block
+from kgeval.analysis.comparison.compare import compare_grid
+from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.base.errors import InputError, counted
 from kgeval.base.progress import long_loop
 from kgeval.base.provenance import UNKNOWN
 from kgeval.base.storage import write_text
 from kgeval.base.tables.shown import Brief
-from kgeval.base.tables.table import Cell, Figure, written
+from kgeval.base.tables.table import Figure, written
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source, as_dataset
 from kgeval.metrics.intervals.interval import Unit
@@ -67,9 +67,9 @@ def render_grid(
     sections = []
     metric = grid.metrics[0]
     for place, (block, (name, models)) in enumerate(zip(grid.blocks, datasets.items(), strict=True)):
-        means = {model: score.mean for (model, of), score in block.scores.items() if of == metric}
-        alone = replace(grid, blocks=(block,))
-        study = Study(in_order(models, metric, means), read_dataset(models), policy, intervals, alone)
+        means = {model: score.value for (model, of), score in block.scores.items() if of == metric}
+        own = (policy, intervals, grid.on_dataset(name))
+        study = Study(in_order(models, metric, means), read_dataset(models), *own)
         for part in (trust(study), making(study)):
             words = {"title": f"{name}: {part.title}", "name": f"{part.name}: {name}"}
             about: dict[str, Any] = {**words, "file": part.anchor, "anchor": f"{part.anchor}-{place}"}
@@ -77,11 +77,11 @@ def render_grid(
     return grid_document(grid, sections), _grid_title(grid)
 
 
-def _grid_title(grid: ModelGrid) -> str:
+def _grid_title(grid: Comparison) -> str:
     return f"{models_in_words(grid.models, grid.baselines)} on {', '.join(grid.datasets)}"
 
 
-def grid_document(grid: ModelGrid, further: Sequence[Section] = ()) -> str:
+def grid_document(grid: Comparison, further: Sequence[Section] = ()) -> str:
     """Write a page of the table, its orders and charts, and further sections."""
     with unvalidated():
         results = _results(grid)
@@ -95,18 +95,18 @@ def _document(title: str, about: str, sections: Sequence[Section], scripts: Sequ
     return document("page.html.j2", scripts=files, data=data, title=title, about=about, sections=sections)
 
 
-def _results(grid: ModelGrid) -> Section:
+def _results(grid: Comparison) -> Section:
     """Lay out the table, the orders and a chart for each dataset and metric."""
     titles = {metric: title_of(metric) for metric in grid.metrics}
     columns = [(block, metric) for block in grid.blocks for metric in grid.metrics]
-    (table,) = grid.papers()
+    figures = [grid.figures(block.dataset, metric, [block.group], paper=True) for block, metric in columns]
     content = {
         "datasets": [block.title for block in grid.blocks],
         "metrics": list(titles.values()),
         "columns": [(block.title, titles[metric]) for block, metric in columns],
         "rows": [
             {"model": model, "baseline": model in grid.baselines, "cells": [_cell(cell) for cell in cells]}
-            for model, *cells in table.rows
+            for model, *cells in zip(grid.models, *figures, strict=True)
         ],
         "orders": [
             (block.title, titles[metric], short_title(metric), order)
@@ -124,13 +124,12 @@ def _results(grid: ModelGrid) -> Section:
     return Section("grid", "Results", "Results over datasets", content, charts)
 
 
-def _cell(cell: Cell) -> dict[str, Any]:
-    figure = cell if isinstance(cell, Figure) else Figure(None)
+def _cell(figure: Figure) -> dict[str, Any]:
     value = "–" if figure.value is None else written(figure)
     return {"value": value, "best": figure.best, "sort": "" if figure.value is None else repr(float(figure.value))}
 
 
-def _panel_frame(grid: ModelGrid, block: Block, metric: MetricName, title: str) -> pd.DataFrame:
+def _panel_frame(grid: Comparison, block: Block, metric: MetricName, title: str) -> pd.DataFrame:
     """The rows of a chart: a mean with its standard deviation as whiskers, and a dot for each seed."""
     import pandas as pd
 
@@ -138,7 +137,7 @@ def _panel_frame(grid: ModelGrid, block: Block, metric: MetricName, title: str) 
     for model in grid.models:
         if (score := block.scores.get((model, metric))) is not None:
             about = {"model": model, "title": f"{block.title}: {title}", "chance": float("nan")}
-            rows.append({**about, "baseline": model in grid.baselines, **row_of(score, grid.spread)})
+            rows.append({**about, "baseline": model in grid.baselines, **row_of(score, grid.spread or "interval")})
     return pd.DataFrame(rows)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kgeval.analysis.comparison.compare_models import compare
+from kgeval.analysis.comparison.compare import compare
 from kgeval.analysis.comparison.paired_difference import PairedDifference, adjustment
 from kgeval.base.errors import MetricError
 from kgeval.base.tables.table import number

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 import pyarrow as pa
 
+from kgeval.analysis.comparison.block import Block
 from kgeval.analysis.comparison.comparable import same_rows
-from kgeval.analysis.comparison.compare_grid import compare_grid
-from kgeval.analysis.comparison.grid_block import Block, Score, Spread
-from kgeval.analysis.comparison.model_grid import ModelGrid
+from kgeval.analysis.comparison.compare import compare_grid
+from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.analysis.comparison.paired_difference import PairedDifference
 from kgeval.analysis.slices.annotation import annotate
 from kgeval.analysis.slices.slice import slice_of
@@ -31,7 +31,7 @@ from kgeval.metrics.ranks.moments import HITS_AT_K, MEAN_RECIPROCAL_RANK
 from kgeval.metrics.ranks.ties import Ties, common_ties, note_on_missing, tie_policies, tie_policy
 from kgeval.metrics.selection import RowSelection, TableView
 from kgeval.metrics.summarize import summarize
-from kgeval.metrics.summary import Group
+from kgeval.metrics.summary import Group, Spread, Value
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import TIME, RankTable
@@ -298,7 +298,7 @@ class Study:
     dataset: Dataset | None
     ties: Ties
     unit: Unit
-    grid: ModelGrid
+    grid: Comparison
     """the metrics, of several seeds their means, and the differences of each two models"""
 
     @property
@@ -314,7 +314,7 @@ class Study:
     @property
     def pairs(self) -> list[PairedDifference]:
         """The differences of each two models by the first metric; none of a single model."""
-        return [pair for pair in self.block.pairs if replace(pair.metric, side=self.metric.side) == self.metric]
+        return self.block.pairs_by(self.metric)
 
     @property
     def names(self) -> list[str]:
@@ -439,17 +439,11 @@ def study_of(
     ordered = in_order(models, metric, {model.name: mean_of_runs(model, str(metric), policy) for model in models})
     shared = _on_shared_rows(ordered)
 
-    def grid(models: Sequence[EvaluatedModel]) -> ModelGrid:
-        runs = {model.name: [run.table for run in model.runs] for model in models}
-        names = [model.name for model in models if model.baseline]
-        how: dict[str, Any] = {"intervals": intervals, "ties": policy, "baselines": names, "allow": allow}
-        return compare_grid({models[0].table.dataset: runs}, metrics, spread="interval", **how)
-
-    compared = grid(ordered)
-    if shared is not ordered:  # refused, unless that was allowed; the numbers are of the rows that all models have
-        (block,), (of_shared,) = compared.blocks, grid(shared).blocks
-        compared = replace(compared, blocks=(replace(of_shared, remarks=block.remarks),))
-    return Study(shared, dataset, policy, intervals, compared)
+    runs = {model.name: [run.table for run in model.runs] for model in ordered}
+    names = [model.name for model in ordered if model.baseline]
+    how: dict[str, Any] = {"intervals": intervals, "ties": policy, "baselines": names, "allow": allow}
+    grid = compare_grid({ordered[0].table.dataset: runs}, metrics, spread="interval", **how)
+    return Study(shared, dataset, policy, intervals, grid)
 
 
 def in_order(
@@ -489,15 +483,15 @@ def _on_shared_rows(models: list[EvaluatedModel]) -> list[EvaluatedModel]:
     ]
 
 
-def row_of(score: Score, spread: Spread) -> dict[str, Any]:
+def row_of(score: Value, spread: Spread) -> dict[str, Any]:
     """Lay out a score for a chart; missing numbers are NaN."""
     ends = score.ends(spread)
     return {
-        "value": np.nan if score.mean is None else score.mean,
+        "value": np.nan if score.value is None else score.value,
         "low": np.nan if ends is None else ends.low,
         "high": np.nan if ends is None else ends.high,
         "decimals": 4 if ends is None else ends.decimals,
-        "reason": score.reason if score.mean is None else "",
-        "without": "" if score.mean is None or ends is not None else score.reason,
-        "seeds": score.values if len(score.values) > 1 else (),
+        "reason": score.reason if score.value is None else "",
+        "without": "" if score.value is None or ends is not None else score.reason,
+        "seeds": score.runs if len(score.runs) > 1 else (),
     }

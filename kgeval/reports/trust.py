@@ -158,7 +158,7 @@ def versions(study: Study) -> Check:
 
 def alike(study: Study) -> Check:
     """Models whose ranks do not compare, or may not."""
-    warnings = study.block.remarks
+    warnings = study.grid.remarks
     return Check("Comparable", " ".join(f"{remark[:1].upper()}{remark[1:]}" for remark in warnings))
 
 

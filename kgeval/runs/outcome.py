@@ -18,7 +18,7 @@ from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.rank_summary import RankSummary
 from kgeval.metrics.ranks.ties import Ties, common_ties, note_on_ties, tie_policy
 from kgeval.metrics.summarize import summarize
-from kgeval.metrics.summary import Summary, notes_with_models
+from kgeval.metrics.summary import Summary, collected_notes
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.protocols.protocol import protocol_of
 from kgeval.ranking.protocols.report import FrameworkMetrics, framework_metrics
@@ -52,13 +52,13 @@ class Outcome:
 
     @cached_property
     def summary(self) -> Summary:
+        """The metrics of all rows, or of the groups ``by``, and then of the groups that stand beside the whole."""
         summary = self.compute(self.metrics, by=self.by)
-        return replace(summary, table_notes=(*self.changes, *summary.table_notes))
-
-    @cached_property
-    def groups(self) -> Summary | None:
-        """The same metrics for each group, if groups were requested."""
-        return self.compute(self.metrics, by=self.groups_by) if self.groups_by else None
+        summary = replace(summary, table_notes=(*self.changes, *summary.table_notes))
+        if not self.groups_by:
+            return summary
+        groups = self.compute(self.metrics, by=self.groups_by)
+        return replace(summary, by=groups.by, groups=(*summary.groups, *groups.groups))
 
     def compute(self, metrics: Sequence[str], *, by: tuple[str, ...] = ()) -> Summary:
         """Compute metrics by their names, whether or not they were requested."""
@@ -98,28 +98,18 @@ class Outcome:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        notes, ties, groups, framework = self.summary.notes, self.summary.tie_notes, self.groups, self.framework
+        notes, ties, framework = self.summary.notes, self.summary.tie_notes, self.framework
         of_framework, on_ties = ((), ()) if framework is None else (framework.notes, framework.tie_notes)
         if ties and isinstance(self.table, RankTable) and (rule := protocol_of(self.table).tie_note):
             # One note on ties: what they change, and how the framework counts them.
             of_framework = tuple(note for note in of_framework if note not in on_ties)
             notes = tuple(f"{note} {rule}." if note in ties else note for note in notes)
-        known = (*self.summary.notes, *(groups.tie_notes if groups is not None and ties else ()))
-        of_groups = () if groups is None else (note for note in groups.notes if note not in known)
-        return (*notes, *of_groups, *of_framework)
+        return (*notes, *of_framework)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of ``metrics.json``."""
         reported = {} if self.framework is None else {"protocol": self.framework.to_dict()}
-        return self.summary.to_dict() | beside(self.groups) | {"notes": list(self.notes)} | reported
-
-
-def beside(groups: Summary | None) -> dict[str, Any]:
-    """Lay out what ``metrics.json`` has beside the metrics of the whole: the columns that group it, and each group."""
-    if groups is None:
-        return {}
-    content = groups.to_dict()
-    return {name: content[name] for name in ("by", "groups")}
+        return self.summary.to_dict() | {"notes": list(self.notes)} | reported
 
 
 def task_policies(task: Classification | Confidences, policies: Mapping[str, Any]) -> dict[str, Any]:
@@ -181,7 +171,7 @@ def common_table(
 
 
 def notes_by_model(outcomes: Sequence[Outcome]) -> list[str]:
-    return notes_with_models({outcome.name: outcome.notes for outcome in outcomes})
+    return collected_notes({(outcome.summary.provenance.dataset, outcome.name): outcome.notes for outcome in outcomes})
 
 
 def comparability_notes(outcomes: Sequence[Outcome]) -> list[str]:

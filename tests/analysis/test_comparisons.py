@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from kgeval import CallableScorer, RankTable, compare, evaluate, summarize
+from kgeval.analysis import compare_grid
 from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.base.errors import MetricError
 from kgeval.ranking.corruption import DegreeWeighted, Uniform
@@ -37,15 +38,25 @@ def test_notes_on_the_models_are_said_once_with_their_names():
 
 def test_groups_have_their_sizes_and_names():
     comparison = compare({"one": FULL, "two": ranked(lambda h, r, t: h + t)}, ["mrr"], by="side")
-    columns, rows = comparison.differences_table()
-    assert columns[:5] == ["metric", "side", "model", "other", "ranks"]
-    assert [row[4] for row in rows] == [str(int((FULL.column("side") == side).sum())) for side in ("head", "tail")]
+    (table,) = comparison.differences().values()
+    assert table.columns[:4] == ["side", "model", "other", "ranks"]
+    assert [row[3] for row in table.rows] == [int((FULL.column("side") == side).sum()) for side in ("head", "tail")]
 
 
 @pytest.mark.filterwarnings("error")
-def test_tables_without_rows_have_no_differences():
+@pytest.mark.parametrize("by", [(), "side"])
+def test_tables_without_rows_have_no_differences_and_every_form(by):
     empty = FULL.where(np.zeros(len(FULL), bool))
-    assert compare({"one": empty, "two": empty}, ["mrr"]).pairs == ()
+    seeds = {"d": {"one": [empty] * 3, "two": [empty] * 3}}
+    datasets = {"d": {"one": empty}, "f": {"one": empty}}
+    found = compare({"one": empty, "two": empty}, ["mrr"], by=by)
+    for comparison in (found, compare_grid(seeds, "mrr", by=by), compare_grid(datasets, "mrr", by=by)):
+        assert [pair for pair in comparison.pairs if pair.p is not None] == []
+        assert "0 test triples" in str(comparison)
+        assert "mrr" in comparison.to_csv() or by
+        assert len(comparison.to_frame()) == (0 if by else len(comparison.models))
+        for text in (comparison.to_latex(), comparison.to_markdown(), comparison._repr_html_()):
+            assert "MRR" in text or "mrr" in text
 
 
 @pytest.mark.parametrize(
@@ -74,7 +85,7 @@ def test_what_does_not_compare_is_refused_unless_it_is_allowed(others, fields):
             compare({"full": FULL, "other": others}, ["mrr"], allow=fields[:part])
     allowed = compare({"full": FULL, "other": others}, ["mrr"], allow=fields)
     left_out = f"{len(FULL) - len(others)} of {len(FULL)}"
-    assert allowed.summaries["other"].groups == summarize(others, ["mrr"]).groups
+    assert allowed.summaries[FULL.dataset]["other"].groups == summarize(others, ["mrr"]).groups
     if fields == ["triples"]:
         remark, _ = allowed.remarks
         assert remark == f"compared on the {len(others)} rows that all models have. Rows left out: {left_out} of full."
@@ -146,7 +157,7 @@ def test_the_best_model_is_that_with_the_better_ranks(metric):
     """Mean ranks are better where they are lower, all else where it is higher."""
     tables = {"worst": shifted(9), "best": FULL, "middle": shifted(3)}
     comparison = compare(tables, [metric])
-    values = {model: summary[metric] for model, summary in comparison.summaries.items()}
+    values = {model: comparison.of(model, metric) for model in comparison.models}
     assert len(set(values.values())) == 3
     assert comparison.best(metric) == "best"
     del tables["best"]
@@ -154,6 +165,6 @@ def test_the_best_model_is_that_with_the_better_ranks(metric):
 
 
 def test_a_frame_has_all_sides():
-    frame = Comparison({"hash": summarize(FULL, ["mrr"])}).to_frame()
+    frame = Comparison({"random": {"hash": summarize(FULL, ["mrr"])}}).to_frame()
     assert frame.columns.tolist() == ["both.mrr", "head.mrr", "tail.mrr"]
     assert frame.loc["hash", "both.mrr"] == summarize(FULL, ["mrr"])["mrr"]

@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from scipy.stats import t as student
 
 import kgeval
 from kgeval.analysis import compare_grid, seed_differences
-from kgeval.analysis.comparison.model_order import order_of
+from kgeval.analysis.comparison.block import order_of
 from kgeval.base.errors import MetricError
 from kgeval.ranking.corruption import Uniform
 
@@ -70,7 +71,7 @@ def test_numbers_are_means_over_seeds_and_their_scatter(results, grid):
                     continue
                 assert row["sd"] == pytest.approx(np.std(values, ddof=1), rel=1e-9)
                 block = next(one for one in grid.blocks if one.dataset == dataset)
-                score = next(one for (m, key), one in block.scores.items() if (m, str(key)) == (name, metric))
+                score = next(one for (model, key), one in block.scores.items() if (model, str(key)) == (name, metric))
                 half = student.ppf(0.975, 2) * np.std(values, ddof=1) / np.sqrt(3)
                 assert score.of_seeds.low == pytest.approx(max(np.mean(values) - half, 0), rel=1e-9)
 
@@ -95,6 +96,7 @@ def test_single_runs_are_compared_by_sign_flips(results):
 
 def test_the_best_is_bold_and_what_is_not_seen_to_differ_underlined(grid):
     (table,) = grid.papers()
+    assert table.heads == ["nations"] * 3 + ["umls"] * 3
     for place, (block, metric) in enumerate((block, metric) for block in grid.blocks for metric in grid.metrics):
         cells = dict(zip(grid.models, (row[1 + place] for row in table.rows), strict=True))
         order = block.ranked(metric)
@@ -104,14 +106,16 @@ def test_the_best_is_bold_and_what_is_not_seen_to_differ_underlined(grid):
 
 
 def test_the_words_say_what_is_meant(grid, results):
-    (head,) = grid.heads
+    head, *leaks = grid.heads
     assert head.startswith("4 models on nations and umls, 201 and 661 test triples, protocol standard, filtered by")
     assert head.endswith(
         "candidates: all entities, ties: realistic; mean of up to 3 seeds ± 95 % interval (resampling seeds)"
     )
+    assert leaks == [f"{name}: leaks: {results[name]['floor'].leaks.in_words('test')}" for name in ("nations", "umls")]
     notes = "\n".join(grid.notes)
-    assert "nations: fewer than 3 seeds: two seeds 2. Intervals and tests need at least 3 seeds." in notes
+    assert "nations, umls: fewer than 3 seeds: two seeds 2. Intervals and tests need at least 3 seeds." in notes
     assert "floor 1" not in notes
+    assert "no intervals" not in notes
     assert "t test of means over seeds" in notes
     missing = compare_grid({"nations": results["nations"], "umls": {"sums": results["umls"]["sums"]}}, "mrr")
     assert "umls: no run of products, two seeds, floor." in missing.notes
@@ -136,14 +140,70 @@ def test_the_head_and_the_caption_name_ties_and_candidates(results):
     assert "; mean of 3 seeds" in as_baseline.heads[0]
 
 
-def test_groups_are_further_columns(results):
+def test_groups_are_rows(results):
     one = {"nations": {name: results["nations"][name] for name in ("sums", "products")}}
     found = compare_grid(one, "mrr", by="side")
-    assert found.table()[0] == ["model", "head mrr", "tail mrr"]
+    columns, rows = found.table()
+    assert columns == ["side", "model", "mrr"]
+    assert [row[:2] for row in rows] == [[side, name] for side in ("head", "tail") for name in ("sums", "products")]
     for side, block in zip(("head", "tail"), found.blocks, strict=True):
         tables = results["nations"]["sums"]
         values = [(1 / ranks(table)[table.column("side") == side]).mean() for table in tables]
-        assert next(iter(block.scores.values())).values == pytest.approx(values, rel=1e-12)
+        assert next(iter(block.scores.values())).runs == pytest.approx(values, rel=1e-12)
+
+
+def test_the_head_of_groups_counts_the_triples_of_all(results):
+    """201 of nations and 661 of umls, in the head, the caption and the provenance, not those of the first group."""
+    models = {data: {name: runs[name] for name in ("sums", "products")} for data, runs in results.items()}
+    for chosen in (models, {"umls": models["umls"]}):
+        found = compare_grid(chosen, "mrr", by="relation")
+        sizes = {"nations": 201, "umls": 661}
+        told = f" {' and '.join(str(sizes[name]) for name in chosen)} test triples, "
+        assert told in found.heads[0]
+        assert told in found.papers()[0].title
+        assert {one["provenance"]["triples"] for one in found.to_dict()["models"]} == {sizes[name] for name in chosen}
+
+
+def test_a_grid_tells_leaks_and_ties_as_a_model_does(results):
+    """Ties of a run that moves most; leaks of each dataset."""
+    tied = [kgeval.evaluate(lambda h, r, t, n=n: t % n, kgeval.load_dataset("umls")) for n in (2, 3, 5)]
+    found = compare_grid({"nations": {"sums": results["nations"]["sums"]}, "umls": {"tied": tied}}, "mrr")
+    alone = [kgeval.summarize(table, "mrr") for table in tied]
+    ties = max((summary.groups[0].ties for summary in alone), key=lambda one: one.gap)
+    said = f"'tied' on umls from {ties.pessimistic_mrr:.3f} (pessimistic) to {ties.optimistic_mrr:.3f} (optimistic)"
+    assert any(said in note for note in found.notes if note.startswith("the tie policy alone moves the MRR: "))
+    assert f"umls: {alone[0].heads[1]}" in found.heads
+    assert alone[0].heads[1].startswith("leaks: ")
+
+
+def test_a_reference_that_a_dataset_lacks_is_not_compared_there(results):
+    kept = {name: models if name == "nations" else {**models} for name, models in results.items()}
+    del kept["umls"]["sums"]
+    found = compare_grid(kept, "mrr", reference="sums", baselines=["floor"])
+    assert {(pair.dataset, pair.other) for pair in found.pairs} == {("nations", "sums")}
+    assert "umls: no run of sums." in found.notes
+
+
+def test_notes_of_one_kind_are_one_note_that_names_models_and_datasets(results):
+    """Ten datasets, of which some have a note each of their own numbers."""
+
+    def with_notes(table, *notes):
+        return replace(table, notes=notes)
+
+    table = results["nations"]["sums"][0]
+    several = {
+        f"d{place}": {
+            "a": with_notes(table, f"{place} labels were cut.", "read as it is."),
+            "b": with_notes(table, *(["7 labels were cut."] if place < 2 else []), "read as it is."),
+        }
+        for place in range(10)
+    }
+    found = compare_grid(several, "mrr", draws=99)
+    assert [note for note in found.notes if "labels" in note] == [
+        f"d0, d1; a on {', '.join(f'd{place}' for place in range(2, 10))}: 0–9 labels were cut."
+    ]
+    assert found.notes.count("read as it is.") == 1
+    assert found.heads[0].startswith("2 models on 10 datasets, 201 test triples, ")
 
 
 def test_the_latex_has_a_head_above_the_columns_of_a_dataset_and_compiles(grid, tmp_path):
@@ -172,11 +232,11 @@ def test_csv_and_json_have_all_digits(grid):
     rows = list(csv.DictReader(io.StringIO(grid.to_csv())))
     content = json.loads(json.dumps(grid.to_dict(), allow_nan=False))
     for row in rows:
-        for block in content["blocks"]:
-            score = block["scores"][row["model"]]["mrr"]
-            assert float(row[f"{block['dataset']} mrr mean"]) == score["mean"]
-            assert len(score["values"]) == int(row[f"{block['dataset']} mrr runs"])
-    assert content["blocks"][0]["order"]["mrr"] == grid.blocks[0].order(grid.metrics[0])
+        for record in (one for one in content["values"] if (one["model"], one["metric"]) == (row["model"], "mrr")):
+            assert float(row[f"{record['dataset']} mrr mean"]) == record["value"]
+            assert len(record["runs"]) == int(row[f"{record['dataset']} mrr runs"])
+    assert content["orders"][0]["order"] == grid.blocks[0].order(grid.metrics[0])
+    assert any("p: two-sided Student's t test over seeds × triple" in note for note in content["notes"])
 
 
 def test_wrong_arguments_are_refused(results):
@@ -184,6 +244,8 @@ def test_wrong_arguments_are_refused(results):
         compare_grid(results, "mrr", spread="std")
     with pytest.raises(MetricError, match="nothing to compare"):
         compare_grid({}, "mrr")
+    with pytest.raises(MetricError, match=r"reference: no model is called 'sum'\. Did you mean 'sums'"):
+        compare_grid(results, "mrr", reference="sum")
     with pytest.raises(MetricError, match="Did you mean"):
         compare_grid(results, "mrrr")
     with pytest.raises(MetricError):

@@ -209,7 +209,7 @@ def test_a_p_value_that_no_draw_reached_is_a_bound():
     better = {f"{shift} better": changed(TABLES["sums"], greater=np.maximum(greater - shift, 0)) for shift in (1, 4)}
     comparison = compare({"as it is": TABLES["sums"], **better}, ["mrr"], draws=99)
     assert [(pair.p, pair.adjusted_p, pair.is_bound) for pair in comparison.pairs] == [(0.01, 0.03, True)] * 3
-    assert [row[-3] for row in comparison.differences_table()[1]] == ["≤ 0.0300"] * 3
+    assert [row[-3] for table in comparison.differences().values() for row in table.texts()] == ["≤ 0.0300"] * 3
     assert [
         (row["p_is_bound"], row["adjusted_p_is_bound"]) for row in comparison.to_dict()["differences"]["pairs"]
     ] == [(True, True)] * 3
@@ -278,7 +278,7 @@ def test_rows_that_one_model_lacks_are_named():
     )
     expected = compare({name: TABLES[name].where(~gone) for name in tables}, ["mrr"])
     assert found.pairs == expected.pairs
-    assert found.summaries["sines"].groups == expected.summaries["sines"].groups
+    assert found.records == expected.records
 
 
 def test_rows_of_repeated_triples_are_joined_as_often_as_they_are_there():
@@ -348,6 +348,6 @@ def test_what_is_told_as_data_frame_and_text():
     assert set(differences["other"]) == {"sums"}
     assert set(differences["side"]) == {"head", "tail"}
     text, html = str(comparison), comparison._repr_html_()
-    for row in comparison.differences_table()[1]:
+    for row in (row for table in comparison.differences().values() for row in table.texts()):
         assert all(cell in text and cell in html for cell in row)
     assert all(note in unwrapped(text) for note in comparison.notes)

@@ -8,11 +8,15 @@ import re
 import shutil
 import subprocess
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from kgeval import compare, evaluate
+from kgeval.analysis import compare_grid
 from kgeval.base.tables.table import Table, escape_latex, written
+from tests.conftest import random_dataset, unwrapped
+from tests.metrics.example_ranks import changed
 
 METRICS = ["mrr", "hits@1", "mr", "count"]
 
@@ -49,7 +53,7 @@ def test_the_best_is_bold_and_what_is_not_seen_to_be_worse_is_near(comparison):
     assert list(columns) == ["MRR ↑", "Hits@1 ↑", "MR ↓", "count"]
     marks = 0
     for cells, name in zip(columns.values(), METRICS, strict=True):
-        values = {model: summary[name] for model, summary in comparison.summaries.items()}
+        values = {model: comparison.of(model, name) for model in comparison.models}
         if name == "count":
             assert not any(cell.best or cell.near for cell in cells)
             continue
@@ -65,7 +69,7 @@ def test_the_best_is_bold_and_what_is_not_seen_to_be_worse_is_near(comparison):
             marks += cell.near
     assert marks
     assert any(
-        "sign flips per triple" in note and "adjusted for 3 pairs of models per metric" in note for note in table.notes
+        "draws per triple" in note and "adjusted for 3 pairs of models per metric" in note for note in table.notes
     )
 
 
@@ -160,13 +164,13 @@ def test_long_labels_wrap_and_short_ones_do_not(comparison, wrapped):
 
 def test_the_csv_reads_back_to_the_same_numbers(comparison):
     rows = list(csv.DictReader(io.StringIO(comparison.to_csv())))
-    assert [row["model"] for row in rows] == list(comparison.summaries)
+    assert [row["model"] for row in rows] == list(comparison.models)
     for row in rows:
         assert {name: float(row[name]) for name in METRICS} == {
-            name: comparison.summaries[row["model"]][name] for name in METRICS
+            name: comparison.of(row["model"], name) for name in METRICS
         }
     frame = pd.read_csv(io.StringIO(comparison.to_csv()), index_col="model")
-    assert frame.loc["near", "mrr"] == comparison.summaries["near"]["mrr"]
+    assert frame.loc["near", "mrr"] == comparison.of("near", "mrr")
 
 
 def test_an_undefined_metric_is_an_empty_cell():
@@ -177,3 +181,47 @@ def test_an_undefined_metric_is_an_empty_cell():
     assert alone.to_csv() == "model,mrr,amri\na,1.0,\nb,1.0,\n"
     assert "{--}" in alone.to_latex()
     assert "| – |" in alone.to_markdown()
+
+
+def test_groups_are_the_rows_of_a_long_table():
+    """A table of a relation and model a row, of two seeds too, goes on over pages with its head on each."""
+    data = random_dataset(3, relations=30, triples=900)
+    models = {name: [evaluate(toy(seed + place), data) for seed in (0, 2)] for place, name in enumerate("ab")}
+    relations = len(set(models["a"][0].column("relation_label")))
+    one = compare({name: runs[0] for name, runs in models.items()}, ["mrr", "mr"], by="relation", draws=99)
+    for found, numbers in ((one, 2), (compare_grid({"random": models}, ["mrr", "mr"], by="relation"), 2)):
+        latex = found.to_latex()
+        head, body = latex[: latex.rindex(r"\endfoot")], latex[latex.rindex(r"\endfoot") :]
+        rows = [line for line in body.splitlines() if line.endswith(r"\\")]
+        assert len(rows) == 2 * relations > 45
+        assert {row.count("&") for row in rows} == {1 + numbers}
+        assert head.count(r"{Relation} & {Model} & {MRR $\uparrow$}") == 2
+        assert latex.count(r"\begin{longtable}") == latex.count(r"\end{longtable}") == 1
+        assert r"\begin{table" not in latex
+        assert found.tables()[0].columns == ["relation", "model", "mrr", "mr"]
+
+
+@pytest.mark.parametrize("reference", [None, "good", "alike", "bad"])
+def test_marks_and_their_note_say_what_was_tested(nations, reference):
+    """With a reference, models are compared with it alone, also if it is the best."""
+    table = evaluate(toy(0), nations)
+    rng, last = np.random.default_rng(1), table.column("candidates") - 1 - table.column("tied")
+    moved = {"good": 0, "alike": rng.integers(0, 2, len(table)), "bad": 9}
+    greater = {name: np.minimum(table.column("greater") + shift, last) for name, shift in moved.items()}
+    tables = {name: changed(table, greater=column) for name, column in greater.items()}
+    if reference == "good":
+        tables["alike"] = changed(tables["good"], greater=np.where(rng.random(len(table)) < 0.01, 0, greater["good"]))
+    found = compare(tables, ["mrr"], reference=reference, draws=999)
+    (paper,) = found.papers()
+    cells = {row[0]: row[1] for row in paper.rows}
+    best = max(tables, key=lambda name: found.of(name, "mrr"))
+    against = reference or best
+    tested = {frozenset((pair.model, pair.other)): pair.seen for pair in found.pairs}
+    for name, cell in cells.items():
+        assert cell.best == (name == best)
+        assert cell.near == (tested.get(frozenset((name, against))) == "none")
+    (note,) = (note for note in paper.notes if "difference to" in note)
+    told = f"difference to {'the best' if reference is None else f'{reference}, with which all others were compared'}"
+    assert told in note
+    assert note.startswith("Underlined: no significant" if any(cell.near for cell in cells.values()) else "Nothing is")
+    assert note in unwrapped(found.to_markdown().replace("&gt;", ">").replace("\\", ""))

@@ -63,18 +63,18 @@ def test_a_folder_of_several_models(data, place):
     write_config(place / "two.yaml", {"dataset": "./graph", "models": {"one": CONFIG["model"], "two": other}})
     invoke("run", "two.yaml", "--out", "two")
     told = data("compare", "two", "-m", "mrr")
-    assert list(told["models"]) == ["one", "two"]
+    assert names_in(told) == ["one", "two"]
     (pair,) = told["differences"]["pairs"]
     assert pair["verdict"] == "not tested: only 6 triples; a test needs at least 20"
     with_another = data("compare", "two", "run", "-m", "mrr")
-    assert list(with_another["models"]) == ["one", "two", "run"]
-    assert list(data("compare", "a=two", "run", "-m", "mrr")["models"]) == ["a/one", "a/two", "run"]
+    assert names_in(with_another) == ["one", "two", "run"]
+    assert names_in(data("compare", "a=two", "run", "-m", "mrr")) == ["a/one", "a/two", "run"]
 
 
 def test_runs_of_one_name_are_told_apart_by_their_folders(data, place):
     for folder in ("first", "second"):
         shutil.copytree("run", place / folder / "run")
-    assert list(data("compare", "first/run", "second/run/ranks.parquet")["models"]) == ["first/run", "second/run"]
+    assert names_in(data("compare", "first/run", "second/run/ranks.parquet")) == ["first/run", "second/run"]
 
 
 def test_ranks_from_elsewhere_take_part(data, place):
@@ -83,7 +83,7 @@ def test_ranks_from_elsewhere_take_part(data, place):
         (place / f"{name}.txt").write_text(lines(ranked))
     options = ("--dataset", "graph", "--columns", "h,r,t,frank_left,frank_right", "-m", "mrr")
     told = data("compare", "up.txt", "down.txt", "run", *options)
-    assert list(told["models"]) == ["up", "down", "run"]
+    assert names_in(told) == ["up", "down", "run"]
     (pair, *_) = told["differences"]["pairs"]
     assert pair["difference"] == pytest.approx(np.mean([1, 1 / 2, 1 / 3]) / 2 - np.mean([1, 1 / 2]) / 2)
 
@@ -108,14 +108,14 @@ def test_the_head_says_what_models_share_and_columns_what_differs(done, tables, 
 def test_runs_with_other_tie_policies_have_one_in_a_table(data, place):
     write_config(place / "other.yaml", {**CONFIG, "ties": "pessimistic"})
     invoke("run", "other.yaml", "--out", "other")
-    told = data("compare", "run", "other")["models"]
-    assert {model["ties"] for model in told.values()} == {"expected"}
+    told = data("compare", "run", "other")
+    assert told["ties"] == "expected"
     ranks = RankTable.from_parquet("run/ranks.parquet")
-    assert told["run"]["metrics"]["both"]["mrr"] == summarize(ranks, "mrr", ties="expected")["mrr"]
+    assert values_in(told)["run", "mrr"] == summarize(ranks, "mrr", ties="expected")["mrr"]
     assert "different tie policies (realistic, pessimistic): all numbers here use the tie policy 'expected'" in notes(
         "run", "other"
     )
-    assert data("compare", "run", "other", "--ties", "pessimistic")["models"]["run"]["ties"] == "pessimistic"
+    assert data("compare", "run", "other", "--ties", "pessimistic")["ties"] == "pessimistic"
 
 
 def test_runs_with_intervals_of_their_own(data, place):
@@ -123,7 +123,7 @@ def test_runs_with_intervals_of_their_own(data, place):
         write_config(place / f"{name}.yaml", {**CONFIG, "intervals": {"unit": unit}})
         invoke("run", f"{name}.yaml", "--out", name)
     told = data("compare", "one", "two", "run", "-m", "mrr")
-    assert list(told["models"]) == ["one", "two", "run"]
+    assert names_in(told) == ["one", "two", "run"]
     assert len(told["differences"]["pairs"]) == 3
 
 
@@ -133,13 +133,13 @@ def test_models_take_the_ties_of_baselines_beside_them(data, done, place):
     )
     shown = invoke("run", "two.yaml", "--out", "two")
     told = data("compare", "two", "-m", "mrr")
-    assert {model["ties"] for model in told["models"].values()} == {"expected"}
+    assert told["ties"] == "expected"
     expected = summarize(RankTable.from_parquet("two/b/ranks.parquet"), "mrr", ties="expected")["mrr"]
-    assert told["models"]["b"]["metrics"]["both"]["mrr"] == expected
+    assert values_in(told)["b", "mrr"] == expected
     assert "all numbers here use the tie policy 'expected'. --ties sets another." in notes("two")
     assert "all numbers here" not in notes("two", "--ties", "realistic")
     # The same numbers, and the same words above them, wherever the models stand in one table.
-    column = [f"{told['models'][model]['metrics']['both']['mrr']:.6f}" for model in "mb"]
+    column = [f"{values_in(told)[model, 'mrr']:.6f}" for model in "mb"]
     for text in (shown.stdout, done("summarize", "two", "-m", "mrr"), done("compare", "two", "-m", "mrr")):
         assert [line.split()[1] for line in text.splitlines() if line[:2] in ("m ", "b ")][:2] == column
         assert ", ties: expected\n" in text
@@ -151,6 +151,15 @@ def test_models_take_the_ties_of_baselines_beside_them(data, done, place):
     assert data("summarize", "two/m")["ties"] == "realistic"
     assert ", ties: realistic\n" in done("summarize", "two/m")
     assert ", ties: realistic\n" in done("summarize", "two", "--ties", "realistic")
+
+
+def names_in(comparison):
+    """The models of a comparison, in its order."""
+    return list(dict.fromkeys(record["model"] for record in comparison["values"]))
+
+
+def values_in(comparison):
+    return {(record["model"], record["metric"]): record["value"] for record in comparison["values"]}
 
 
 def notes(*arguments):
@@ -211,11 +220,7 @@ def test_several_datasets(data, done, refused, place):
         "compare", "--across-datasets", *files, "-m", "count"
     )
     grid = data("compare", *files, "-m", "mr")
-    found = {
-        (block["dataset"], name): score["mr"]["mean"]
-        for block in grid["blocks"]
-        for name, score in block["scores"].items()
-    }
+    found = {(record["dataset"], record["model"]): record["value"] for record in grid["values"]}
     assert found == means
     allowed = data("compare", *files, "-m", "mr", "--allow", "triples,dataset")
     assert any("dataset: graph-1 in graph-1/a" in note for note in allowed["notes"])
@@ -229,21 +234,21 @@ def test_runs_of_one_name_are_seeds_of_one_model(data, done, refused, place):
             table = evaluate(lambda h, r, t: np.sin(factor * h + 7 * r + 3 * t), graph)  # noqa: B023
             table.to_parquet(place / f"seeds-{name}-{seed}.parquet")
     runs = ["a=seeds-a-*", "b=seeds-b-*"]
-    scores = data("compare", *runs, "-m", "mrr")["blocks"][0]["scores"]
+    records = {record["model"]: record for record in data("compare", *runs, "-m", "mrr")["values"]}
     for name in "ab":
         tables = [RankTable.from_parquet(f"seeds-{name}-{seed}.parquet") for seed in range(3)]
         values = [summarize(table, ["mrr"])["mrr"] for table in tables]
-        assert scores[name]["mrr"]["values"] == values
-        assert scores[name]["mrr"]["sd"] == pytest.approx(np.std(values, ddof=1))
+        assert records[name]["runs"] == values
+        assert records[name]["sd"] == pytest.approx(np.std(values, ddof=1))
     printed = done("compare", *runs, "-m", "mrr", "--spread", "interval")
     assert "mean of 3 seeds ± 95 % interval (resampling seeds and triples)" in printed
-    assert f"{scores['a']['mrr']['mean']:.3f} ±" in printed
+    assert f"{records['a']['value']:.3f} ±" in printed
     page = done("compare", *runs, "-m", "mrr", "--format", "html")
     assert page.count("<!doctype html>") == 1
     assert "c=none-*: no run matches the wildcards" in refused("compare", "c=none-*", runs[1])
     two = data("compare", "a=seeds-a-[01]*", "b=seeds-b-*", "-m", "mrr")
     assert any("a 2" in note for note in two["notes"])
-    assert two["blocks"][0]["scores"]["a"]["mrr"]["sd"] is None
+    assert [record["model"] for record in two["values"] if "sd" in record] == ["b"]
 
 
 def test_slices_of_the_dataset_group_stored_runs(data, refused, place):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -40,6 +41,11 @@ def write(**keys):
     Path("grid.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
 
 
+def names_in(comparison):
+    """The models of a comparison, in its order."""
+    return list(dict.fromkeys(record["model"] for record in comparison["values"]))
+
+
 def manifest(run):
     return json.loads((Path("runs") / run / "manifest.json").read_text())
 
@@ -66,6 +72,9 @@ def test_the_product_is_run_and_continued(finished, place):
     assert seeds == {run: {"training": int(run[-1])} for run in seeds}
     assert manifest("graph/trained/5")["name"] == "trained"
     assert "nations mrr" in finished.stdout
+    kinds = [re.sub(r"\d[\d.,]*", "#", note) for note in " ".join(finished.stderr.split()).split("Note: ")[1:]]
+    assert len({kind.partition(": ")[2] for kind in kinds if ": " in kind}) == sum(": " in kind for kind in kinds)
+    assert any("popularity" in kind for kind in kinds)
     assert "2 seeds" in finished.stdout
     graph = load_dataset("graph")
     again = evaluate(load_checkpoint("runs/graph/trained/5/model", dataset=graph), graph)
@@ -74,13 +83,12 @@ def test_the_product_is_run_and_continued(finished, place):
 
 def test_the_table_is_that_of_compare_and_runs_know_their_model(finished, data):
     grid = data("compare", "runs", "-m", "mrr")
-    assert grid["models"] == ["trained", "popularity"]
-    for block in grid["blocks"]:
-        folder = Path("runs") / block["dataset"] / "trained"
+    assert names_in(grid) == ["trained", "popularity"]
+    for record in (one for one in grid["values"] if one["model"] == "trained"):
+        folder = Path("runs") / record["dataset"] / "trained"
         values = [json.loads((folder / seed / "metrics.json").read_text())["metrics"]["both"]["mrr"] for seed in "35"]
-        score = block["scores"]["trained"]["mrr"]
-        assert sorted(score["values"]) == pytest.approx(sorted(values))
-        assert score["mean"] == pytest.approx(np.mean(values))
+        assert sorted(record["runs"]) == pytest.approx(sorted(values))
+        assert record["value"] == pytest.approx(np.mean(values))
     assert set(data("summarize", "runs/graph")["models"]) == {"trained/3", "trained/5", "popularity"}
     repeated = invoke("run", "runs/graph/trained/3/config.yaml", "--out", "again")
     assert repeated.exit_code == 0, repeated.stderr
@@ -107,7 +115,7 @@ def test_checkpoints_have_their_dataset_and_seed_in_the_path(place, data):
             assert config["model"]["seed"] == seed
             assert manifest(f"{dataset}/m/{seed}")["seeds"] == {"training": seed}
     assert is_run(Path("runs/second/alone"))
-    assert data("compare", "runs", "-m", "mrr")["models"] == ["m", "alone"]
+    assert names_in(data("compare", "runs", "-m", "mrr")) == ["m", "alone"]
 
 
 def test_runs_inside_pykeen_tell_their_seeds(place, data):
@@ -121,10 +129,9 @@ def test_runs_inside_pykeen_tell_their_seeds(place, data):
         pipeline(
             dataset="nations", model="TransE", evaluator="kgeval", evaluator_kwargs=how, random_seed=seed, **arguments
         )
-    (block,) = data("compare", "inside", "-m", "mrr")["blocks"]
-    (name,) = block["scores"]
-    assert name == "run"
-    assert len(block["scores"][name]["mrr"]["values"]) == 2
+    (record,) = data("compare", "inside", "-m", "mrr")["values"]
+    assert record["model"] == "run"
+    assert len(record["runs"]) == 2
 
 
 WRONG = {
@@ -234,13 +241,13 @@ def test_each_model_may_have_seeds_of_its_own(place, data):
     expected = {
         "listed": ("one", "other"), "named": ("m-2", "m-4", "m-6"), "alone": ("single",), "second": ("twin",)
     }  # fmt: skip
-    (block,) = data("compare", "runs", "-m", "mrr")["blocks"]
+    records = {record["model"]: record for record in data("compare", "runs", "-m", "mrr")["values"]}
     graph = load_dataset("graph/")
-    assert [*block["scores"]] == [*expected]
+    assert [*records] == [*expected]
     for name, folders in expected.items():
         checkpoints = [load_checkpoint(folder, **options) for folder in folders]
         values = [summarize(evaluate(checkpoint, graph), ["mrr"])["mrr"] for checkpoint in checkpoints]
-        assert sorted(block["scores"][name]["mrr"]["values"]) == pytest.approx(sorted(values))
+        assert sorted(records[name]["runs"]) == pytest.approx(sorted(values))
     assert manifest("graph/listed/7")["seeds"] == {"training": 7}
     assert (
         "only kgeval run makes"
@@ -257,7 +264,7 @@ def test_runs_of_different_models_are_not_seeds_of_one(place, data):
         config = {"dataset": "graph/", "model": {"path": f"{name}.safetensors", "seed": seed}, "metrics": ["mrr"]}
         Path("one.yaml").write_text(yaml.safe_dump(config))
         assert invoke("run", "one.yaml", "--out", f"runs/{name}").exit_code == 0
-    assert [*data("compare", "runs", "-m", "mrr")["models"]] == ["first", "other"]
+    assert names_in(data("compare", "runs", "-m", "mrr")) == ["first", "other"]
 
 
 def test_given_names_of_datasets_are_used_everywhere(place, data, refused):
@@ -271,7 +278,7 @@ def test_given_names_of_datasets_are_used_everywhere(place, data, refused):
     shown = invoke("run", "grid.yaml")
     assert shown.exit_code == 0, shown.stderr
     table = data("compare", "runs", "-m", "mrr")
-    assert [block["dataset"] for block in table["blocks"]] == ["G (v2)", "G v1", "raw"]
+    assert list(dict.fromkeys(record["dataset"] for record in table["values"])) == ["G (v2)", "G v1", "raw"]
     for name, path in {"G v1": "v1/raw", "G (v2)": "v2/raw", "raw": "graph/"}.items():
         run = Path("runs") / name / "types"
         assert manifest(f"{name}/types")["dataset"]["name"] == name

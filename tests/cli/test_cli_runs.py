@@ -31,10 +31,11 @@ NAMES = ["TransE/0", "TransE/1", "popularity"]
 
 def test_a_folder_of_runs_is_one_whoever_wrote_them(data, done, folder, place):
     told = data("compare", "runs/graph", "-m", "mrr")
-    assert sorted(told["models"]) == NAMES
-    assert sorted(data("compare", "runs", "-m", "mrr")["models"]) == NAMES
+    assert sorted(one["model"] for one in told["models"]) == NAMES
+    assert sorted(one["model"] for one in data("compare", "runs", "-m", "mrr")["models"]) == NAMES
     expected = summarize(RankTable.from_parquet(folder / "graph/TransE/0"), ["mrr"])["mrr"]
-    assert told["models"]["TransE/0"]["metrics"]["both"]["mrr"] == expected
+    values = {(one["model"], one["metric"]): one["value"] for one in told["values"]}
+    assert values["TransE/0", "mrr"] == expected
     summaries = data("summarize", "runs/graph")["models"]
     assert sorted(summaries) == NAMES
     assert {frozenset(model["metrics"]["both"]) for model in summaries.values()} == {
@@ -80,9 +81,12 @@ def test_what_a_shell_matches_beside_runs_is_passed_over(data, refused, place):
     matched = sorted(str(path.relative_to(place)) for path in place.glob("runs/*/*"))
     assert "runs/graph/metrics.json" in matched
     assert "runs/graph/report.html" in matched
-    assert sorted(data("compare", *matched, "-m", "mrr")["models"]) == ["a", "b"]
+    assert sorted(one["model"] for one in data("compare", *matched, "-m", "mrr")["models"]) == ["a", "b"]
     inside = [str(path) for path in (place / "run").iterdir()]
-    assert sorted(data("compare", *inside, "runs/graph/b", "-m", "mrr")["models"]) == ["b", "run"]
+    assert sorted(one["model"] for one in data("compare", *inside, "runs/graph/b", "-m", "mrr")["models"]) == [
+        "b",
+        "run",
+    ]
     (place / "runs/graph/notes.txt").write_text("mine")
     assert "notes.txt" in refused("compare", *matched, "runs/graph/notes.txt")
 

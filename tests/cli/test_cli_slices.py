@@ -83,9 +83,17 @@ def test_several_models_have_a_table_and_groups_each(done, data, place):
     models = dict.fromkeys(("one", "two"), CONFIG["model"])
     write_config(place / "both.yaml", {**{k: v for k, v in SLICED.items() if k != "model"}, "models": models})
     printed = done("run", "both.yaml", "--out", "both")
+    rows = [line.split() for line in printed.splitlines()]
+    of_groups = rows.index(["side", "cardinality", "model", "mrr", "hits@3", "count"]) + 2
+    groups = {}
     for name in ("one", "two"):
-        assert f"\n\n{name}:\n\nside  cardinality" in printed
-        assert json.loads((place / f"both/{name}/metrics.json").read_text())["by"] == ["side", "cardinality"]
+        content = json.loads((place / f"both/{name}/metrics.json").read_text())
+        assert content["by"] == ["side", "cardinality"]
+        for group in content["groups"]:
+            metrics = group["metrics"][group["key"]["side"]]
+            numbers = [f"{metrics['mrr']:.6f}", f"{metrics['hits@3']:.6f}", str(metrics["count"])]
+            groups[tuple(group["key"].values()), name] = [*group["key"].values(), name, *numbers]
+    assert rows[of_groups : of_groups + len(groups)] == [groups[key] for key in sorted(groups)]
     assert done("summarize", "both") == printed
     grouped = data("summarize", "both", "--by", "seen")
     assert grouped["models"]["one"]["by"] == ["seen"]

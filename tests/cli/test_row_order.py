@@ -10,7 +10,7 @@ import pytest
 
 from kgeval import evaluate, summarize
 from kgeval.base.tables.table import Figure, Table
-from kgeval.cli.row_order import SortKey, arranged
+from kgeval.cli.display import SortKey, arranged
 from tests.cli.conftest import invoke
 from tests.conftest import random_dataset
 

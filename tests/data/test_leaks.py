@@ -158,3 +158,22 @@ def test_a_temporal_graph_says_that_its_leaks_ignore_the_time():
     assert provenance.heads[1] == f"leaks: {said}"
     assert provenance.to_dict()["leaks"] == {"triples": 1, "repeated": 1, "swapped": 0, "any_time": True}
     assert notes_on_leaks(dataset, "test")[0].startswith(f"{said}: for example (a, r, b")
+
+
+def test_several_splits_and_files_of_triples_have_the_line(leaking, tmp_path):
+    """Counted by sets of labels; what else a file has in common with the graph is a note."""
+    train = {leaking.triple(*row) for row in leaking.train.ids}
+    ranked = [leaking.triple(*row) for name in ("valid", "test") for row in leaking.split(name).ids]
+    table = kgeval.evaluate(score, leaking, split="valid,test")
+    assert table.leaks == LeakCounts(len(ranked), repeated=sum(row in train for row in ranked))
+    assert "leaks: 2 of 5 valid+test triples (40.0 %) are in train" in kgeval.summarize(table).heads
+    path = tmp_path / "more.tsv"
+    rows = [*leaking.test.ids.tolist(), *leaking.train.ids[:1].tolist()]
+    path.write_text("\n".join(leaking.triple(*row)[1:-1].replace(", ", "\t") for row in rows))
+    table = kgeval.evaluate(score, leaking, split=str(path))
+    assert table.leaks == LeakCounts(5, repeated=2)
+    (others,) = (note for note in table.notes if note.startswith(f"of the 5 triples of {path}, "))
+    assert others.endswith("4 in test.")
+    assert "in train" not in others  # which is said already
+    assert any("40.0 % of the ranked triples are in train" in note for note in table.notes)
+    assert kgeval.evaluate(score, leaking, split="train,test").leaks is None

@@ -54,8 +54,8 @@ def test_a_group_is_the_table_of_its_rows(table, by, ties, chance):
         (alone,) = summarize(table.where(of_key(table, group.key)), names(), ties=ties, chance=chance, seed=3).groups
         assert group.ties == alone.ties
         if "side" in by:  # the key says it: a group of one side has its metrics once, without a side
-            alone = replace(alone, values={replace(name, side=None): value for name, value in alone.values.items()})
-            alone = replace(alone, undefined={name.partition(".")[2]: why for name, why in alone.undefined.items()})
+            named = {replace(name, side=None): value for name, value in alone.records.items()}
+            alone = replace(alone, records={name: value._replace(metric=name) for name, value in named.items()})
             assert set(group.values) == set(alone.values)
         for name, value in alone.values.items():
             assert group.values[name] == (value if value is None else pytest.approx(value, rel=1e-12)), name

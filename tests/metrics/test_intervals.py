@@ -379,6 +379,6 @@ def test_a_number_without_an_interval_has_few_digits():
     summary = summarize(TABLE.where(TABLE.column("relation") == 0), ["mrr", "count"], intervals="triple")
     (group,) = summary.groups
     names = {str(name): name for name in group.values}
-    assert written(group.figure(names["both.mrr"])) == f"{summary['mrr']:.3f}"
-    assert written(group.figure(names["both.mrr"]), 5) == f"{summary['mrr']:.5f}"
-    assert written(group.figure(names["both.count"])) == str(summary["count"])
+    assert written(group.records[names["both.mrr"]].figure) == f"{summary['mrr']:.3f}"
+    assert written(group.records[names["both.mrr"]].figure, 5) == f"{summary['mrr']:.5f}"
+    assert written(group.records[names["both.count"]].figure) == str(summary["count"])

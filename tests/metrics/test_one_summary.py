@@ -38,6 +38,10 @@ def test_labels_are_grouped_by_relation():
     assert [group.key for group in summary.groups] == [{}, {"relation": "<likes>"}, {"relation": "a & b"}]
     assert summary.of("model", "roc_auc", relation="a & b") == 1
     assert summary["roc_auc"] == 0.75  # three of the four (true, false) pairs are in order
+    assert summary.flat() == {
+        "roc_auc": 0.75, "relation.roc_auc": 1, "relation=<likes>/roc_auc": 1, "relation=a & b/roc_auc": 1,
+    }  # fmt: skip
+    assert dict(summary) == {"roc_auc": 0.75, "relation.roc_auc": 1}
     frame = summary.to_frame()
     assert frame["predictor"].tolist() == ["model"] * 3
     assert frame["roc_auc"].tolist() == [0.75, 1, 1]

@@ -52,7 +52,7 @@ def test_intervals_of_means_are_those_of_a_table_of_runs_and_triples(metric, val
     found = interval_over_seeds(RUNS, metric)
     values = np.stack([frame(table, value_of) for table in RUNS])
     means, (runs, units) = values.mean(axis=1), values.shape
-    assert found.values == pytest.approx(means)
+    assert found.runs == pytest.approx(means)
     assert (found.value, found.standard_deviation) == pytest.approx((means.mean(), means.std(ddof=1)))
     alone = stats.t.interval(0.95, runs - 1, loc=means.mean(), scale=stats.sem(means))
     assert (found.of_seeds.low, found.of_seeds.high) == pytest.approx(alone)
@@ -81,7 +81,7 @@ def test_other_metrics_have_the_covariances_of_a_bootstrap_that_draws_the_same_u
             draw[run] = VALUES[metric](ranks, candidates[rows])
     covariance = np.cov(drawn, rowvar=False)
     of_units = (covariance.sum() - covariance.trace()) / (len(RUNS) * (len(RUNS) - 1))
-    variance = np.var(found.values, ddof=1) / len(RUNS) + of_units
+    variance = np.var(found.runs, ddof=1) / len(RUNS) + of_units
     assert found.interval.standard_error == pytest.approx(np.sqrt(variance), rel=0.06)
 
 

@@ -111,7 +111,7 @@ def test_a_tie_policy_of_ones_own_ranks_every_answer():
     assert summary["mr"] == pytest.approx(np.mean((2 * LOW + HIGH) / 3), rel=1e-14)
     assert summary["optimistic.mr"] == np.mean(LOW)
     assert summary.to_dict()["ties"] == "thirds"
-    assert compare({"mine": TABLE, "same": TABLE}, ["mr"], ties=THIRDS).summaries["mine"]["mr"] == summary["mr"]
+    assert compare({"mine": TABLE, "same": TABLE}, ["mr"], ties=THIRDS).of("mine", "mr") == summary["mr"]
 
 
 def test_a_random_policy_of_ones_own_has_the_seed():

@@ -76,12 +76,13 @@ def test_models_that_ranked_other_sides_stand_in_one_table():
     comparison = compare({"all": TABLE, "tails": tails}, ["mrr"], allow="triples")
     assert comparison.table()[0] == ["model", "tail.mrr"]  # on what both ranked
     summaries = {"all": summarize(TABLE, ["mrr"]), "tails": summarize(tails, ["mrr"])}
-    assert [str(name) for name in shared_columns(summaries)] == ["mrr"]
-    mixed = Comparison(summaries)
+    assert [str(name) for name in shared_columns(summaries.values())] == ["mrr"]
+    mixed = Comparison({"": summaries})
     assert (
-        mixed.to_csv() == f"model,mrr\nall,{summaries['all']['both.mrr']!r}\ntails,{summaries['tails']['tail.mrr']!r}\n"
+        mixed.to_csv()
+        == f'model,sides,mrr\nall,"head, tail",{summaries["all"]["both.mrr"]!r}\n'
+        + f"tails,tail,{summaries['tails']['tail.mrr']!r}\n"
     )
-    assert "(tails only)" in str(mixed)
 
 
 def test_no_competitors_leave_the_index_undefined():
@@ -304,6 +305,10 @@ def test_a_comparison_takes_the_policies_of_a_summary():
     policies = {"ties": "random", "seed": 3, "chance": "without-answer", "popularity": (0.5, 2)}
     names = ["mrr", "amri", "strat.mrr"]
     tables = {"hash": TABLE, "same": TABLE}
-    found = compare(tables, names, **policies).to_dict()["models"]["hash"]
-    assert found == summarize(TABLE, names, **policies).to_dict()
-    assert found != compare(tables, names).to_dict()["models"]["hash"]
+    found, expected = compare(tables, names, **policies), summarize(TABLE, names, **policies)
+    assert found.summaries[TABLE.dataset]["hash"].records == expected.records
+    content = found.to_dict()
+    assert {name: content[name] for name in ("ties", "seed", "chance")} == {
+        "ties": "random", "seed": 3, "chance": "without-answer",
+    }  # fmt: skip
+    assert found.records != compare(tables, names).records

@@ -477,8 +477,8 @@ def test_a_tie_policy_that_a_file_does_not_hold_is_refused_and_none_is_claimed(t
         assert summary.heads[0].endswith("ties: as in the file")
         assert summary["mrr"] == summarize(ranked, ["mrr"])["mrr"]  # the ranks of the file are realistic ones
     of_both = compare({"file": table, "model": ranked}, ["mrr"], ties="expected")
-    assert [head.rpartition("ties: ")[2] for head in of_both.heads[:2]] == ["as in the file", "expected"]
     assert of_both.ties == "expected, for some models as in the file"
+    assert of_both.heads[0].endswith(f"ties: {of_both.ties}")
     for options in ({"ties": "optimistic"}, {"metrics": ["pessimistic.mrr"]}):
         with pytest.raises(KgevalError, match="ranks cannot be computed, as the file of ranks has no numbers of ties"):
             summarize(table, **{"metrics": ["mrr"], **options})

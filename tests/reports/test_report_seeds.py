@@ -12,7 +12,7 @@ import pytest
 import kgeval
 from kgeval import Estimate
 from kgeval.analysis import seed_differences
-from kgeval.analysis.comparison.compare_grid import compare_grid
+from kgeval.analysis.comparison.compare import compare_grid
 from kgeval.base.errors import MetricError
 from kgeval.metrics import interval_over_seeds
 from kgeval.metrics.intervals.estimate import Sampling

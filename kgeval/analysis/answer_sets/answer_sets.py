@@ -20,11 +20,11 @@ from kgeval.base.tables.shown import Brief, Shown
 from kgeval.base.tables.table import Cell, Figure, Table
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source
-from kgeval.metrics.groups import group_rows
 from kgeval.metrics.intervals.interval import Interval, Intervals, NoInterval
 from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, attempt, limits_of
 from kgeval.metrics.intervals.selection_intervals import unit_scatter
 from kgeval.metrics.metric import Metric
+from kgeval.metrics.rank_summary import group_rows
 from kgeval.ranking.kernels.collectors import BestAnswers
 from kgeval.ranking.predictions import prediction_table
 from kgeval.ranking.rank_table import RankTable

@@ -27,7 +27,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.known import KnownAnswers, known_triples
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
-from kgeval.metrics.groups import group_rows
+from kgeval.metrics.rank_summary import group_rows
 from kgeval.models.aligned import Aligned
 from kgeval.ranking.corruption.candidates import Candidates
 from kgeval.ranking.engine import Engine

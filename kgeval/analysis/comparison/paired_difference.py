@@ -102,6 +102,8 @@ class PairedDifference(Brief):
     """whether training runs are resampled too; p is then from Student's t distribution"""
     largest: float = 0.0
     """the largest share of one unit in the weights of the rows; 0 if not known"""
+    dataset: str = ""
+    """the dataset of the rows, in a comparison"""
 
     def _brief(self) -> str:
         values = f"{self.name} {number(self.difference, self.decimals)}"

@@ -7,13 +7,14 @@ degrees of freedom are those of :mod:`kgeval.metrics.intervals.over_seeds`; p = 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from kgeval.analysis.comparison.comparable import allowed_fields, differing_fields, same_rows
+from kgeval.analysis.comparison.comparable import SameRows, allowed_fields, differing_fields, same_rows
 from kgeval.analysis.comparison.pair_tests import SharedGroup
 from kgeval.analysis.comparison.paired_difference import (
     DEFAULT_DIFFERENCES,
@@ -22,7 +23,7 @@ from kgeval.analysis.comparison.paired_difference import (
     PairedDifference,
     with_adjusted_p,
 )
-from kgeval.base.arrays import Float64Array
+from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.errors import MetricError, refuse_unknown
 from kgeval.metrics.intervals.interval import Intervals, NoInterval
 from kgeval.metrics.intervals.mean_terms import Units
@@ -94,14 +95,29 @@ def seed_differences(
     same = same_rows(tables)
     differing_fields(tables, same, {key: table.provenance for key, table in tables.items()}, allowed_fields(allow))
     views = {key: TableView(table, metric_options) for key, table in tables.items()}
-    group = SharedGroup(views, same, np.arange(len(same)), options.unit)
     pooled = next(iter(views.values())).pooled
     requested = [metrics] if isinstance(metrics, str) else metrics
     names = [(one if isinstance(one, MetricName) else parse(one)).of_part(pooled) for one in requested]
-    tests = [
-        _MetricTests(name, group, keys, options, baselines) for name in names if name.metric.increasing is not None
-    ]
-    return with_adjusted_p(one.difference(*pair) for pair in options.pairs(runs) for one in tests)
+    names = [name for name in names if name.metric.increasing is not None]
+    return differences_over_seeds(views, keys, names, same, [({}, np.arange(len(same)))], options, baselines)
+
+
+def differences_over_seeds(
+    views: Mapping[str, TableView],
+    keys: Mapping[str, Sequence[str]],
+    names: Sequence[MetricName],
+    same: SameRows,
+    groups: Iterable[tuple[Mapping[str, Any], IntArray]],
+    options: DifferenceOptions,
+    baselines: Collection[str],
+) -> tuple[PairedDifference, ...]:
+    """Test all pairs of models by all metrics in all groups of rows; ``keys`` has the names of each model's runs."""
+    pairs = []
+    for of_group, places in groups:
+        group = SharedGroup(views, same, places, options.unit)
+        tests = [_MetricTests(name, group, keys, options, baselines) for name in names]
+        pairs += [replace(test.difference(*pair), group=of_group) for pair in options.pairs(keys) for test in tests]
+    return with_adjusted_p(pairs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,34 +135,34 @@ class _MetricTests:
     def difference(self, model: str, other: str) -> PairedDifference:
         name, side = self.name, str(self.name.side)
         rows, kind = len(self.group.rows[side]), self.group.units[name.metric.needs, side].kind
-        found = PairedDifference(model, other, name, rows, 0, kind, level=self.options.level, over_seeds=True)
-        own, others = (self._values[one] for one in (model, other))
-        if isinstance(own, str) or isinstance(others, str):
-            return replace(found, reason=own if isinstance(own, str) else str(others))
-        found = replace(found, difference=float(np.mean(own) - np.mean(others)))
+        pair = PairedDifference(model, other, name, rows, 0, kind, level=self.options.level, over_seeds=True)
+        values, other_values = (self._values[one] for one in (model, other))
+        if isinstance(values, str) or isinstance(other_values, str):
+            return replace(pair, reason=values if isinstance(values, str) else str(other_values))
+        pair = replace(pair, difference=float(np.mean(values) - np.mean(other_values)))
         if few := self._too_few(model) or self._too_few(other):
-            return replace(found, reason=few)
-        if len(own) == len(others) == 1:
-            return replace(found, reason="neither model has several seeds")
+            return replace(pair, reason=few)
+        if len(values) == len(other_values) == 1:
+            return replace(pair, reason="neither model has several seeds")
         try:
-            return self._tested(found, own, others)
+            return self._tested(pair, values, other_values)
         except (NoInterval, Undefined) as reason:
-            return replace(found, reason=str(reason))
+            return replace(pair, reason=str(reason))
 
-    def _tested(self, found: PairedDifference, own: Float64Array, others: Float64Array) -> PairedDifference:
+    def _tested(self, pair: PairedDifference, values: Float64Array, other_values: Float64Array) -> PairedDifference:
         """Add the interval of a difference, whose range is twice that of the metric, and its p-value."""
         from scipy.special import nctdtrinc, stdtr
 
         places, covariance, units = self._covariance
-        runs = [places[key] for model in (found.model, found.other) for key in self.keys[model]]
-        spread = error, degrees = error_over_seeds([own, others], covariance[np.ix_(runs, runs)], units)
-        difference, level, metric = float(own.mean() - others.mean()), self.options.level, self.name.metric
+        runs = [places[key] for model in (pair.model, pair.other) for key in self.keys[model]]
+        spread = error, degrees = error_over_seeds([values, other_values], covariance[np.ix_(runs, runs)], units)
+        difference, level, metric = float(values.mean() - other_values.mean()), self.options.level, self.name.metric
         reach = metric.highest - metric.lowest
         metric = replace(metric, lowest=-reach, highest=reach)
-        interval = student_interval(metric, difference, spread, level=level, unit=found.resampled, units=units)
+        interval = student_interval(metric, difference, spread, level=level, unit=pair.resampled, units=units)
         p = float(2 * stdtr(degrees, -abs(difference) / error))
         detectable = float(nctdtrinc(degrees, 1 - POWER, t_quantile(degrees, level))) * error
-        return replace(found, units=units, interval=interval, p=p, detectable=detectable)
+        return replace(pair, units=units, interval=interval, p=p, detectable=detectable)
 
     def _too_few(self, model: str) -> str:
         """Say that a model has too few runs to be tested; empty if it has enough, or needs no seeds."""
@@ -156,13 +172,13 @@ class _MetricTests:
     @cached_property
     def _values(self) -> dict[str, Float64Array | str]:
         """The metric of each model's runs, or why it is undefined."""
-        found: dict[str, Float64Array | str] = {}
+        values: dict[str, Float64Array | str] = {}
         for model, keys in self.keys.items():
             try:
-                found[model] = np.array([self.name(self._selection(key).data(self.name)) for key in keys])
+                values[model] = np.array([self.name(self._selection(key).data(self.name)) for key in keys])
             except Undefined as reason:
-                found[model] = f"it is undefined for {model}: {reason}"
-        return found
+                values[model] = f"it is undefined for {model}: {reason}"
+        return values
 
     @cached_property
     def _covariance(self) -> tuple[dict[str, int], Float64Array, int]:

@@ -212,12 +212,14 @@ def _marked(cell: Cell, digits: int | None) -> Marked:
     figure = cell if isinstance(cell, Figure) else Figure(0.0 if isinstance(cell, str) else cell)
     if figure.value is None and not figure.text:
         return "", ""
-    return written(cell, digits), "best" if figure.best else "near" if figure.near else ""
+    marks = [*(["best"] if figure.best else []), *(["near"] if figure.near else [])]
+    return written(cell, digits), " ".join(marks)
 
 
 def _markdown_cell(text: str, mark: str, *, of_text: bool) -> str:
     plain = escape_markdown(text) if text or of_text else "–"
-    return {"best": f"**{plain}**", "near": f"<u>{plain}</u>"}.get(mark, plain)
+    plain = f"<u>{plain}</u>" if "near" in mark else plain
+    return f"**{plain}**" if "best" in mark else plain
 
 
 def _named(characters: str, names: str) -> dict[str, str]:
@@ -246,10 +248,13 @@ PREAMBLE = r"% \usepackage[T1]{fontenc} \usepackage{booktabs} \usepackage{siunit
 WIDEST = 70
 """letters that a line of a page holds; a wider table is made smaller"""
 
+LONGEST_PAGE = 45
+"""rows that a page holds; a longer table goes on over pages (longtable), with its head on each"""
+
 NUMBER = re.compile(r"(-?)(\d+)(?:\.(\d+))?")
 
 Marked = tuple[str, str]
-"""a text, empty for an undefined number, and its mark: ``best``, ``near`` or none"""
+"""a text, empty for an undefined number, and its marks: ``best``, ``near``, both or none"""
 
 
 def latex(
@@ -264,6 +269,7 @@ def latex(
     """Write a table whose first ``keys`` columns are text; plain numbers in the other columns are aligned.
 
     ``heads`` stand above the columns, one above equal neighbours; a table of many such columns is as wide as the page.
+    A table of many rows goes on over several pages.
     """
     own = [[row[place] for row in rows] for place in range(len(columns))]
     formats = [_digits([text for text, _ in column]) for column in own]
@@ -279,22 +285,33 @@ def latex(
         for row in rows
     ]
     kind = "table*" if heads and len(columns) - keys > 3 else "table"
-    is_wide = bool(heads) and sum(max(len(text) for text, _ in column) + 2 for column in own) > WIDEST
+    is_wide = bool(heads) and sum(max((len(text) for text, _ in column), default=0) + 2 for column in own) > WIDEST
+    caption = rf"\caption{{{escape_latex(title)}.}}"
+    head = [r"\toprule", *_spans(heads), _row([f"{{{escape_latex(name)}}}" for name in columns]), r"\midrule"]
+    below = [rf"\par\smallskip\footnotesize {escape_latex(notes)}"] if notes else []
+    if len(rows) > LONGEST_PAGE:
+        lines = [
+            PREAMBLE + r" \usepackage{longtable}",
+            rf"\begin{{longtable}}{{{' '.join(specs)}}}",
+            *([rf"{caption} \label{{tab:{_slug(title)}}} \\"] if title else []),
+            *(*head, r"\endfirsthead", *head, r"\endhead", r"\bottomrule", r"\endfoot"),
+            *map(_row, cells),
+            r"\end{longtable}",
+            *below,
+        ]
+        return "\n".join(lines) + "\n"
     lines = [
         PREAMBLE + (r" \usepackage{graphicx}" if is_wide else ""),
         rf"\begin{{{kind}}}",
         r"\centering",
-        *([rf"\caption{{{escape_latex(title)}.}}", rf"\label{{tab:{_slug(title)}}}", r"\smallskip"] if title else []),
+        *([caption, rf"\label{{tab:{_slug(title)}}}", r"\smallskip"] if title else []),
         *([r"\resizebox{\linewidth}{!}{%"] if is_wide else []),
         rf"\begin{{tabular}}{{{' '.join(specs)}}}",
-        r"\toprule",
-        *_spans(heads),
-        _row([f"{{{escape_latex(name)}}}" for name in columns]),
-        r"\midrule",
+        *head,
         *map(_row, cells),
         r"\bottomrule",
         r"\end{tabular}" + ("}" if is_wide else ""),
-        *([rf"\par\smallskip\footnotesize {escape_latex(notes)}"] if notes else []),
+        *below,
         rf"\end{{{kind}}}",
     ]
     return "\n".join(lines) + "\n"
@@ -347,12 +364,12 @@ def _text_column(cells: Sequence[Marked]) -> str:
 def _cell(text: str, mark: str, digits: str) -> str:
     if not text:
         return "{--}"
-    text = text if digits else escape_latex(text)
-    if mark == "best":
-        return rf"\bfseries {text}"
-    if mark == "near":
-        return rf"{{\underline{{\tablenum[{digits}]{{{text}}}}}}}" if digits else rf"\underline{{{text}}}"
-    return text
+    text, bold = text if digits else escape_latex(text), r"\bfseries " if "best" in mark else ""
+    if "near" not in mark:
+        return bold + text
+    weight = ",detect-weight" if bold else ""
+    number = rf"{{\underline{{\tablenum[{digits}{weight}]{{{text}}}}}}}" if digits else rf"\underline{{{text}}}"
+    return rf"{{{bold}{number}}}" if bold else number
 
 
 def _room(text: str, column: Sequence[Marked]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from kgeval.runs.config.metric_request import POLICIES, MetricRequest, with_grou
 
 if TYPE_CHECKING:
     from kgeval.analysis.comparison.comparison import Comparison
-    from kgeval.runs.compared_runs import Grid
+    from kgeval.runs.stored import Grid
 
 
 @click.command("compare")
@@ -96,9 +95,8 @@ def compare_runs(
     named: list[tuple[str, str]], metrics: tuple[str, ...], options: dict[str, Any], *, form: str, across: bool
 ) -> None:
     """Show models with their differences, over datasets and seeds, or by their ranks on datasets."""
-    from kgeval.analysis.comparison.compare_grid import compare_grid
-    from kgeval.analysis.comparison.compare_models import compare
-    from kgeval.runs.compared_runs import (
+    from kgeval.analysis.comparison.compare import compare, compare_grid
+    from kgeval.runs.stored import (
         common_policies,
         grid_of,
         notes_on_changes,
@@ -119,59 +117,46 @@ def compare_runs(
     settings |= policies | ({"metrics": metrics} if metrics else {})
     if len(grid) == 1 and all(len(runs) == 1 for models in grid.values() for runs in models.values()):
         (models,) = grid.values()
-        notes = _show_models(compare({name: run.table for name, (run,) in models.items()}, **settings), form)
+        comparison = compare({name: run.table for name, (run,) in models.items()}, **settings)
     else:
         tables = {
             dataset: {model: [run.table for run in runs] for model, runs in models.items()}
             for dataset, models in grid.items()
         }
         baselines = {model for models in grid.values() for model, (run, *_) in models.items() if run.is_baseline}
-        found = compare_grid(tables, spread=options["spread"], baselines=baselines, **settings)
-        if form == "html":
-            from kgeval.reports.page import grid_document
-
-            say(grid_document(found).rstrip("\n"))
-        else:
-            show(found, form)
-        notes = found.notes if form in ("text", "json") else ()
+        comparison = compare_grid(tables, spread=options["spread"], baselines=baselines, **settings)
+    if form == "html":
+        say(_page(comparison).rstrip("\n"))
+    else:
+        show(comparison, form)
+    # A paper's table has notes on tests below it, and CSV has no differences.
+    notes = comparison.notes if form in ("text", "json", "html") else comparison.notes_on_numbers
     show_notes([*notes_on_changes(compared), *notes, *notes_on_ties(compared, options), *notes_on_unfinished(named)])
 
 
-def _show_models(comparison: Comparison, form: str) -> Sequence[str]:
-    """Show models side by side, and the differences of each pair; return the notes."""
-    from kgeval.analysis.comparison.leaderboard import side_by_side
-
-    if form == "html":
+def _page(comparison: Comparison) -> str:
+    if comparison.spread is None:
         from kgeval.reports.document import comparison_document
 
-        say(comparison_document(comparison).rstrip("\n"))
-    elif form != "text":
-        show(comparison, form)
-    else:
-        page, decisive = side_by_side(comparison.summaries), comparison.decisive
-        differences = (
-            replace(table, title=f"{metric}{'' if metric == decisive else ' (secondary)'}:")
-            for metric, table in comparison.differences_by_metric().items()
-        )
-        show(Page(page.heads, (*page.parts, *differences)))
-    # A paper's table has notes on tests below it, and CSV has no differences.
-    leaderboard_alone = (*comparison.remarks, *comparison.notes_on_models)
-    return comparison.notes if form in ("text", "json", "html") else leaderboard_alone
+        return comparison_document(comparison)
+    from kgeval.reports.page import grid_document
+
+    return grid_document(comparison)
 
 
 def _compare_numbers(runs: tuple[str, ...], metrics: tuple[str, ...], options: dict[str, Any], *, form: str) -> None:
     """Show whether two runs have the same ranks and metrics, or which differ."""
-    from kgeval.analysis.comparison.same_ranks import same_ranks
-    from kgeval.runs.compared_runs import common_policies, notes_on_changes, notes_on_ties, read_compared
+    from kgeval.analysis.comparison.comparable import same_ranks
+    from kgeval.runs.stored import common_policies, notes_on_changes, notes_on_ties, read_compared
 
     if form == "html" or options["across"] or options.get("by"):
         raise ConfigError("--same compares all ranks of two runs. Leave out --by, --across-datasets and --format html.")
     compared = read_compared(named_runs(runs), options)
     tables, further = {run.name: run.table for run in compared}, {"metrics": metrics} if metrics else {}
-    found = same_ranks(tables, **further, **common_policies(compared, options))
-    show(Page(found.heads, ()) if found.same and form == "text" else found, form)
-    show_notes([*notes_on_changes(compared), *found.notes, *notes_on_ties(compared, options)])
-    if not found.same:
+    result = same_ranks(tables, **further, **common_policies(compared, options))
+    show(Page(result.heads, ()) if result.same and form == "text" else result, form)
+    show_notes([*notes_on_changes(compared), *result.notes, *notes_on_ties(compared, options)])
+    if not result.same:
         click.get_current_context().exit(1)
 
 
@@ -185,18 +170,18 @@ def _show_datasets(
         )
     from kgeval.analysis.comparison.dataset_ranks import rank_models
     from kgeval.cli.streams import say_json
-    from kgeval.runs.compared_runs import values_by_dataset
+    from kgeval.runs.stored import values_by_dataset
 
-    found = {
+    by_metric = {
         name.column: rank_models(
             values, increasing=name.highest_is_best, level=options["level"], reference=options.get("reference")
         )
         for name, values in values_by_dataset(grid, metrics, policies).items()
     }
     if form == "json":
-        say_json({metric: ranks.to_dict() for metric, ranks in found.items()})
+        say_json({metric: ranks.to_dict() for metric, ranks in by_metric.items()})
     else:
-        for number, (metric, of_models) in enumerate(found.items()):
+        for number, (metric, of_models) in enumerate(by_metric.items()):
             if number:
                 say("")
             (table,) = of_models.tables()

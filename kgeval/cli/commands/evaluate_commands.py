@@ -11,7 +11,7 @@ import click
 
 from kgeval.base.errors import ConfigError
 from kgeval.cli.configuration import configuration, model_and_dataset_of, refuse_other_keys, run_and_show
-from kgeval.cli.row_order import refuse_unrequested
+from kgeval.cli.display import refuse_unrequested
 from kgeval.cli.setting_options import OF_EVALUATION, PATH, OneOf, blocks, setting_option, setting_options
 from kgeval.cli.shared_options import DIGITS, FOLDER, FORMAT, QUIET, model_and_dataset, printed, thresholds
 from kgeval.metrics.intervals.estimate import Estimate

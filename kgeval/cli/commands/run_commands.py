@@ -62,8 +62,7 @@ def run_command(  # noqa: C901
     Example: kgeval run umls.yaml --set evaluation.split=valid
     """
     from kgeval.base.errors import RunError
-    from kgeval.cli.outcomes import show_outcomes, show_remarks
-    from kgeval.cli.row_order import refuse_unrequested
+    from kgeval.cli.display import refuse_unrequested, show_outcomes, show_remarks
     from kgeval.cli.streams import say, say_json
     from kgeval.runs.config.load import load_configs
     from kgeval.runs.metric_bounds import limits_of, misses, refuse_missed
@@ -89,7 +88,8 @@ def run_command(  # noqa: C901
             if len(outcomes) > 1:
                 say("")
             show_outcomes(outcomes[path], form)
-        show_remarks(outcomes[path], places=path in configs)
+        if path in configs or config.task is not None or form == "json":  # else their common table has the notes
+            show_remarks(outcomes[path], places=path in configs)
     for path in configs:
         parts = [part for part, config in run_configs.items() if part.parent == path and config.task is None]
         parts = [part for part in parts if outcomes[part]]
@@ -106,8 +106,7 @@ def run_command(  # noqa: C901
 def _show_grid(parts: Mapping[Path, list[Outcome]], form: str, *, report: bool) -> None:
     """Show the runs of all datasets and seeds as one table, and write their page if the configuration asks for one."""
     from kgeval.cli.commands.compare_command import compare_runs
-    from kgeval.cli.display import show_place
-    from kgeval.cli.outcomes import show_outcomes
+    from kgeval.cli.display import show_outcomes, show_place, show_remarks
 
     outcomes = [outcome for of_part in parts.values() for outcome in of_part]
     if len(outcomes) > 1 and form != "json":
@@ -115,6 +114,7 @@ def _show_grid(parts: Mapping[Path, list[Outcome]], form: str, *, report: bool) 
         compare_runs(named, outcomes[0].metrics, {"spread": "sd", "allow": ()}, form=form, across=False)
     elif form != "json":
         show_outcomes(outcomes, form)
+        show_remarks(outcomes, places=False)
     for folder in parts:
         show_place(folder)
     if report and len(parts) > 1:
@@ -214,8 +214,7 @@ def merge_command(folder: Path, force: bool, form: str) -> None:
 
     Example: kgeval merge runs/umls
     """
-    from kgeval.cli.display import show_note, watching
-    from kgeval.cli.outcomes import show_outcomes, show_remarks
+    from kgeval.cli.display import show_note, show_outcomes, show_remarks, watching
     from kgeval.cli.streams import say_json
     from kgeval.runs.outcome import common_table
     from kgeval.runs.runner import merge

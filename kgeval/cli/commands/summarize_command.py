@@ -67,23 +67,19 @@ def _summarize_one(
     """Show the metrics of one run, or of ranks alone."""
     from collections import ChainMap
 
-    from kgeval.base.tables.shown import Page
     from kgeval.cli.display import show, show_notes
     from kgeval.data.human_names import read_names
     from kgeval.ranking.run_directory.folders import words_of
     from kgeval.runs.metric_bounds import misses, refuse_missed, thresholds_of
-    from kgeval.runs.outcome import beside
     from kgeval.runs.stored import named, read_outcome
 
     outcome = read_outcome(run, metrics, options)
-    summary, groups = outcome.summary, outcome.groups
+    summary = outcome.summary
     limits = [replace(limit, model="") for limit in thresholds_of(bounds, words_of(run)[-1:], [summary.kind])]
     missed = misses(limits, [_judged(run, "", options)])
     if names:
-        spelled = {**ChainMap(*map(read_names, names))}
-        summary, groups = named(summary, spelled), groups and named(groups, spelled)
-    tables = (*summary.tables(), *(groups.tables() if groups else ()))
-    show(Page(summary.heads, tables, summary.notes, lambda: summary.to_dict() | beside(groups)), form)
+        summary = named(summary, {**ChainMap(*map(read_names, names))})
+    show(summary, form)
     show_notes(summary.notes)
     refuse_missed(missed)
 
@@ -92,8 +88,7 @@ def _summarize_several(
     folder: Path, metrics: tuple[str, ...], options: dict[str, Any], bounds: Bounds, *, form: str
 ) -> None:
     """Show the metrics of the runs inside a folder side by side."""
-    from kgeval.cli.display import show_notes
-    from kgeval.cli.outcomes import show_outcomes, show_remarks
+    from kgeval.cli.display import show_notes, show_outcomes, show_remarks
     from kgeval.cli.streams import say_json
     from kgeval.ranking.run_directory.folders import CommonTable, unfinished_in
     from kgeval.runs.metric_bounds import misses, refuse_missed, thresholds_of

@@ -17,9 +17,10 @@ squares, an interval over three seeds held only 92 to 93 % where seeds matter mo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -40,8 +41,8 @@ from kgeval.metrics.intervals.interval import (
 from kgeval.metrics.intervals.mean_terms import Units, attempt, mean_terms, units_of
 from kgeval.metrics.intervals.selection_intervals import drawn_values, t_quantile
 from kgeval.metrics.metric import Metric
-from kgeval.metrics.names import MetricName, parse
-from kgeval.metrics.rank_summary import rank_summary
+from kgeval.metrics.names import MetricName
+from kgeval.metrics.rank_summary import RankSummary, group_rows, rank_summary, select_side
 from kgeval.metrics.selection import (
     DEFAULT_OPTIONS,
     MetricOptions,
@@ -50,33 +51,10 @@ from kgeval.metrics.selection import (
     TableView,
     refuse_other_tables,
 )
+from kgeval.metrics.summary import FEWEST_SEEDS, Value
 
-FEWEST_SEEDS = 3
-"""the fewest runs of which an interval or a test over seeds is computed"""
-
-
-@dataclass(frozen=True)
-class OverSeeds:
-    """A metric of several runs of one model."""
-
-    values: tuple[float, ...]
-    """of each run"""
-    interval: Interval | None = None
-    """of the mean over all seeds and all such units; ``None`` where there is none"""
-    of_seeds: Interval | None = None
-    """of the mean over all seeds, on the same units; ``None`` where there is none"""
-    reason: str = ""
-    """why an interval is missing"""
-
-    @property
-    def value(self) -> float:
-        """The mean over the runs."""
-        return float(np.mean(self.values))
-
-    @property
-    def standard_deviation(self) -> float | None:
-        """The standard deviation over the runs, √(Σ (value − mean)² / (R − 1)); ``None`` of fewer than three."""
-        return float(np.std(self.values, ddof=1)) if len(self.values) >= FEWEST_SEEDS else None
+OverSeeds = Value
+"""a metric of several runs of one model: a value that is the mean of its ``runs``"""
 
 
 def interval_over_seeds(
@@ -85,7 +63,7 @@ def interval_over_seeds(
     *,
     intervals: Intervals | Unit = "triple",
     options: MetricOptions = DEFAULT_OPTIONS,
-) -> OverSeeds:
+) -> Value:
     """Compute the mean of a metric over runs of one model, with its intervals: over seeds, and over seeds × triples.
 
     The first is Student's over the runs' values, with R − 1 degrees of freedom: it resamples seeds and keeps the
@@ -115,25 +93,61 @@ def interval_over_seeds(
     --------
     >>> from kgeval import evaluate
     >>> tables = [evaluate(lambda h, r, t, s=s: (h * s + t * 7 + r) % 11, "nations") for s in (29, 31, 37)]
-    >>> found = interval_over_seeds(tables, "mrr")
-    >>> print(f"{found.value:.3f} ± {found.standard_deviation:.3f}", found.of_seeds, found.interval)
+    >>> mean = interval_over_seeds(tables, "mrr")
+    >>> print(f"{mean.value:.3f} ± {mean.standard_deviation:.3f}", mean.of_seeds, mean.interval)
     0.376 ± 0.010 0.3503–0.4024 0.3521–0.4006
     >>> interval_over_seeds(tables[:2], "mrr").reason
     '2 seeds: an interval or a test over seeds needs at least 3'
     """
     settings = read_intervals(intervals) or Intervals()
-    views = [TableView(table, options) for table in alike_runs(tables)]
-    name = parse(metric).of_part(views[0].pooled)
-    values = [rank_summary(view.table, [metric], by=(), options=options)[metric] for view in views]
-    if few := too_few_seeds(len(values)):
-        return OverSeeds(tuple(values), reason=few)
-    found = [
-        attempt(partial(_over_seeds_and_units, name, views, values, settings)),
-        attempt(partial(_over_seeds, name, values, settings.level)),
+    summary = summary_over_seeds(tables, [metric], intervals=settings, options=options)
+    (value,) = summary.groups[0].records.values()
+    if value.value is None:
+        raise MetricError(f"{value.metric.base} is undefined: {value.reason}.")
+    return value
+
+
+def summary_over_seeds(
+    tables: Sequence[RankColumns],
+    metrics: Any,
+    *,
+    by: tuple[str, ...] = (),
+    intervals: Intervals,
+    options: MetricOptions = DEFAULT_OPTIONS,
+) -> RankSummary:
+    """Summarize the runs of a model, of the same rows: each metric is the mean over them, of all rows or by groups."""
+    refuse_unlike_runs(tables)
+    runs = [rank_summary(table, metrics, by=by, options=options) for table in tables]
+    views = [(group_rows(table, by) if by else None, TableView(table, options)) for table in tables]
+    names = runs[0].columns(by)
+    selections = {side: [select_side(side, *view) for view in views] for side in {name.side for name in names}}
+    groups = []
+    for number, of_runs in enumerate(zip(*(run.groups for run in runs), strict=True)):
+        records = {}
+        for name in names:
+            rows = [selection.of_group(number) for selection in selections[name.side]]
+            records[name] = _mean(name, [group.records[name] for group in of_runs], rows, intervals)
+        ties = max((group.ties for group in of_runs if group.ties), key=lambda ties: ties.gap or 0, default=None)
+        groups.append(replace(of_runs[0], records=records, ties=ties))
+    notes = tuple(dict.fromkeys(note for run in runs for note in run.table_notes))
+    return replace(runs[0], groups=tuple(groups), table_notes=notes)
+
+
+def _mean(name: MetricName, values: Sequence[Value], selections: Sequence[RowSelection], intervals: Intervals) -> Value:
+    """Take the mean of a metric over runs, with its intervals; undefined where it is undefined for one of them."""
+    runs = tuple(value.value for value in values if value.value is not None)
+    if len(runs) < len(values):
+        return Value(name, reason=next(value.reason for value in values if value.value is None))
+    mean = Value(name, float(np.mean(runs)), runs=runs)
+    if few := too_few_seeds(len(runs)):
+        return mean._replace(reason=few)
+    made = [
+        attempt(partial(_over_seeds_and_units, name, selections, runs, intervals)),
+        attempt(partial(_over_seeds, name, runs, intervals.level)),
     ]
-    both, alone = (one if isinstance(one, Interval) else None for one in found)
-    reasons = dict.fromkeys(str(one) for one in found if isinstance(one, NoInterval))
-    return OverSeeds(tuple(values), both, alone, "; ".join(reasons))
+    both, alone = (one if isinstance(one, Interval) else None for one in made)
+    reasons = dict.fromkeys(str(one) for one in made if isinstance(one, NoInterval))
+    return mean._replace(interval=both, of_seeds=alone, reason="; ".join(reasons))
 
 
 def too_few_seeds(count: int) -> str:
@@ -159,8 +173,8 @@ def error_over_seeds(
     >>> round(error, 4), round(degrees, 6)
     (0.1, 9999.0)
     """
-    sizes = np.array([len(own) for own in values])
-    of_models = np.array([np.var(own, ddof=1) / len(own) if len(own) > 1 else 0.0 for own in values])
+    sizes = np.array([len(runs) for runs in values])
+    of_models = np.array([np.var(runs, ddof=1) / len(runs) if len(runs) > 1 else 0.0 for runs in values])
     of_seeds, of_units = float(of_models.sum()), max(_of_units(covariance, sizes), 0.0)
     variance, doubt = of_seeds + of_units, of_units / (units - 1)
     if of_seeds:
@@ -170,14 +184,14 @@ def error_over_seeds(
 
 def _of_units(covariance: Float64Array, sizes: IntArray) -> float:
     """Compute c of one model, or c₁₁ + c₂₂ − 2 c₁₂ of two: the mean covariance of a run and another one."""
-    places, found = np.split(np.arange(len(covariance)), np.cumsum(sizes)[:-1]), 0.0
-    for (one, own), (other, others) in product(enumerate(places), repeat=2):
-        block = covariance[np.ix_(own, others)]
-        if one == other and len(own) > 1:
-            found += float(block.sum() - block.trace()) / (len(own) * (len(own) - 1))
+    places, total = np.split(np.arange(len(covariance)), np.cumsum(sizes)[:-1]), 0.0
+    for (one, runs), (other, other_runs) in product(enumerate(places), repeat=2):
+        block = covariance[np.ix_(runs, other_runs)]
+        if one == other and len(runs) > 1:
+            total += float(block.sum() - block.trace()) / (len(runs) * (len(runs) - 1))
         else:
-            found += float(block.mean()) * (1 if one == other else -1)
-    return found
+            total += float(block.mean()) * (1 if one == other else -1)
+    return total
 
 
 def covariance_of_runs(
@@ -189,8 +203,8 @@ def covariance_of_runs(
     means; the covariance of the same bootstrap draws of all runs otherwise; float64[run, run].
     """
     refuse_few(units[0].count, units[0].kind)
-    found = [mean_terms(name, one, unit=of.kind, units=of) for one, of in zip(selections, units, strict=True)]
-    if terms := [one for one in found if one is not None]:
+    of_runs = [mean_terms(name, one, unit=of.kind, units=of) for one, of in zip(selections, units, strict=True)]
+    if terms := [one for one in of_runs if one is not None]:
         weighed = np.any([one.unit_shares > 0 for one in terms], axis=0)
         count, deviations = int(weighed.sum()), np.stack([one.deviations for one in terms])
         refuse_few(count, units[0].kind)
@@ -211,14 +225,13 @@ def student_interval(
 
 
 def _over_seeds_and_units(
-    name: MetricName, views: Sequence[TableView], values: Sequence[float], intervals: Intervals
+    name: MetricName, selections: Sequence[RowSelection], values: Sequence[float], intervals: Intervals
 ) -> Interval:
-    selections = [RowSelection(view, view.rows_of(name.side)) for view in views]
     units = [units_of(one, intervals.unit, needs=name.metric.needs) for one in selections]
     covariance, count = covariance_of_runs(name, selections, units, intervals)
     spread = error_over_seeds([values], covariance, count)
-    what, value = f"seed × {units[0].kind}", float(np.mean(values))
-    return student_interval(name.metric, value, spread, level=intervals.level, unit=what, units=count)
+    unit, value = f"seed × {units[0].kind}", float(np.mean(values))
+    return student_interval(name.metric, value, spread, level=intervals.level, unit=unit, units=count)
 
 
 def _over_seeds(name: MetricName, values: Sequence[float], level: float) -> Interval:
@@ -230,7 +243,7 @@ def _over_seeds(name: MetricName, values: Sequence[float], level: float) -> Inte
     return student_interval(name.metric, value, spread, level=level, unit="seed", units=runs)
 
 
-def alike_runs(tables: Sequence[RankColumns]) -> Sequence[RankColumns]:
+def refuse_unlike_runs(tables: Sequence[RankColumns]) -> None:
     """Refuse runs that do not rank the same rows by the same rules."""
     if not tables:
         raise MetricError("an interval over seeds needs the ranks of several runs, found none.")
@@ -246,7 +259,6 @@ def alike_runs(tables: Sequence[RankColumns]) -> Sequence[RankColumns]:
                 f"runs 1 and {number} cannot be seeds of one model: they rank different triples or sides. "
                 "If they are two models, give each its own name."
             )
-    return tables
 
 
 def _rows(table: RankColumns) -> IntArray:

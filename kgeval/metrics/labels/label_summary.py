@@ -15,14 +15,13 @@ from kgeval.base.provenance import LabelProvenance
 from kgeval.base.tables.table import Table
 from kgeval.metrics.confidence_metrics import ConfidencePredictions, RankedFacts
 from kgeval.metrics.kinds import Calibration
-from kgeval.metrics.labels.fitted import ConfidenceMapping, LabelPredictions, Thresholds, predict_labels
+from kgeval.metrics.labels.fitted import ConfidenceMapping, LabelPredictions, ScoredLabels, Thresholds, predict_labels
 from kgeval.metrics.labels.label_metrics import precision_recall, reliability, roc
-from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.metric import Undefined, or_reason
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import MetricOptions
-from kgeval.metrics.summary import MODEL, Group, Summary
+from kgeval.metrics.summary import MODEL, Group, Summary, Value
 
 Predictions = LabelPredictions | ConfidencePredictions
 
@@ -113,13 +112,13 @@ def label_table(summaries: Mapping[str, LabelSummary]) -> Table:
         (model, group) for model, summary in summaries.items() for group in summary.groups if group.predictor == MODEL
     ]
     lines += [(group.predictor, group) for group in first.groups if group.predictor != MODEL]
-    names = list(first.groups[0].values)
+    names = list(first.groups[0].records)
     keys = list(dict.fromkeys(key for _, group in lines for key in group.key))
     rows = [
         [
             model,
             *(str(group.key.get(key, "all")) for key in keys),
-            *(group.figure(metric) if metric in group.values else "" for metric in names),
+            *(group.records[metric].figure if metric in group.records else "" for metric in names),
         ]
         for model, group in lines
     ]
@@ -133,8 +132,8 @@ def label_summary(
     valid, test = table.scored("valid"), table.scored("test")
     predictions = {MODEL: predict_labels(valid, test, calibration=calibration)}
     for baseline, threshold in table.baselines.items():
-        own = (table.scored("valid", baseline), table.scored("test", baseline))
-        predictions[baseline] = predict_labels(*own, calibration=calibration, threshold=threshold)
+        scored = (table.scored("valid", baseline), table.scored("test", baseline))
+        predictions[baseline] = predict_labels(*scored, calibration=calibration, threshold=threshold)
     true = int(test.is_true.sum())
     return LabelSummary(
         table.provenance,
@@ -152,27 +151,22 @@ def label_summary(
 def label_groups(
     predictor: str, data: Predictions, names: list[MetricName], by: tuple[str, ...] = (), **key: Any
 ) -> Iterator[Group]:
-    group = Group(key, predictor=predictor)
-    for name in names:
-        mean = name.average == "relation"
-        group.add(name, partial(_mean_of_relations, group, name, data) if mean else partial(name, data))
-    yield group
+    yield Group(key, {name: _value_of(name, data) for name in names}, predictor)
     if by:
         single = [name for name in names if name.average is None]
         for relation in np.unique(data.relations).tolist():
             yield from label_groups(predictor, data.of_relation(relation), single, relation=relation, **key)
 
 
-def _mean_of_relations(group: Group, name: MetricName, data: Predictions) -> float:
-    values = []
-    for relation in np.unique(data.relations).tolist():
-        try:
-            values.append(name(data.of_relation(relation)))
-        except Undefined:
-            group.left_out[str(name)] = group.left_out.get(str(name), 0) + 1
-    if not values:
-        raise Undefined("it is undefined in every relation")
-    return float(np.mean(values))
+def _value_of(name: MetricName, data: Predictions) -> Value:
+    """Compute a metric, or its mean over the relations in which it is defined."""
+    if name.average != "relation":
+        return Value.computed(name, partial(name, data))
+    relations = np.unique(data.relations).tolist()
+    values = [Value.computed(name, partial(name, data.of_relation(relation))).value for relation in relations]
+    known = [value for value in values if value is not None]
+    mean = Value(name, float(np.mean(known))) if known else Value(name, reason="it is undefined in every relation")
+    return mean._replace(left_out=len(values) - len(known))
 
 
 def _thresholds(valid: ScoredLabels) -> dict[str, Any]:
@@ -236,14 +230,16 @@ def confidence_summary(
     fitted = or_reason(lambda: mapping.fitted(tables.facts("valid")))
     groups: list[Group] = []
     for column in tables.predictors:
-        predictor, own = (MODEL, fitted) if column == "score" else (column, ConfidenceMapping())
+        predictor, of_scores = (MODEL, fitted) if column == "score" else (column, ConfidenceMapping())
         ranks = tables.ranked(column, ties=options.ties, seed=options.seed)
-        predictions = _predictions(tables.facts("test", column), own, ranks)
+        predictions = _predictions(tables.facts("test", column), of_scores, ranks)
         groups += label_groups(predictor, predictions, names, by)
         groups += label_groups(predictor, predictions.with_confidence_at_least(high_confidence), names, facts=subset)
         with_negatives = tables.facts("test", column, negatives=True)
         if len(with_negatives) > len(predictions.confidences):
-            groups += label_groups(predictor, _predictions(with_negatives, own, None), errors, facts="with negatives")
+            groups += label_groups(
+                predictor, _predictions(with_negatives, of_scores, None), errors, facts="with negatives"
+            )
     facts = tables.facts("test")
     return LabelSummary(
         tables.provenance,

@@ -53,6 +53,18 @@ compare one two
 compare one two --metric mrr --by side --format csv
 compare one two --metric mrr --by side --format markdown
 compare one two --metric mrr --by side --format latex
+evaluate {MODEL} --metric mrr --by relation --out seeds/1
+evaluate baseline:types --dataset graph --metric mrr --out seeds/2
+evaluate baseline:popularity --dataset old --metric mrr --out three
+evaluate {MODEL} --metric mrr --estimate 0.05 --out part
+summarize seeds/1
+summarize seeds --by side
+summarize part
+compare 'm=seeds/*' two --metric mrr
+compare 'm=seeds/*' two --metric mrr --by side --format csv
+compare 'm=seeds/*' two --metric mrr --format json
+compare one two three --metric mrr,hits@3 --reference one
+compare one two three --metric mrr,hits@3 --format latex
 compare one
 summarize one
 summarize one --digits 2

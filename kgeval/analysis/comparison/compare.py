@@ -1,0 +1,347 @@
+"""Compare: several models on the same rows of one dataset or more, side by side and pair by pair."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, get_args
+
+import numpy as np
+
+from kgeval.analysis.comparison.comparable import (
+    TRIPLES,
+    SameRows,
+    allowed_fields,
+    differing_fields,
+    notes_on_samples,
+    notes_on_unknowns,
+    same_rows,
+)
+from kgeval.analysis.comparison.comparison import Comparison
+from kgeval.analysis.comparison.pair_tests import paired_differences
+from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference
+from kgeval.analysis.comparison.seed_differences import differences_over_seeds
+from kgeval.base.arrays import IntArray
+from kgeval.base.errors import MetricError, refuse_unknown
+from kgeval.metrics.intervals.interval import Intervals, Unit
+from kgeval.metrics.intervals.over_seeds import refuse_unlike_runs, summary_over_seeds
+from kgeval.metrics.kinds import RANKS, Chance
+from kgeval.metrics.metric import Metric
+from kgeval.metrics.names import MetricName
+from kgeval.metrics.rank_summary import RankSummary, column_names, group_rows, rank_summary
+from kgeval.metrics.ranks.ties import Ties
+from kgeval.metrics.selection import MetricOptions, TableView, refuse_other_tables
+from kgeval.metrics.summary import Spread
+from kgeval.ranking.rank_table import RankTable
+
+
+def compare(  # noqa: PLR0913
+    tables: Mapping[str, RankTable],
+    metrics: str | Metric | Sequence[str | Metric] = RANKS.metrics,
+    *,
+    intervals: Unit = "triple",
+    level: float = 0.95,
+    by: str | Sequence[str] = (),
+    reference: str | None = None,
+    draws: int = 9999,
+    ties: Ties = "realistic",
+    seed: int = 0,
+    chance: Chance = "exact",
+    popularity: tuple[float, float] = (1.0, 1.0),
+    allow: str | Collection[str] = (),
+) -> Comparison:
+    """Compare models that ranked the same triples in the same way, and test their differences.
+
+    For each pair of models and each metric: the difference; its cluster-robust interval (Binder, 1983); the p-value of
+    sign flips, which swap the two models in random units (Smucker, Allan and Carterette, 2007), adjusted for the pairs
+    of models that are tested by this metric in this group (Holm, 1979); and the smallest difference that a test sees on
+    4 of 5 test sets. The first metric decides which model is better; the others are secondary. A metric that does not
+    measure quality, such as ``count``, is shown and not tested.
+
+    Parameters
+    ----------
+    tables
+        the ranks, by the models' names
+    metrics, ties, chance, popularity
+        as :func:`summarize` takes them
+    intervals
+        what is resampled for intervals and tests: ``"triple"``, with both sides; ``"query"``, with all its answers; or
+        ``"relation"``, with all its triples
+    level
+        the level of the intervals; a difference is significant if its adjusted p-value is at most 1 − level
+    by
+        the column, or columns, by whose values rows are grouped; each group is tested separately
+    reference
+        the model that all others are compared with; by default each is compared with each
+    draws
+        the number of random sign flips
+    seed
+        the seed of random sign flips, and of random ties
+    allow
+        which differences of the ranks are allowed, and noted: ``"dataset"``, ``"split"``,
+        ``"protocol"``, ``"filter"``, ``"candidates"`` or ``"triples"``, which compares the rows that all models have
+
+    Raises
+    ------
+    MetricError
+        if there are fewer than two models; if they ranked different triples or sides, or have different protocols,
+        filters or candidates, with the difference; if an option is unknown
+
+    Examples
+    --------
+    >>> from kgeval import evaluate, load_dataset
+    >>> from kgeval.ranking.corruption import Uniform
+    >>> data = load_dataset("nations")
+    >>> def add(h, r, t):
+    ...     return h + t
+    >>> full, sampled = evaluate(add, data), evaluate(add, data, corruption=Uniform(count=5))
+    >>> comparison = compare({"sum": full, "constant": evaluate(lambda h, r, t: h * 0, data)}, ["mrr"])
+    >>> (pair,) = comparison.pairs
+    >>> pair.units, pair.verdict
+    (201, 'better')
+    >>> compare({"full": full, "sampled": sampled})
+    Traceback (most recent call last):
+    kgeval.base.errors.MetricError: these runs cannot be compared.
+    candidates: all 14 entities in full; 5 uniform (seed 0) in sampled
+    Rank them alike, or allow the differences: --allow candidates (in Python allow=['candidates']).
+    """
+    _refuse_other_inputs(tables, reference)
+    options = MetricOptions(ties, seed, chance, popularity)
+    differences = DifferenceOptions(intervals, level, draws, seed, reference)
+    rules = _Rules(metrics, column_names(by), options, differences, None, frozenset(), allowed_fields(allow))
+    dataset = next(iter(tables.values())).dataset
+    return rules.compare({dataset: {model: [table] for model, table in tables.items()}})
+
+
+Tables = RankTable | Sequence[RankTable]
+"""the ranks of a model: of one run, or of several, one for each seed"""
+
+
+def compare_grid(  # noqa: PLR0913
+    results: Mapping[str, Mapping[str, Tables]],
+    metrics: str | Metric | Sequence[str | Metric] = ("mrr", "hits@1", "hits@10"),
+    *,
+    by: str | Sequence[str] = (),
+    spread: Spread = "sd",
+    intervals: Unit = "triple",
+    level: float = 0.95,
+    reference: str | None = None,
+    draws: int = 9999,
+    ties: Ties = "realistic",
+    seed: int = 0,
+    chance: Chance = "exact",
+    popularity: tuple[float, float] = (1.0, 1.0),
+    baselines: Collection[str] = (),
+    allow: str | Collection[str] = (),
+) -> Comparison:
+    """Compare models on several datasets, each trained with several seeds: the table of a paper.
+
+    A number is the mean over the seeds of a model. On each dataset separately, two models with three seeds or more are
+    compared by the test of :func:`kgeval.analysis.seed_differences`, which resamples seeds and triples. If every model
+    has one run, the test is that of :func:`kgeval.compare`, which resamples triples only.
+
+    Parameters
+    ----------
+    results
+        {dataset: {model: ranks}}; ranks are a rank table, or a list with the table of each seed
+    metrics, ties, chance, popularity
+        as :func:`kgeval.summarize` takes them
+    by
+        the column, or columns, by whose values triples are grouped; each group has its own rows
+    spread
+        what follows ±: ``"sd"``, the standard deviation over seeds; ``"seeds"``, the interval of the mean (resampling
+        seeds); ``"interval"``, the interval of the mean (resampling seeds and triples); ``"none"``
+    intervals, level, reference, draws, seed, allow
+        as :func:`kgeval.compare` takes them
+    baselines
+        the models without random training, which need no seeds
+
+    Raises
+    ------
+    MetricError
+        if there is nothing to compare, if an option is unknown, or if the runs of a dataset do not compare
+
+    Examples
+    --------
+    >>> from kgeval import evaluate
+    >>> def model(seed):
+    ...     return lambda h, r, t: (h * seed + t * 7 + r) % 11
+    >>> results = {name: {"sums": [evaluate(model(s), name) for s in (29, 31, 37)]} for name in ("nations", "umls")}
+    >>> grid = compare_grid(results, "mrr")
+    >>> columns, rows = grid.table()
+    >>> columns, rows[0]
+    (['model', 'nations mrr', 'umls mrr'], ['sums', '0.376 ± 0.010', '0.0491 ± 0.0032'])
+    """
+    refuse_unknown("spread: unknown", spread, get_args(Spread), MetricError)
+    several = {
+        dataset: {model: _as_list(tables) for model, tables in models.items()} for dataset, models in results.items()
+    }
+    if not any(several.values()):
+        raise MetricError("nothing to compare: give {dataset: {model: tables}}.")
+    if reference is not None:
+        names = {model for models in several.values() for model in models}
+        refuse_unknown("reference: no model is called", reference, names, MetricError)
+    options = MetricOptions(ties, seed, chance, popularity)
+    differences = DifferenceOptions(intervals, level, draws, seed, reference)
+    columns, allowed = column_names(by), allowed_fields(allow)
+    return _Rules(metrics, columns, options, differences, spread, frozenset(baselines), allowed).compare(several)
+
+
+def _as_list(tables: Tables) -> list[RankTable]:
+    several = [tables] if isinstance(tables, RankTable) else list(tables)
+    refuse_other_tables(several)
+    return several
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """How models are compared: on each dataset by itself."""
+
+    metrics: str | Metric | Sequence[str | Metric]
+    by: tuple[str, ...]
+    options: MetricOptions
+    differences: DifferenceOptions
+    spread: Spread | None
+    baselines: frozenset[str]
+    allowed: Collection[str]
+
+    def compare(self, datasets: Mapping[str, Mapping[str, Sequence[RankTable]]]) -> Comparison:
+        """Compare the runs of models, {dataset: {model: runs}}."""
+        summaries: dict[str, dict[str, RankSummary]] = {}
+        remarks: dict[str, list[str]] = {}
+        pairs: list[PairedDifference] = []
+        for dataset, models in datasets.items():
+            summaries[dataset], differences, remarks[dataset] = self._on_dataset(models)
+            pairs += [replace(pair, dataset=dataset) for pair in differences]
+        return Comparison(summaries, remarks, tuple(pairs), self.differences, self.spread, self.baselines)
+
+    def _on_dataset(
+        self, models: Mapping[str, Sequence[RankTable]]
+    ) -> tuple[dict[str, RankSummary], tuple[PairedDifference, ...], list[str]]:
+        """Summarize models on the rows that count, test their differences, and say in what their ranks differ."""
+        keys = {
+            model: [model, *(f"{model}, run {number}" for number in range(2, 1 + len(runs)))]
+            for model, runs in models.items()
+        }
+        for runs in models.values():
+            refuse_unlike_runs(runs)
+        tables = {key: table for model in models for key, table in zip(keys[model], models[model], strict=True)}
+        if len(models) < 2:
+            return {model: self._summary(runs) for model, runs in models.items()}, (), []
+        same = same_rows(tables)
+        differing = differing_fields(
+            tables, same, {key: table.provenance for key, table in tables.items()}, self.allowed
+        )
+        remarks, firsts = _remarks(same, models, differing, self.allowed), {model: tables[model] for model in models}
+        if samples := [f"{note}." for note in notes_on_samples(firsts)]:
+            estimates = "values with an interval are estimates for the whole split"
+            remarks += [*samples, f"{estimates}; differences are for the common rows."]
+        if not same.of_all and len(same) and TRIPLES in self.allowed:
+            tables = {key: table.where(same.mask(key)) for key, table in tables.items()}
+            same = same_rows(tables)
+        summaries = {model: self._summary([tables[key] for key in keys[model]]) for model in models}
+        pairs: tuple[PairedDifference, ...] = ()
+        if same.of_all and self.differences.reference in (None, *models):
+            names = [one for one in next(iter(summaries.values())).columns() if one.metric.increasing is not None]
+            pairs = self._pairs(tables, same, keys, names)
+        if same.of_all:
+            remarks += _notes_on_equals({model: tables[model] for model in models}, same)
+        return (
+            summaries,
+            pairs,
+            [*remarks, *notes_on_unknowns({model: one.provenance for model, one in firsts.items()})],
+        )
+
+    def _pairs(
+        self,
+        tables: Mapping[str, RankTable],
+        same: SameRows,
+        keys: Mapping[str, Sequence[str]],
+        names: list[MetricName],
+    ) -> tuple[PairedDifference, ...]:
+        views = {key: TableView(table, self.options) for key, table in tables.items()}
+        groups = _groups(tables, same, self.by)
+        if len(keys) == len(tables):
+            return paired_differences(views, names, same, groups, self.differences)
+        return differences_over_seeds(views, keys, names, same, groups, self.differences, self.baselines)
+
+    def _summary(self, runs: Sequence[RankTable]) -> RankSummary:
+        """Summarize the runs of a model."""
+        settings = Intervals(unit=self.differences.unit, level=self.differences.level)
+        if len(runs) > 1:
+            return summary_over_seeds(runs, self.metrics, by=self.by, intervals=settings, options=self.options)
+        alone = settings if self.spread == "interval" and runs[0].sampling is None else None
+        summary = rank_summary(runs[0], self.metrics, by=self.by, options=self.options, intervals=alone)
+        if self.spread is None:
+            return summary
+        names = summary.columns(self.by)
+        groups = (
+            replace(group, records={name: group.records[name].as_one_run() for name in names})
+            for group in summary.groups
+        )
+        return replace(summary, groups=tuple(groups))
+
+
+def _refuse_other_inputs(tables: Any, reference: str | None) -> None:
+    if not isinstance(tables, Mapping) or not tables:
+        raise MetricError('nothing to compare: give tables with names, as in {"complex": table, "distmult": other}.')
+    refuse_other_tables(tables.values())
+    models = list(tables)
+    if len(models) < 2:
+        raise MetricError(f"nothing to compare {models[0]!r} with: give at least two models.")
+    if reference is not None:
+        refuse_unknown("reference: no model is called", reference, models, MetricError)
+
+
+def _remarks(
+    same: SameRows, models: Collection[str], differences: Mapping[str, str], allowed: Collection[str]
+) -> list[str]:
+    rows = []
+    if not same.of_all and len(same) and TRIPLES in allowed:
+        others = {model: same.others[model] for model in models}
+        left_out = ", ".join(
+            f"{count:,} of {count + len(same):,} of {model}" for model, count in others.items() if count
+        )
+        rows = [f"compared on the {len(same):,} rows that all models have. Rows left out: {left_out}."]
+    elif not same.of_all:
+        rows = ["no difference is tested: the models did not rank the same triples and sides."]
+    fields = [field for field in differences if field != TRIPLES]
+    return [*rows, *(f"these metrics do not compare: {field}: {differences[field]}." for field in fields)]
+
+
+def _groups(
+    tables: Mapping[str, RankTable], same: SameRows, by: tuple[str, ...]
+) -> Iterator[tuple[dict[str, Any], IntArray]]:
+    """Yield what the rows of each group have in common, and their places among the shared rows."""
+    (first, table), *others = tables.items()
+    if not len(same):
+        return
+    if not by:
+        yield {}, np.arange(len(same))
+        return
+    grouping = group_rows(table, by)
+    for name in by:
+        for model, other in others:
+            column = f"{name}_label" if f"{name}_label" in table.columns else name
+            unequal = other.column(column)[same.rows[model]] != table.column(column)[same.rows[first]]
+            if unequal.any():
+                raise MetricError(
+                    f"by: {model} and {first} have different values of {name!r} in {int(unequal.sum()):,} rows. "
+                    "Group by a property of triples, not of a model."
+                )
+    places = np.empty(len(same), np.int64)
+    places[same.rows[first]] = np.arange(len(same))
+    for number, key in enumerate(grouping.keys):
+        yield key, np.sort(places[grouping.of_group(number)])
+
+
+def _notes_on_equals(tables: Mapping[str, RankTable], same: SameRows) -> Iterator[str]:
+    """Say which models are the same in every row, as one model under two names is."""
+    counts = {
+        model: [table.column(name)[same.rows[model]] for name in ("greater", "tied", "candidates")]
+        for model, table in tables.items()
+    }
+    for one, other in combinations(tables, 2):
+        if all(np.array_equal(left, right) for left, right in zip(counts[one], counts[other], strict=True)):
+            yield f"{one} and {other} have the same ranks in every row: are they one model?"
