@@ -277,7 +277,7 @@ def as_array(scores: Any, source: str) -> np.ndarray[Any, Any]:
     array([[ True, False]])
     >>> as_array("0.5", "the model")
     Traceback (most recent call last):
-    kgeval.base.errors.ScoreError: the model gave str of dtype <U3; expected real numbers, as an array or a tensor.
+    kgeval.base.errors.ScoreError: the model gave str of dtype <U3; expected real numbers.
     """
     try:
         array = np.asarray(detached(scores))

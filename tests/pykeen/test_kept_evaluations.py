@@ -154,10 +154,9 @@ def test_kept_runs_and_a_baseline_are_compared(place):
     code, output = kgeval_command("compare", place / "nations", "-m", "mrr", "--json")
     told = json.loads(output[: output.rindex("}") + 1])
     assert code == 0
-    assert set(told["models"]) == {"DistMult", "TransE", "popularity"}
-    (block,) = told["blocks"]
-    assert {model: len(scores["mrr"]["values"]) for model, scores in block["scores"].items()}["TransE"] == 2
-    assert all("at least 3" in pair["reason"] for pair in block["differences"])
+    assert {model["model"] for model in told["models"]} == {"DistMult", "TransE", "popularity"}
+    assert {value["model"]: len(value["runs"]) for value in told["values"]}["TransE"] == 2
+    assert all("at least 3" in pair["reason"] for pair in told["differences"]["pairs"])
     apart = [f"{name}={place / 'nations' / 'TransE' / name}" for name in "01"]
     code, output = kgeval_command("compare", *apart, "-m", "mrr", "--json")
     assert code == 0

@@ -110,10 +110,15 @@ def test_the_triples_are_those_of_the_rows():
 
 
 names = st.text(max_size=12)
+NOTES = st.lists(names, unique=True)  # a note is said once
 
 
 @settings(max_examples=25, deadline=None)
-@given(*(names for _ in range(5)), st.none() | st.lists(st.sampled_from(ALL), unique=True).map(tuple), st.lists(names))
+@given(
+    *(names for _ in range(5)),
+    st.none() | st.lists(st.sampled_from(ALL), unique=True).map(tuple),
+    st.lists(names, unique=True),
+)
 def test_it_survives_parquet(tmp_path_factory, model, dataset, split, protocol, candidates, known, notes):
     path = tmp_path_factory.mktemp("tables") / "ranks.parquet"
     about = {"model": model, "dataset": dataset, "split": split, "protocol": protocol, "candidates": candidates}

@@ -448,11 +448,13 @@ class Comparison(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, in full precision: a record for each value and for each difference."""
+        ties = {place[:2]: group.ties for place, group in self._groups.items() if group.ties and not place[2]}
         return {
             "schema": 2,
             "models": [
-                {"dataset": dataset, "model": model, "provenance": summary.provenance.to_dict()}
-                for (dataset, model), summary in self._every.items()
+                {"dataset": place[0], "model": place[1], "provenance": summary.provenance.to_dict()}
+                | ({"tie_diagnosis": ties[place].to_dict()} if place in ties else {})
+                for place, summary in self._every.items()
             ],
             "ties": self.ties,
             **self._first.further_options,
@@ -470,7 +472,7 @@ class Comparison(Shown):
                 "adjustment": "holm",
                 "pairs": [{"dataset": pair.dataset, **pair.to_dict()} for pair in self.pairs],
             },
-            "notes": list(dict.fromkeys([*self.notes, *notes_on_tests(self.pairs, self.options)])),
+            "notes": list(self.notes),
         }
 
     def to_frame(self) -> pd.DataFrame:

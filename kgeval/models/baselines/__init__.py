@@ -6,7 +6,7 @@ Here are their base class, the list of them, and the baselines that score labell
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -31,8 +31,7 @@ from kgeval.models.scorer import LabelledModel, Numbering, Scorer
 class FittedBaseline(LabelledModel):
     """A baseline that has counted a dataset. It scores all entities, also those that are not in train."""
 
-    settings: Mapping[str, Any]
-    """the baseline's name and settings"""
+    baseline: Baseline
     model: Scorer
     """the scores, in the ids of the dataset"""
     entities: Vocabulary
@@ -46,13 +45,13 @@ class FittedBaseline(LabelledModel):
     @property
     def title(self) -> str:
         """Its name, with the settings that are not the usual ones."""
-        name, fields = self.settings["baseline"], find_baseline(self.settings["baseline"]).model_fields
-        changed = [f"{key} {value}" for key, value in self.settings.items() if value != fields[key].default]
-        return f"baseline {name}" + f" ({', '.join(changed)})" * bool(changed)
+        settings = self.baseline.model_dump(mode="json", exclude={"kind", "baseline"}, exclude_defaults=True)
+        changed = [f"{key} {value}" for key, value in settings.items()]
+        return f"baseline {self.baseline.baseline}" + f" ({', '.join(changed)})" * bool(changed)
 
     def describe(self) -> dict[str, Any]:
         """Return the entry of the baseline in the manifest of a run."""
-        return dict(self.settings)
+        return self.baseline.model_dump(mode="json", exclude={"kind"})
 
 
 Task = Literal["ranking", "classification", "confidences"]
@@ -126,8 +125,7 @@ class Baseline(Settings):
         """
         dataset = as_dataset(dataset)
         self.check(dataset)
-        settings = self.model_dump(mode="json", exclude={"kind"})
-        return FittedBaseline(settings, self.learn(dataset), dataset.entities, dataset.relations)
+        return FittedBaseline(self, self.learn(dataset), dataset.entities, dataset.relations)
 
     def check(self, dataset: Dataset) -> None:
         """Refuse a baseline that does not rank, and a dataset without the triples that it counts."""

@@ -121,7 +121,7 @@ def test_heads_come_before_tails(typed):
         ),
         ("1\n0\t2\t1\n0\t0\n", "line 2: expected a relation below 1, a count, then that many entity ids below 3"),
         ("1\n0\t1\t3\n0\t0\n", "line 2: expected a relation below 1, a count, then that many entity ids below 3"),
-        ("1\n0\n", "line 2: expected relation, count"),
+        ("1\n0\n", "line 2: expected a relation below 1, a count, then that many entity ids below 3; found '0'"),
         (
             "1\n4\t0\n",
             "line 2: expected a relation below 1, a count, then that many entity ids below 3; found '4 0'",

@@ -164,7 +164,8 @@ def test_a_configuration_means_what_evaluate_does():
     content = {"dataset": "nations", "model": {"path": "."}, "protocol": "LibKGE", "evaluation": {"split": "valid"}}
     config = check(Document("here", content))
     data = kgeval.load_dataset("nations")
-    resolved, table = config.resolved(data), evaluate(score, data, split="valid", protocol="libkge")
+    resolved = config.resolved(config.resolved_evaluation(data))
+    table = evaluate(score, data, split="valid", protocol="libkge")
     assert config.protocol == table.protocol == "libkge"
     assert resolved.evaluation.filter == table.filter == ("train", "valid")
     assert resolved.ties == find_protocol("libkge").ties
