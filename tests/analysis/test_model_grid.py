@@ -236,7 +236,7 @@ def test_csv_and_json_have_all_digits(grid):
             assert float(row[f"{record['dataset']} mrr mean"]) == record["value"]
             assert len(record["runs"]) == int(row[f"{record['dataset']} mrr runs"])
     assert content["orders"][0]["order"] == grid.blocks[0].order(grid.metrics[0])
-    assert any("p: two-sided Student's t test over seeds × triple" in note for note in content["notes"])
+    assert any("two-sided t test of means over seeds" in note for note in content["notes"])
 
 
 def test_wrong_arguments_are_refused(results):
