@@ -22,7 +22,6 @@ KeyboardInterrupt
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -177,6 +176,8 @@ def nearest(word: str, choices: Iterable[str]) -> list[str]:
     >>> nearest("mmr", ["mrr", "mr"]), nearest("drpo", ["error", "drop"]), nearest("nopee", ["openke", "native"])
     (['mr', 'mrr'], ['drop'], [])
     """
+    import difflib  # when a name is wrong: kgeval itself imports this file
+
     if not word:
         return []
     folded, word = {name.lower(): name for name in choices if name}, word.lower()

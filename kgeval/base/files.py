@@ -1,4 +1,4 @@
-"""Files of others: whether a path exists, and opening it within a budget of bytes and steps, regular files only."""
+"""Untrusted files: whether a path exists, and how a regular file is opened within a budget of bytes and steps."""
 
 from __future__ import annotations
 

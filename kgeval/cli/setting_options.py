@@ -1,4 +1,4 @@
-"""Options made of settings: name, type, default, help and completion of an option are those of the field."""
+"""Options made of settings: the field of a setting gives an option its name, type, default, help and completion."""
 
 from __future__ import annotations
 

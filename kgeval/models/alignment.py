@@ -187,7 +187,7 @@ def _refuse_foreign_ids(source: LabelledModel, dataset: Dataset) -> None:
     if giver is None or giver in source.layouts or not (of_framework or (unknown and implicit)):
         return
     whose = f"{giver}'s own" if implicit else f"those of a folder in the layout {giver}"
-    ids = "its ids are those of its framework's dataset folder"
+    ids = "its ids are from the dataset folder of its framework"
     ids = ids if of_framework else "the meaning of its ids is not known"
     for labels, model_labels, size in (
         (dataset.entities, source.entities, model.num_entities),
@@ -196,7 +196,9 @@ def _refuse_foreign_ids(source: LabelledModel, dataset: Dataset) -> None:
         if model_labels is None and max(size, len(labels)) > 1:
             fault = f"the model has no {labels.kind} labels: {ids}, and the ids of dataset {dataset.name} are {whose}"
             how = "the option ids=dataset (--option ids=dataset, in Python load_checkpoint(…, ids='dataset'))"
-            raise UsageError(f"{fault}. {_cure_for_labels(source)} If they are those of {dataset.name}, say so: {how}.")
+            raise UsageError(
+                f"{fault}. {_cure_for_labels(source)} If these ids belong to {dataset.name}, say so: {how}."
+            )
 
 
 def _cure_for_labels(source: LabelledModel) -> str:
@@ -251,7 +253,7 @@ def _refuse_training_entities(dataset: Dataset, training: Dataset, model_labels:
     if model_labels is not None:
         learned, inferred = ((model_labels.ids(it.entities.labels) >= 0).mean() for it in (training, dataset))
         if inferred < 0.5 < learned:
-            raise UsageError(f"the model's entities are those of {graph}, but {of_inference} are ranked. {fault}")
+            raise UsageError(f"the model has the entities of {graph}, but {of_inference} are ranked. {fault}")
     elif size == len(training.entities):
         ids = f"the model has {size:,} entity ids and no labels. They may be those of {graph}"
         cure = "Give it their labels: beside a file as entities.tsv, in Python as entities=dataset.entities."

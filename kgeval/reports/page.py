@@ -85,7 +85,7 @@ def grid_document(grid: Comparison, further: Sequence[Section] = ()) -> str:
     """Write a page of the table, its orders and charts, and further sections."""
     with unvalidated():
         results = _results(grid)
-    return _document(_grid_title(grid), grid.heads[0], [results, *further], ("leaderboard.js", "grid.js"))
+    return _document(_grid_title(grid), "; ".join(grid.heads), [results, *further], ("leaderboard.js", "grid.js"))
 
 
 def _document(title: str, about: str, sections: Sequence[Section], scripts: Sequence[str]) -> str:

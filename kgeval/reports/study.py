@@ -216,16 +216,16 @@ def _read(run: Run, name: str) -> Iterator[EvaluatedModel]:
     if isinstance(run, RankTable):
         yield EvaluatedModel(name, run)
         return
-    runs = [(place, _read_one(path, "")) for place, path in runs_at(Path(run), named=bool(name)).items()]
+    runs = [(place, _read_one(path)) for place, path in runs_at(Path(run), named=bool(name)).items()]
     names = distinct_names([place.split("/") for place, _ in runs], [model.table.dataset for _, model in runs])
     yield from (replace(model, name=f"{name} {place}".strip()) for place, (_, model) in zip(names, runs, strict=True))
 
 
-def _read_one(path: Path, name: str) -> EvaluatedModel:
+def _read_one(path: Path) -> EvaluatedModel:
     run = StoredRun(path)
     if not run.is_complete:
-        return EvaluatedModel(name, run.ranks(), folder=path)
-    return EvaluatedModel(name, run.ranks(), run.config, run.manifest, path, run.predictions, run.changes)
+        return EvaluatedModel("", run.ranks(), folder=path)
+    return EvaluatedModel("", run.ranks(), run.config, run.manifest, path, run.predictions, run.changes)
 
 
 def _named_apart(models: list[tuple[str, EvaluatedModel]]) -> list[EvaluatedModel]:

@@ -182,7 +182,7 @@ def test_a_relation_of_the_training_graphs_valid_triples_alone_is_not_learned(tm
 def test_models_of_the_training_graph_are_refused(tmp_path):
     data = load_dataset(grail(tmp_path))
     learned = data.training_graph
-    with pytest.raises(UsageError, match=r"the model's entities are those of the training graph small \(3 entities\)"):
+    with pytest.raises(UsageError, match=r"the model has the entities of the training graph small \(3 entities\)"):
         kgeval.evaluate(score, data, entities=learned.entities, relations=learned.relations)
     vectors = {"entity": np.ones((3, 2)), "relation": np.ones((2, 2))}
     with pytest.raises(UsageError, match=r"3 entity ids and no labels\. They may be those of the training graph"):

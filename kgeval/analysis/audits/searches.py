@@ -299,7 +299,7 @@ class Tally:
     total: int | None = None
     """of how many; None where findings are pairs of relations"""
     split: str | None = None
-    """the split whose triples are counted, if they are those of one"""
+    """the split of the counted triples; None if they are in several, or if relations are counted"""
 
     @property
     def share(self) -> float | None:

@@ -352,10 +352,9 @@ class Comparison(Shown):
         figures = [cell for board in boards for row in board.rows for cell in row if isinstance(cell, Figure)]
         notes = [*self._notes_on_marks(figures), *self.remarks, *self._notes_on_runs()]
         notes += self._notes_on_untested() if self.spread is not None else []
-        first, *others = boards
-        first, *others = [replace(first, title="; ".join(self.heads)), *others]
-        *boards, last = first, *others
-        return (*boards, replace(last, notes=notes))
+        boards[0] = replace(boards[0], title="; ".join(self.heads))
+        boards[-1] = replace(boards[-1], notes=notes)
+        return tuple(boards)
 
     def csv_tables(self) -> tuple[Table, ...]:
         """Return the numbers, with all digits; of several seeds or datasets, a column has its dataset and metric."""
@@ -533,9 +532,7 @@ def common_head(provenances: Sequence[Provenance | LabelProvenance], models: Seq
     different = differing_parts(provenances)
     if not different:
         return str(replace(first, model=subject) if len(models) > 1 else first), []
-    named = " and ".join(
-        dict.fromkeys(one.dataset for one in provenances)
-    )  # datasets that differ are named nevertheless
+    named = " and ".join(dict.fromkeys(one.dataset for one in provenances))
     return shared_description(f"{subject} on {named}", first, [*different, "dataset"]), different
 
 

@@ -225,7 +225,7 @@ def test_ids_of_bigraph_are_those_of_its_names(tmp_path):
     pbg_static(tmp_path / "model")
     for path in (tmp_path / "model/names").iterdir():
         path.unlink()
-    with pytest.raises(CheckpointError, match="no entity labels: its ids are those of its framework's dataset folder"):
+    with pytest.raises(CheckpointError, match="no entity labels: its ids are from the dataset folder of its framework"):
         load_checkpoint(tmp_path / "model", dataset=split_of_labels(tmp_path / "graph", ids=False))
 
 

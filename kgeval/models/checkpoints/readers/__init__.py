@@ -1,4 +1,4 @@
-"""Readers of checkpoint formats, which of them reads a checkpoint, and what is said of files that none recognises.
+"""Readers of checkpoint formats: which one recognises a checkpoint, and the message on files that none recognises.
 
 Each file of the folder declares the readers of a framework, or of a kind of files.
 """

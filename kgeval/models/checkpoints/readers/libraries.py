@@ -11,7 +11,7 @@ pykg2vec saves ``model.vec.pt``, and ``config.npy`` beside it, a pickle that is 
 its files and tensors the same, and numbers other labels: without ``config.npy``, the format has to be named. Ids are
 those of the sorted labels of all splits. A TransE normalises entities and relations.
 
-PyTorch Geometric's models are those of ``torch_geometric.nn.kge``, whose formulas live models share. The library saves
+PyTorch Geometric's models are in ``torch_geometric.nn.kge``; live models have the same formulas. The library saves
 nothing and keeps no labels: ids are the user's. A ``state_dict`` does not tell TransE from DistMult, nor TransE's
 ``p_norm``, which are asked for; a pickled module has both. Nothing of a module is executed.
 """
