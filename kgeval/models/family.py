@@ -220,6 +220,8 @@ class VectorFamily(Family, VectorScorer):
     It declares ``similarity``, :meth:`query_vectors`, and :meth:`entity_vectors` where those are not the stored rows.
     """
 
+    concurrent = True
+
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
         return rows(self.entity, ids)
 
@@ -262,6 +264,8 @@ def family(name: str) -> type[Family]:
 
 def rows(array: FloatArray, ids: IntArray) -> FloatArray:
     """Take rows of a stored array; of one that is mapped from a file, nothing else stays in memory."""
+    if len(ids) and _mapped(array) is None and (ids == np.arange(ids[0], ids[0] + len(ids))).all():
+        return array[ids[0] : ids[0] + len(ids)]
     taken = np.asarray(array[ids])
     release(array)
     return taken
@@ -269,11 +273,15 @@ def rows(array: FloatArray, ids: IntArray) -> FloatArray:
 
 def release(array: FloatArray) -> None:
     """Let go of the memory that an array mapped from a file has taken; it is read again when it is used."""
+    if (mapping := _mapped(array)) is not None and hasattr(mmap, "MADV_DONTNEED"):
+        mapping.madvise(mmap.MADV_DONTNEED)
+
+
+def _mapped(array: FloatArray) -> mmap.mmap | None:
     owner: Any = array
     while isinstance(owner, np.ndarray):
         owner = owner.base
-    if isinstance(owner, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-        owner.madvise(mmap.MADV_DONTNEED)
+    return owner if isinstance(owner, mmap.mmap) else None
 
 
 def rows64(array: FloatArray, ids: IntArray | int) -> Float64Array:

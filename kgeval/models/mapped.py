@@ -41,6 +41,10 @@ class RemappedVectors(MadeOf[MappedScorer], VectorScorer):
     vectors: VectorScorer
 
     @property
+    def concurrent(self) -> bool:  # type: ignore[override]
+        return self.vectors.concurrent
+
+    @property
     def similarity(self) -> Similarity:
         return self.vectors.similarity
 

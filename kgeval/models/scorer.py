@@ -113,6 +113,9 @@ class VectorScorer(ABC):
     in one fixed order. It is a function of the pair alone: no batch, thread or device changes it.
     """
 
+    concurrent = False
+    """whether vectors of queries may be computed in several threads at a time"""
+
     @property
     @abstractmethod
     def similarity(self) -> Similarity:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -88,9 +89,12 @@ class RankingTask:
     @property
     def filtered_candidates(self) -> IntArray:
         """How many entities stand in each answer's filtered ranking, the answer included; int64[answer]."""
-        owners = self.queries.owners
-        itself = self.known.positions(owners, self.answers) >= 0
-        return self.raw_candidates - self.known.lengths[owners] + itself
+        return self.raw_candidates - self.known.lengths[self.queries.owners] + self.is_known
+
+    @cached_property
+    def is_known(self) -> BoolArray:
+        """Whether each answer is among the known ones; bool[answer]."""
+        return self.known.positions(self.queries.owners, self.answers) >= 0
 
 
 def _among(rows: Rows, owners: IntArray, ids: IntArray) -> BoolArray:

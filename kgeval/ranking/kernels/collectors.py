@@ -49,6 +49,21 @@ class Counted(NamedTuple):
         self.undefined[:] += other.undefined
 
 
+class Among(NamedTuple):
+    """Which of some entities concern each query and each answer, by their places among these entities."""
+
+    own: Rows | None
+    """each query's own candidates; None where all of the entities compete"""
+    known: Rows
+    """its known answers"""
+    answers: IntArray
+    """int64[answer], the answer itself, which lies in its own interval; below 0 or too large where it is not there"""
+
+    def within(self, part: slice) -> Among:
+        """Take some of the entities, all of which compete."""
+        return Among(None, within(self.known, part.start, part.stop - part.start), self.answers - part.start)
+
+
 class Kernel(Protocol):
     """One way of computing canonical scores and comparing them."""
 
@@ -60,6 +75,16 @@ class Kernel(Protocol):
 
     def scores(self, queries: QueryVectors, entities: EntityVectors, lists: Rows) -> Float64Array:
         """Score the entities in each query's row canonically, which are indices into ``entities``; float64[id]."""
+
+    def compare(
+        self, queries: QueryVectors, entities: EntityVectors, among: Among, intervals: Intervals
+    ) -> tuple[Counted, Counted]:
+        """Compare the candidates with the answers of all queries, and the known answers."""
+        if among.own is None:
+            counted = self.count(queries, entities, intervals)
+        else:
+            counted = self.count_own(queries, entities, among.own, intervals)
+        return counted, self.count_known(queries, entities, among.known, intervals)
 
     def count(self, queries: QueryVectors, entities: EntityVectors, intervals: Intervals) -> Counted:
         """Compare all entities with the answers of all queries."""
@@ -129,15 +154,20 @@ class Counting(Collector):
         return self.of_all.undefined
 
     def scan_shared(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, first: int) -> None:
-        known = within(self.task.known, first, len(entities.biases))
-        self.of_all.add(kernel.count(queries, entities, self.intervals))
-        self.known.add(kernel.count_known(queries, entities, known, self.intervals))
+        among = Among(None, self.task.known, self.task.answers)
+        self._compare(kernel, queries, entities, among.within(slice(first, first + len(entities.biases))))
 
     def scan_lists(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, lists: Rows) -> None:
-        known = self.task.known
+        known, places = self.task.known, self.task.answers
         of_known = Rows(known.offsets, lists.ids[lists.offsets[known.owners] + known.ids])
-        self.of_all.add(kernel.count_own(queries, entities, lists, self.intervals))
-        self.known.add(kernel.count_known(queries, entities, of_known, self.intervals))
+        listed = lists.offsets[self.intervals.owners] + places
+        answers = np.where(places < 0, places, np.append(lists.ids, -1)[listed])
+        self._compare(kernel, queries, entities, Among(lists, of_known, answers))
+
+    def _compare(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, among: Among) -> None:
+        of_all, known = kernel.compare(queries, entities, among, self.intervals)
+        self.of_all.add(of_all)
+        self.known.add(known)
 
     def scan_scores(self, kernel: Kernel, scores: Float64Array) -> None:
         known, starts = self.task.known, np.arange(len(scores)) * scores.shape[1]
@@ -167,11 +197,10 @@ class Counting(Collector):
         level with one. It ties with those whose tie interval begins at minus infinity: whatever is not above them ties.
         """
         task, itself = self.task, self.task.answers >= 0
-        is_known = task.known.positions(task.queries.owners, task.answers) >= 0
         filtered = self.of_all.counts - self.known.counts
         counts = []
         for (above, tied), others, is_self in (
-            (filtered.T, task.filtered_candidates, itself & ~is_known),
+            (filtered.T, task.filtered_candidates, itself & ~task.is_known),
             (self.of_all.counts.T, task.raw_candidates, itself),
         ):
             level = tied - is_self

@@ -10,7 +10,7 @@ import numpy as np
 
 from kgeval.base.arrays import Float64Array, FloatArray, IntArray
 from kgeval.base.errors import ScoreError
-from kgeval.base.threads import slices
+from kgeval.base.threads import parallel_for, slices
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.models.scorer import VectorScorer, as_float64, entity_arrays, query_arrays
@@ -92,12 +92,19 @@ def fetch_query_vectors(scorer: VectorScorer, queries: Queries) -> QueryVectors:
     """Compute the vectors of queries, in float64; unit vectors where they are compared by cosine."""
     # The error bounds hold for float64 queries, whatever precision a scorer returns. A formula makes several arrays of
     # the size of its result, so it computes a part at a time.
-    parts = [query_arrays(scorer, queries[part]) for part in slices(len(queries), QUERY_VECTOR_BATCH)]
-    for part, _ in parts[1:]:
-        if part.shape[1] != parts[0][0].shape[1]:
-            widths = f"{parts[0][0].shape[1]} dimensions for some queries, {part.shape[1]} for others"
-            raise ScoreError(f"the scorer's query vectors have {widths}: they must have the same width.")
-    vectors, offsets = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    first, _ = query_arrays(scorer, queries[:1])
+    vectors, offsets = np.empty((len(queries), first.shape[1])), np.empty(len(queries))
+
+    def compute(part: slice) -> None:
+        for batch in slices(part.stop - part.start, QUERY_VECTOR_BATCH):
+            rows = slice(part.start + batch.start, part.start + batch.stop)
+            computed, offsets[rows] = query_arrays(scorer, queries[rows])
+            if computed.shape[1] != first.shape[1]:
+                widths = f"{first.shape[1]} dimensions for some queries, {computed.shape[1]} for others"
+                raise ScoreError(f"the scorer's query vectors have {widths}: they must have the same width.")
+            vectors[rows] = computed
+
+    parallel_for(compute, len(queries), QUERY_VECTOR_BATCH if scorer.concurrent else len(queries))
     if scorer.similarity == "cosine":
         return QueryVectors("dot", unit(vectors), offsets)
     return QueryVectors(scorer.similarity, vectors, offsets)

@@ -113,6 +113,18 @@ def answer_side(
     return AnswerSide(middle.float(), scale, *(_upward(part) for part in (constant, per_norm, per_error)))
 
 
+def joined_widths(answer_side: AnswerSide, candidate_side: CandidateSide) -> tuple[Any, Any]:
+    """Join α ‖ê‖ + β ‖δe‖ into one product that is no less: (α κ + β) max(‖ê‖ / κ, ‖δe‖) for any κ > 0.
+
+    With κ between the sums of both it is hardly more, since rounding loses alike of all. The factors are
+    float32[answer] and float32[candidate].
+    """
+    norms, errors = (part.double() for part in (candidate_side.norms, candidate_side.errors))
+    ratio = (norms.sum() / errors.sum()).nan_to_num(1.0).clamp(max=LARGEST_RATIO)
+    slopes = answer_side.per_norm.double() * ratio + answer_side.per_error.double()
+    return _upward(slopes), _upward(torch.maximum(norms / ratio, errors))
+
+
 def unscaling(similarity: Similarity, scales: Any, entities: DeviceVectors) -> Any:
     """Compute what undoes the scales of queries (float64[query]) and of the entities, w; float32[query]."""
     return (1 / (scales * entities.scales[0]) if similarity in PRODUCTS else -torch.ones_like(scales)).float()
@@ -125,6 +137,9 @@ def _distance_growth(entities: DeviceVectors) -> float:
 def _upward(bounds: Any) -> Any:
     return (bounds * BOUND_MARGIN).float()
 
+
+LARGEST_RATIO = 2.0**20
+"""of norms to errors, where vectors lose next to nothing"""
 
 BYTES_PER_PAIR = 48
 """of a pair in the blocks below: its score, its band, what was found, and both ids if it is undecided"""

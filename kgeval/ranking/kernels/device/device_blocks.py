@@ -153,6 +153,8 @@ class Answers(NamedTuple):
     """float64[answer], where its tie interval begins"""
     highest: Any
     """float64[answer], where it ends"""
+    places: Any
+    """int64[answer], the entity of the chunk that is the answer itself, whose score is in the interval"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +170,7 @@ class BlockCounting:
         candidates = candidate_side(similarity, block.entities)
         step = max(1, int(block.memory / (bytes_per_pair * max(len(block.host[1].biases), 1))))
         for part in slices(len(counts), step):
-            owners, *ends = (each[part] for each in self.answers)
+            owners, *ends, _ = (each[part] for each in self.answers)
             sides = answer_side(similarity, block.queries, block.entities, tuple(ends), owners), candidates
             screened = compare(similarity, block.queries.rounded[owners], block.entities.rounded, *sides)
             counts[part, 0] += screened.above
@@ -197,18 +199,21 @@ class BlockCounting:
         """Count pairs of answers and entities; where bounds hold an end of an interval, the canonical score decides."""
         lowest, highest = self.answers.lowest[rows], self.answers.highest[rows]
         above, inside = bounds.lows > highest, (bounds.lows >= lowest) & (bounds.highs <= highest)
+        inside |= entities == self.answers.places[rows]
         # NaN is undecided.
         undecided = ~(above | inside | (bounds.highs < lowest))
         for column, where in enumerate((above, inside)):
             counts[:, column] += torch.bincount(rows[where], minlength=len(counts))
-        further = self._count_canonically(rows[undecided].cpu().numpy(), entities[undecided].cpu().numpy())
-        counts += torch.from_numpy(further).to(counts.device)
+        left = rows[undecided].cpu().numpy()
+        if len(left):
+            further = self._count_canonically(left, entities[undecided].cpu().numpy())
+            counts += torch.from_numpy(further).to(counts.device)
 
     def _count_canonically(self, rows: IntArray, entities: IntArray) -> IntArray:
         """Compare canonical scores on the host; int64[answer, 2]."""
         queries, chunk = self.block.host
         self.block.effort[1] += len(rows)
-        owners, lowest, highest = (each.cpu().numpy() for each in self.answers)
+        owners, lowest, highest, _ = (each.cpu().numpy() for each in self.answers)
         order = np.argsort(owners[rows], kind="stable")
         rows, lengths = rows[order], np.bincount(owners[rows], minlength=len(queries.vectors))
         scores = self.block.canonical(queries, chunk, Rows.sized(lengths, entities[order]))

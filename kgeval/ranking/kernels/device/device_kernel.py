@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -20,7 +21,7 @@ from kgeval.base.errors import RunError
 from kgeval.base.threads import slices
 from kgeval.data.queries import Rows
 from kgeval.models.similarity import PRODUCTS
-from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Intervals
+from kgeval.ranking.kernels.collectors import Among, BestAnswers, Counted, Intervals
 from kgeval.ranking.kernels.device.comparison import BYTES_PER_PAIR, ScreenResult, compare
 from kgeval.ranking.kernels.device.device_blocks import (
     Answers,
@@ -46,9 +47,6 @@ MOST_CANDIDATES = 2**30
 LEAST_MEMORY = 2**20
 """bytes that blocks take at least, however often the device ran out of memory"""
 
-Count = Callable[[BlockCounting, slice], Any]
-"""(counting, the slice of its queries) -> its counts"""
-
 
 class Unbounded(Exception):
     """Some numbers are huge, infinite or undefined, so that no error bound holds for them."""
@@ -71,30 +69,20 @@ class DeviceKernel(ScreenedKernel):
         where = {"device": describe(self.device), "screen": screen, "on_host": list(self.on_host)}
         return {**super().stats(), **where}
 
-    def count(self, queries: QueryVectors, entities: EntityVectors, intervals: Intervals) -> Counted:
-        counted = Counted.zero(intervals)
+    def compare(
+        self, queries: QueryVectors, entities: EntityVectors, among: Among, intervals: Intervals
+    ) -> tuple[Counted, Counted]:
+        of_all, known = Counted.zero(intervals), Counted.zero(intervals)
 
-        def on_device(part: slice) -> None:
-            compared = len(intervals.lowest) * (part.stop - part.start)
-            counted.add(self._count_blocks(queries, entities[part], intervals, self._count_all, compared))
+        def compare(part: slice, compare_part: Callable[..., tuple[Counted, Counted]]) -> None:
+            chunk, concerned = (entities[part], among.within(part)) if among.own is None else (entities, among)
+            for total, counted in zip((of_all, known), compare_part(queries, chunk, concerned, intervals), strict=True):
+                total.add(counted)
 
-        def on_host(part: slice) -> None:
-            counted.add(super(DeviceKernel, self).count(queries, entities[part], intervals))
-
-        self._attempt(queries, entities, on_device, on_host, shared=True)
-        return counted
-
-    def count_own(self, queries: QueryVectors, entities: EntityVectors, lists: Rows, intervals: Intervals) -> Counted:
-        counted, compared = Counted.zero(intervals), int(lists.lengths[intervals.owners].sum())
-
-        def on_device(_: slice) -> None:
-            counted.add(self._count_blocks(queries, entities, intervals, partial(_count_listed, lists), compared))
-
-        def on_host(_: slice) -> None:
-            counted.add(super(DeviceKernel, self).count_own(queries, entities, lists, intervals))
-
-        self._attempt(queries, entities, on_device, on_host, shared=False)
-        return counted
+        on_device = partial(compare, compare_part=self._compare_blocks)
+        on_host = partial(compare, compare_part=super().compare)
+        self._attempt(queries, entities, on_device, on_host, shared=among.own is None)
+        return of_all, known
 
     def count_scores(self, scores: Float64Array, starts: IntArray, lengths: IntArray, intervals: Intervals) -> Counted:
         self._note("finished scores, which were given or copied to the host")
@@ -186,21 +174,25 @@ class DeviceKernel(ScreenedKernel):
             else "scores that are nearly equal, or nearly all requested: bounds exclude too few candidates"
         )
 
-    def _count_all(self, counting: BlockCounting, _: slice) -> Any:
-        return counting.count_all(*self._comparison)
-
-    def _count_blocks(
-        self, queries: QueryVectors, entities: EntityVectors, intervals: Intervals, count: Count, compared: int
-    ) -> Counted:
-        """Count all blocks of queries, in which so many pairs are compared."""
-        counts, effort, owners = [np.empty((0, 2), np.int64)], np.zeros(2, np.int64), intervals.owners
+    def _compare_blocks(
+        self, queries: QueryVectors, entities: EntityVectors, among: Among, intervals: Intervals
+    ) -> tuple[Counted, Counted]:
+        """Compare block by block of queries; the statistics are those of candidates, not of known answers."""
+        counts, effort, owners = [np.empty((2, 0, 2), np.int64)], np.zeros(2, np.int64), intervals.owners
         for part, block in self._bounded_blocks(queries, entities, effort, *intervals[1:]):
             answers = slice(*intervals.offsets[[part.start, part.stop]])
-            arrays = (owners[answers] - part.start, intervals.lowest[answers], intervals.highest[answers])
-            counting = BlockCounting(block, Answers(*(to_device(array, self.device) for array in arrays)))
-            counts.append(count(counting, part).cpu().numpy())
-        self._adapt_precision(compared, effort[None])
-        return Counted(np.concatenate(counts), np.zeros(len(queries.vectors), np.bool_))
+            arrays = owners - part.start, intervals.lowest, intervals.highest, among.answers
+            counting = BlockCounting(block, Answers(*(to_device(array[answers], self.device) for array in arrays)))
+            of_known = replace(counting, block=replace(block, effort=np.zeros_like(effort)))
+            candidates = (
+                counting.count_all(*self._comparison) if among.own is None else counting.count_listed(among.own[part])
+            )
+            counts.append(torch.stack([candidates, of_known.count_listed(among.known[part])]).cpu().numpy())
+        each = len(entities.biases) if among.own is None else among.own.lengths[owners]
+        self._adapt_precision(int(np.broadcast_to(each, owners.shape).sum()), effort[None])
+        of_all, known = np.concatenate(counts, axis=1)
+        undefined = np.zeros(len(queries.vectors), np.int64)
+        return Counted(of_all, undefined), Counted(known, undefined)
 
     def _select_blocks(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
         last = best.scores[:, -1]
@@ -227,10 +219,6 @@ class DeviceKernel(ScreenedKernel):
 
     def _blocks(self, queries: QueryVectors) -> Iterator[slice]:
         return slices(len(queries.vectors), max(1, self.memory // (128 * (1 + queries.vectors.shape[1]))))
-
-
-def _count_listed(lists: Rows, counting: BlockCounting, part: slice) -> Any:
-    return counting.count_listed(lists[part])
 
 
 def _current(device: Any) -> AbstractContextManager[Any]:

@@ -28,7 +28,7 @@ LARGEST_EXPONENT = 62
 DIM_MULTIPLE = 32
 """dimensions of products are filled up with zeros to a multiple of so many"""
 
-NUMBERS_AT_ONCE = (2**16, 2**22)
+NUMBERS_AT_ONCE = (2**20, 2**22)
 """numbers that are widened to float64 at a time, while they are measured: a sixteenth of all, but no fewer or more"""
 
 NORM_MARGIN = 1 + 2.0**-30

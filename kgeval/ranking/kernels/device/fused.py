@@ -15,14 +15,14 @@ import triton
 import triton.language as tl
 
 from kgeval.models.similarity import PRODUCTS, Similarity
-from kgeval.ranking.kernels.device.comparison import AnswerSide, CandidateSide, ScreenResult
+from kgeval.ranking.kernels.device.comparison import AnswerSide, CandidateSide, ScreenResult, joined_widths
 from kgeval.ranking.kernels.device.device_vectors import DIM_MULTIPLE
 
 FUSED_BYTES_PER_PAIR = 4
 """of a pair: its bit, and the 32 bits that each word with a set bit is unpacked to, which are nearly all of them"""
 
-ANSWERS, CANDIDATES = 128, 128
-"""the sides of a tile"""
+ANSWERS, CANDIDATES = 64, 128
+"""the sides of a tile: small enough that several are at work, and one compares while another multiplies"""
 
 FEW_ANSWERS, FEW_CANDIDATES = 32, 32
 """the sides of a tile of distances, whose sums take no tensor cores, and of few answers"""
@@ -46,10 +46,16 @@ def compare_fused(
     rows, columns = (ANSWERS, CANDIDATES) if large else (FEW_ANSWERS, FEW_CANDIDATES)
     grid = (triton.cdiv(number, rows) * triton.cdiv(width, columns),)
     if number and width:
+        slopes, spans = joined_widths(answer_side, candidate_side)
         _compare_tile[grid](
             *((queries.contiguous(), entities) if products else (queries.T.contiguous(), entities.T.contiguous())),
-            *answer_side,
-            *candidate_side,
+            answer_side.middle - answer_side.constant,
+            answer_side.middle + answer_side.constant,
+            answer_side.scale,
+            slopes,
+            candidate_side.added,
+            spans,
+            candidate_side.slack,
             above,
             words,
             number,
@@ -60,7 +66,7 @@ def compare_fused(
             ROWS=rows,
             COLUMNS=columns,
             DEPTH=DIM_MULTIPLE,
-            num_warps=8 if large else 4,
+            num_warps=4,
             num_stages=4,
         )
     return ScreenResult(above.long(), *_pairs(words))
@@ -78,14 +84,12 @@ def _pairs(words: Any) -> tuple[Any, Any]:
 def _compare_tile(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     queries,
     entities,
-    middles,
+    lows,
+    highs,
     scales,
-    constants,
-    per_norms,
-    per_errors,
+    slopes,
     addeds,
-    norms,
-    errors,
+    spans,
     slacks,
     above,
     words,
@@ -104,7 +108,7 @@ def _compare_tile(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     first = (tl.program_id(0) // tiles) * COLUMNS
     column = first + tl.arange(0, COLUMNS)
     row_exists, column_exists = row < number, column < width
-    # Rows and columns beyond the end repeat the last one, and are not counted.
+    # Rows and columns beyond the end repeat the last one, and are certainly below.
     clamped_row, clamped_column = tl.minimum(row, number - 1).to(tl.int64), tl.minimum(column, width - 1).to(tl.int64)
     scores = tl.zeros((ROWS, COLUMNS), tl.float32)
     if KIND == 0:
@@ -113,15 +117,17 @@ def _compare_tile(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
         scores = _add_differences(scores, queries + clamped_row, entities + clamped_column, number, width, dim)
     else:
         scores = _add_moduli(scores, queries + clamped_row, entities + clamped_column, number, width, dim // 2)
-    middle, scale = _of_rows(middles, row, row_exists), _of_rows(scales, row, row_exists)
-    difference = scores * scale + _of_columns(addeds, column, column_exists) - middle
-    band = _of_rows(per_norms, row, row_exists) * _of_columns(norms, column, column_exists)
-    band += _of_rows(per_errors, row, row_exists) * _of_columns(errors, column, column_exists)
-    band += _of_columns(slacks, column, column_exists) + _of_rows(constants, row, row_exists)
-    valid = row_exists[:, None] & column_exists[None, :]
-    certain = (difference > band) & valid
+    slack = tl.max(tl.load(slacks + column, mask=column_exists, other=0.0))
+    low = tl.load(lows + row, mask=row_exists, other=float("inf"))[:, None] - slack
+    high = tl.load(highs + row, mask=row_exists, other=float("inf"))[:, None] + slack
+    scale = tl.load(scales + row, mask=row_exists, other=0.0)[:, None]
+    slope = tl.load(slopes + row, mask=row_exists, other=0.0)[:, None]
+    added = tl.load(addeds + column, mask=column_exists, other=float("-inf"))[None, :]
+    width_of_band = slope * tl.load(spans + column, mask=column_exists, other=0.0)[None, :]
+    scores = scores * scale + added
+    certain = scores - width_of_band > high
     # NaN is undecided.
-    undecided = valid ^ (certain | ((difference < -band) & valid))
+    undecided = ~(certain | (scores + width_of_band < low))
     tl.atomic_add(above + row, tl.sum(certain.to(tl.int32), axis=1), mask=row_exists)
     bits = tl.reshape(undecided.to(tl.int32), (ROWS, COLUMNS // 32, 32)) << tl.arange(0, 32)[None, None, :]
     place = first // 32 + tl.arange(0, COLUMNS // 32)
@@ -163,17 +169,7 @@ def _add_moduli(scores, left, right, number, width, half):  # type: ignore[no-un
     return scores
 
 
-@triton.jit
-def _of_rows(numbers, row, exists):  # type: ignore[no-untyped-def]
-    return tl.load(numbers + row, mask=exists, other=0.0)[:, None]
-
-
-@triton.jit
-def _of_columns(numbers, column, exists):  # type: ignore[no-untyped-def]
-    return tl.load(numbers + column, mask=exists, other=0.0)[None, :]
-
-
-PAIRS, DEPTH = 32, 32
+PAIRS, DEPTH = 32, 16
 """pairs of a program, and dimensions that it fetches at a time"""
 
 TERMS = {"dot": 0, "l1": 1, "l2": 2, "squared_l2": 2, "modulus": 3}
