@@ -20,8 +20,8 @@ from kgeval.data.queries import Queries
 from kgeval.ranking.corruption import Uniform
 from scripts.benchmark.blocks import blocks
 from scripts.benchmark.command import whole_command
-from scripts.benchmark.estimates import estimates
-from scripts.benchmark.graph import everyday_graph, synthetic
+from scripts.benchmark.estimates import estimates, large_graph
+from scripts.benchmark.graph import everyday_graph, small_graph, synthetic
 from scripts.benchmark.loading import loading
 from scripts.benchmark.machine import describe, rates
 from scripts.benchmark.on_device import device_table, on_device
@@ -49,14 +49,18 @@ CHECKED = 32
 @click.option("--growth/--no-growth", default=True, help="Time growth too.")
 @click.option("--device", help="Time only this: all tools on one GPU, such as cuda; torch:cpu tries it without one.")
 @click.option("--test", type=int, help="With --device: a synthetic graph of so many test triples.")
+@click.option("--large", is_flag=True, help="With --device: a made graph of the size of ogbl-wikikg2.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("runs/bench"), help="Where the results go.")
-def main(repeat: int, only: tuple[str, ...], growth: bool, device: str | None, test: int | None, out: Path) -> None:
+def main(
+    repeat: int, only: tuple[str, ...], growth: bool, device: str | None, test: int | None, large: bool, out: Path
+) -> None:
     """Run the benchmark."""
     for talkative in ("pykeen", "torch_max_mem"):
         logging.getLogger(talkative).setLevel(logging.ERROR)
     out.mkdir(parents=True, exist_ok=True)
     if device is not None:
-        _on_device(device, repeat, test, [case for case in CASES if not only or case.name in only], out)
+        graph = large_graph() if large else everyday_graph() if test is None else small_graph(test)
+        _on_device(device, repeat, graph, [case for case in CASES if not only or case.name in only], out)
         return
     graph = everyday_graph()
     queries = sum(len(Queries.of(graph.test, side)) for side in ("head", "tail"))
@@ -84,12 +88,11 @@ def main(repeat: int, only: tuple[str, ...], growth: bool, device: str | None, t
     click.echo(markdown(result))
 
 
-def _on_device(device: str, repeat: int, test: int | None, cases: list[Case], out: Path) -> None:
+def _on_device(device: str, repeat: int, graph: Dataset, cases: list[Case], out: Path) -> None:
     """Time all tools on one device."""
     from kgeval.ranking.engine_choice import find_device
     from kgeval.ranking.kernels.device.device_kernel import describe as describe_device
 
-    graph = everyday_graph() if test is None else synthetic(500, {"train": 20 * test, "valid": test, "test": test})
     result = {
         "date": str(date.today()),
         "machine": describe(),

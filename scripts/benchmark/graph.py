@@ -21,6 +21,10 @@ def everyday_graph() -> Dataset:
     return load_dataset(FB15K237) if FB15K237.is_dir() else synthetic(ENTITIES, SIZES)
 
 
+def small_graph(test: int) -> Dataset:
+    return synthetic(500, {"train": 20 * test, "valid": test, "test": test})
+
+
 def synthetic(entities: int, sizes: dict[str, int], seed: int = 0) -> Dataset:
     """Draw triples whose entities and relations are as unevenly used as in real graphs (Zipf's law)."""
     rng = np.random.default_rng(seed)

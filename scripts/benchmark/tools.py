@@ -97,7 +97,7 @@ class PyKEEN:
             kwargs |= case.options
         self._model = model_resolver.make(case.family, triples_factory=factory, random_seed=0, **kwargs)
         self._test = torch.from_numpy(graph.test.ids)
-        self._filters = [torch.from_numpy(graph.train.ids), torch.from_numpy(graph.split("valid").ids), self._test]
+        self._filters = [torch.from_numpy(part.ids) for part in graph.splits.values()]
         if weights is not None:
             self._take(case, weights, half)
 

@@ -38,7 +38,7 @@ def test_it_compiles_for_gpus_that_are_not_there(capability, kind, rows, columns
     from kgeval.ranking.kernels.device.fused import _compare_tile
 
     names = _compare_tile.arg_names
-    types = {"queries": "*fp32" if kind else "*fp16", "above": "*i32", "words": "*i32"}
+    types = {"queries": "*fp32" if kind else "*fp16", **dict.fromkeys(("above", "unsure", "words"), "*i32")}
     types["entities"] = types["queries"]
     types |= dict.fromkeys(("number", "width", "dim", "num_words"), "i32")
     constants = {"KIND": kind, "ROWS": rows, "COLUMNS": columns, "DEPTH": DIM_MULTIPLE}

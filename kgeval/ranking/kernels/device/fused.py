@@ -19,7 +19,7 @@ from kgeval.ranking.kernels.device.comparison import AnswerSide, CandidateSide, 
 from kgeval.ranking.kernels.device.device_vectors import DIM_MULTIPLE
 
 FUSED_BYTES_PER_PAIR = 4
-"""of a pair: its bit, and the 32 bits that each word with a set bit is unpacked to, which are nearly all of them"""
+"""of a pair: its bit, and what is kept of it where it is undecided, which at most one in a dozen is"""
 
 ANSWERS, CANDIDATES = 64, 128
 """the sides of a tile: small enough that several are at work, and one compares while another multiplies"""
@@ -27,8 +27,8 @@ ANSWERS, CANDIDATES = 64, 128
 FEW_ANSWERS, FEW_CANDIDATES = 32, 32
 """the sides of a tile of distances, whose sums take no tensor cores, and of few answers"""
 
-WORD = 32
-"""bits of a word"""
+WORD, WORDS = 32, 128
+"""bits of a word, and words that a program lists at a time"""
 
 KINDS = {"dot": 0, "l2": 0, "squared_l2": 0, "l1": 1, "modulus": 2}
 """what the program computes: products, sums of differences, or sums of moduli; Triton compares numbers, not words"""
@@ -39,7 +39,7 @@ def compare_fused(
 ) -> ScreenResult:
     """Compare all candidates with a block of answers, as ``comparison.compare`` does."""
     number, width = len(queries), len(entities)
-    above = torch.zeros(number, dtype=torch.int32, device=queries.device)
+    above, undecided = torch.zeros((2, number), dtype=torch.int32, device=queries.device)
     words = torch.empty((number, -(-width // WORD)), dtype=torch.int32, device=queries.device)
     products = similarity in PRODUCTS
     large = products and number > FEW_ANSWERS
@@ -57,6 +57,7 @@ def compare_fused(
             spans,
             candidate_side.slack,
             above,
+            undecided,
             words,
             number,
             width,
@@ -69,15 +70,35 @@ def compare_fused(
             num_warps=4,
             num_stages=4,
         )
-    return ScreenResult(above.long(), *_pairs(words))
+    return ScreenResult(above.long(), *_pairs(words, undecided))
 
 
-def _pairs(words: Any) -> tuple[Any, Any]:
-    """Find the places of the bits that are set; int64[pair] each."""
-    rows, places = words.nonzero(as_tuple=True)
-    bits = (words[rows, places, None] >> torch.arange(WORD, device=words.device, dtype=torch.int32)) & 1
-    word, bit = bits.nonzero(as_tuple=True)
-    return rows[word], places[word] * WORD + bit
+def _pairs(words: Any, sizes: Any) -> tuple[Any, Any]:
+    """Find the places of the bits that are set, of which there are int32[row] in each row; int64[pair] each."""
+    ends = sizes.cumsum(0)
+    rows, columns = torch.empty((2, int(ends[-1]) if len(ends) else 0), dtype=torch.int64, device=words.device)
+    if len(rows):
+        _list_bits[(len(words),)](words, ends - sizes, rows, columns, words.shape[1], WORDS=WORDS)
+    return rows, columns
+
+
+@triton.jit
+def _list_bits(words, starts, rows, columns, num_words, WORDS: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
+    row = tl.program_id(0).to(tl.int64)
+    start = tl.load(starts + row)
+    for first in range(0, num_words, WORDS):
+        place = first + tl.arange(0, WORDS)
+        word = tl.load(words + row * num_words + place, mask=place < num_words, other=0)
+        size = tl.zeros((WORDS,), tl.int64)
+        for bit in range(32):
+            size += (word >> bit) & 1
+        target = start + tl.cumsum(size, 0) - size
+        for bit in range(32):
+            is_set = (word >> bit) & 1
+            tl.store(rows + target, row, mask=is_set != 0)
+            tl.store(columns + target, place.to(tl.int64) * 32 + bit, mask=is_set != 0)
+            target += is_set
+        start += tl.sum(size, 0)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -92,6 +113,7 @@ def _compare_tile(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     spans,
     slacks,
     above,
+    unsure,
     words,
     number,
     width,
@@ -129,6 +151,7 @@ def _compare_tile(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     # NaN is undecided.
     undecided = ~(certain | (scores + width_of_band < low))
     tl.atomic_add(above + row, tl.sum(certain.to(tl.int32), axis=1), mask=row_exists)
+    tl.atomic_add(unsure + row, tl.sum(undecided.to(tl.int32), axis=1), mask=row_exists)
     bits = tl.reshape(undecided.to(tl.int32), (ROWS, COLUMNS // 32, 32)) << tl.arange(0, 32)[None, None, :]
     place = first // 32 + tl.arange(0, COLUMNS // 32)
     target = words + row.to(tl.int64)[:, None] * num_words + place[None, :]
