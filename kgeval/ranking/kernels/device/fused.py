@@ -46,6 +46,7 @@ def compare_fused(
     rows, columns = (ANSWERS, CANDIDATES) if large else (FEW_ANSWERS, FEW_CANDIDATES)
     grid = (triton.cdiv(number, rows) * triton.cdiv(width, columns),)
     if number and width:
+        # What is rounded here, D beside the middle and the joined widths, is within the margins of both.
         slopes, spans = joined_widths(answer_side, candidate_side)
         _compare_tile[grid](
             *((queries.contiguous(), entities) if products else (queries.T.contiguous(), entities.T.contiguous())),
