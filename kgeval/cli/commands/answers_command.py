@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgeval.cli.configuration import configuration, model_and_dataset_of
-from kgeval.cli.setting_options import PATH, REPEATED, OneOf, blocks, setting_options, split_at_commas
-from kgeval.cli.shared_options import DIGITS, FORMAT, QUIET, refuse_file, run_or_model_and_dataset
+from kgeval.cli.setting_options import PATH, OneOf, blocks, option, options_of, setting_options, split_at_commas
+from kgeval.cli.shared_options import Printing, refuse_file, run_or_model_and_dataset
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.runs.config.metric_request import MetricRequest
 
@@ -23,33 +23,27 @@ SETTINGS = ("sides", "filter", "unseen", "nan", "batch_size", "memory_limit", "t
 """the settings of the evaluation that have options"""
 
 
+class Sets:
+    """How the sets are made, and where they are written."""
+
+    coverage = option(type=float, default=0.9, metavar="NUMBER")
+    """Probability that a set contains the true answer."""
+    nonconformity = option(default="rank", type=OneOf(["rank", "gap", "softmax"]), metavar="rank|gap|softmax")
+    """Nonconformity score."""
+    per = option(multiple=True, callback=split_at_commas, metavar="COLUMN", type=OneOf(["relation", "side"]))
+    """Calibrate separately for each relation or side. May be repeated or joined by commas."""
+    valid = option(type=PATH, metavar="RUN")
+    """Stored ranks of valid, if RUN_OR_CHECKPOINT has stored ranks of test: nothing is scored then. Goes only with
+    --coverage, --per and --by."""
+    out = option(type=click.Path(path_type=Path))
+    """File for the entities of all sets (.parquet)."""
+    force = option(is_flag=True)
+    """Replace a file that is already there."""
+
+
 @click.command("answers")
 @run_or_model_and_dataset
-@click.option(
-    "--coverage", type=float, default=0.9, metavar="NUMBER", help="Probability that a set contains the true answer."
-)
-@click.option(
-    "--nonconformity",
-    default="rank",
-    type=OneOf(["rank", "gap", "softmax"]),
-    metavar="rank|gap|softmax",
-    help="Nonconformity score.",
-)
-@click.option(
-    "--per",
-    multiple=True,
-    callback=split_at_commas,
-    metavar="COLUMN",
-    type=OneOf(["relation", "side"]),
-    help=f"Calibrate separately for each relation or side. {REPEATED}",
-)
-@click.option(
-    "--valid",
-    type=PATH,
-    metavar="RUN",
-    help="Stored ranks of valid, if RUN_OR_CHECKPOINT has stored ranks of test: nothing is scored then. Goes only with "
-    "--coverage, --per and --by.",
-)
+@options_of(Sets, "coverage", "nonconformity", "per", "valid")
 @setting_options(MetricRequest, "by", by="column or slice to group results by, such as relation or cardinality")
 @setting_options(
     Evaluation,
@@ -58,11 +52,8 @@ SETTINGS = ("sides", "filter", "unseen", "nan", "batch_size", "memory_limit", "t
     sides="what is predicted: head, tail",
     unseen="what to do with triples that have an entity or relation unknown to the model: error, or drop (leave out)",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="File for the entities of all sets (.parquet).")
-@click.option("--force", is_flag=True, help="Replace a file that is already there.")
-@DIGITS
-@QUIET
-@FORMAT
+@options_of(Sets, "out", "force")
+@options_of(Printing, "digits", "quiet", "form", "as_json")
 def answers_command(source: str, dataset: str | None, out: Path | None, force: bool, form: str, **options: Any) -> None:
     """Make conformal prediction sets: sets of entities that contain the true answer with a chosen probability.
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgeval.base.settings import plain
-from kgeval.cli.shared_options import DIGITS, FOLDER, FORMAT, JSON, QUIET, SET, printed, thresholds
+from kgeval.cli.setting_options import option, options_of
+from kgeval.cli.shared_options import FOLDER, JsonAlone, Printing, Source, thresholds
 
 if TYPE_CHECKING:
     from kgeval.runs.config.run_config import RunConfig
@@ -26,21 +27,26 @@ def _shard(_: click.Context, __: click.Parameter, text: str | None) -> tuple[int
     return int(number), int(count)
 
 
+class Part:
+    """Which part of a configuration is run, and where its runs are written."""
+
+    only = option(multiple=True, metavar="NAME=VALUE")
+    """Part to run of a configuration with several datasets or seeds, such as dataset=umls,model=TransE,seed=0. May be
+    repeated."""
+    out = option(type=FOLDER)
+    """Run directory, instead of the one in the configuration."""
+    force = option(is_flag=True)
+    """Replace a run that is already there."""
+    shard = option(metavar="K/N", callback=_shard)
+    """Rank only part K of N; 'kgeval merge' finishes the run."""
+
+
 @click.command("run")
 @click.argument("configs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="CONFIG...")
-@SET
-@click.option(
-    "--only",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Part to run of a configuration with several datasets or seeds, such as dataset=umls,model=TransE,seed=0. "
-    "May be repeated.",
-)
-@click.option("--out", type=FOLDER, help="Run directory, instead of the one in the configuration.")
-@click.option("--force", is_flag=True, help="Replace a run that is already there.")
-@click.option("--shard", metavar="K/N", callback=_shard, help="Rank only part K of N; 'kgeval merge' finishes the run.")
+@Source.overrides
+@options_of(Part)
 @thresholds
-@printed
+@options_of(Printing)
 def run_command(  # noqa: C901
     configs: tuple[Path, ...],
     overrides: tuple[str, ...],
@@ -203,10 +209,8 @@ def _folders(configs: Mapping[Path, RunConfig], out: Path | None) -> dict[Path, 
 
 @click.command("merge")
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
-@click.option("--force", is_flag=True, help="Replace a run that is already there.")
-@FORMAT
-@DIGITS
-@QUIET
+@Part.force
+@options_of(Printing, "form", "as_json", "digits", "quiet")
 def merge_command(folder: Path, force: bool, form: str) -> None:
     """Finish the run in DIR whose shards were ranked by 'kgeval run CONFIG --shard K/N'.
 
@@ -228,7 +232,7 @@ def merge_command(folder: Path, force: bool, form: str) -> None:
 
 
 @click.command("schema")
-@JSON
+@JsonAlone.as_json
 def schema_command(as_json: bool) -> None:  # noqa: ARG001  # a schema is JSON in any case
     """Print the JSON schema of the configuration, which editors use for completion and checks."""
     from kgeval.cli.streams import say_json

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.setting_options import given, setting_options
-from kgeval.cli.shared_options import FOLDER, NAMES, import_options, printed, thresholds
+from kgeval.cli.setting_options import given, option, options_of, setting_options
+from kgeval.cli.shared_options import FOLDER, Importing, Printing, Reading, thresholds
 from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.kinds import ConfidenceOptions, LabelOptions
 from kgeval.runs.config.metric_request import POLICIES, MetricRequest
@@ -21,22 +21,25 @@ if TYPE_CHECKING:
     from kgeval.runs.outcome import Outcome
 
 
+class OfConfidences:
+    """What is computed of confidences alone."""
+
+    mapping = option(type=click.Choice(["raw", "logistic", "bounded-linear"]))
+    """For confidences: how scores become confidences (fitted on valid). [default: as in the run]"""
+
+
 @click.command("summarize")
 @click.argument("run", type=FOLDER)
-@import_options
+@options_of(Importing)
 @setting_options(MetricRequest, "metrics", *POLICIES, stored=True)
 @setting_options(Intervals, "unit", "level", place=("intervals",), stored=True)
 @setting_options(MetricRequest, "by", stored=True)
 @setting_options(LabelOptions, "calibration", stored=True)
-@click.option(
-    "--mapping",
-    type=click.Choice(["raw", "logistic", "bounded-linear"]),
-    help="For confidences: how scores become confidences (fitted on valid).  [default: as in the run]",
-)
-@NAMES
+@OfConfidences.mapping
+@Reading.names
 @setting_options(ConfidenceOptions, "high_confidence", stored=True)
 @thresholds
-@printed
+@options_of(Printing)
 def summarize_command(run: Path, bounds: Bounds, names: tuple[str, ...], form: str, **settings: Any) -> None:
     """Compute metrics from the stored ranks or labels of a run, without its model.
 
