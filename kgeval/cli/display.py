@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -32,6 +33,9 @@ def _kept() -> dict[str, Any]:
     """What the context of a command keeps: the values of options on printing, and the notes printed before results."""
     kept: dict[str, Any] = getattr(click.get_current_context(silent=True), "meta", {})
     return kept
+
+
+NONE: Mapping[str, str] = MappingProxyType({})
 
 
 def show(result: Shown, form: str = "text") -> None:
@@ -128,11 +132,16 @@ def wanted_digits() -> int | None:
     return _kept().get("kgeval.digits")
 
 
-def show_outcomes(outcomes: Sequence[Outcome], form: str = "text") -> None:
+def show_outcomes(
+    outcomes: Sequence[Outcome], form: str, failures: Mapping[str, str] = NONE, planned: Sequence[str] = ()
+) -> None:
     """Print the metrics of one model, a table with a row for each of several models, or a table of groups for each."""
     from kgeval.base.tables.shown import Page
-    from kgeval.runs.outcome import with_common_ties
+    from kgeval.runs.outcome import results_of, with_common_ties
 
+    if form == "json":
+        say_json(results_of(outcomes, failures, planned))
+        return
     for index, page in enumerate(_pages(with_common_ties(outcomes))):
         if index:
             say("")
@@ -191,9 +200,7 @@ def show_pages(outcomes: Sequence[Outcome]) -> None:
             show_page(page)
 
 
-def show_remarks(
-    outcomes: Sequence[Outcome], failures: Mapping[str, object] | None = None, *, places: bool = True
-) -> None:
+def show_remarks(outcomes: Sequence[Outcome], failures: Mapping[str, str] = NONE, *, places: bool = True) -> None:
     """Print the notes on outcomes, their folders, and which models failed."""
     from kgeval.runs.outcome import comparability_notes, notes_by_model
 
@@ -203,7 +210,7 @@ def show_remarks(
             show_place(outcome.folder, stored=outcome.stored)
     if places:
         show_pages(outcomes)
-    failed = [f"{name} failed: {why}" for name, why in (failures or {}).items()]
+    failed = [f"{name} failed: {why}" for name, why in failures.items()]
     show_notes([*comparability_notes(outcomes), *failed], early=not places)
 
 

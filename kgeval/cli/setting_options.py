@@ -1,4 +1,4 @@
-"""Options made of settings: the field of a setting gives an option its name, type, default, help and completion."""
+"""Options, declared in classes or made of settings, whose fields give them names, types, defaults and help."""
 
 from __future__ import annotations
 
@@ -40,30 +40,25 @@ def _metrics() -> Listing:
     cutoffs = {"none": "", "optional": "[@k]", "required": "@k"}
     better = {True: "higher", False: "lower", None: "—"}
     columns = ["name", "title", "needs", "formula", "range", "better", "undefined", "synonyms", "source"]
+
+    def row(entry: Any, ending: str, **facts: str) -> list[str]:
+        """The fields of an entry with the names of the columns, and further facts; what it does not have is empty."""
+        facts["name"] = entry.name + ending
+        return [facts.get(column, getattr(entry, column, "")) for column in columns]
+
     rows = [
-        [
-            metric.name + cutoffs[metric.cutoff],
-            metric.title,
-            metric.needs,
-            metric.formula,
-            f"{metric.lowest:g} … {metric.highest:g}",
-            better[metric.increasing],
-            metric.undefined,
-            ", ".join(metric.synonyms),
-            metric.source,
-        ]
+        row(
+            metric,
+            cutoffs[metric.cutoff],
+            range=f"{metric.lowest:g} … {metric.highest:g}",
+            better=better[metric.increasing],
+            synonyms=", ".join(metric.synonyms),
+        )
         for metric in [*metrics().values(), *metrics("labels").values(), *metrics("confidences").values()]
     ]
-    # Prefixes of names have no range and no synonyms.
-    averages = [
-        [f"{it.name}.", it.title, "ranks, lists" if it.lists else "ranks", it.formula, "", "", "", "", it.source]
-        for it in WEIGHINGS.values()
-    ]
-    ties = [
-        [f"{entry.name}.", entry.title, "ranks", entry.formula, "", "", entry.undefined, "", entry.source]
-        for entry in tie_policies().values()
-    ]
-    return columns, [*by_name(rows), *by_name([*averages, *ties])]
+    averages = [row(it, ".", needs="ranks, lists" if it.lists else "ranks") for it in WEIGHINGS.values()]
+    prefixes = [*averages, *(row(policy, ".", needs="ranks") for policy in tie_policies().values())]
+    return columns, [*by_name(rows), *by_name(prefixes)]
 
 
 def _models() -> Listing:
@@ -358,9 +353,10 @@ def _option(field: FieldInfo, name: str, words: str, *, stored: bool) -> dict[st
     if METAVARS.get(name) in ("FILE", "FILE|LABEL"):
         return {**about, "type": PATH}
     if any(get_origin(part) is tuple and Ellipsis in get_args(part) for part in parts):
-        may_be_empty = (choices or name == "filter") and not any(hasattr(rule, "min_length") for rule in field.metadata)
+        limited = any(hasattr(rule, "min_length") for rule in field.metadata)
+        may_be_empty = bool(choices or name == "filter") and not limited
         metavar = METAVARS.get(name) or "|".join([*choices, "none"] if may_be_empty else choices)
-        read = _values_or_none if may_be_empty else _values
+        read = functools.partial(_values, may_be_empty=may_be_empty)
         return {**about, "multiple": True, "callback": read, "metavar": metavar}
     kinds = {tuple[float, float]: (float, float), int: int, float: float}
     if numeric := next((kinds[part] for part in parts if part in kinds), None):
@@ -424,15 +420,12 @@ def split_at_commas(_: click.Context, __: click.Parameter, values: tuple[str, ..
     return tuple(name for value in values for name in names_in(value))
 
 
-def _values(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> list[str] | None:
-    """Read several values; None where the option is not given."""
-    return list(split_at_commas(context, option, values)) or None
-
-
-def _values_or_none(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> list[str] | None:
-    """Read several values, or the word ``none``, which is no value."""
-    names = _values(context, option, values)
-    return [] if names == ["none"] else names
+def _values(
+    context: click.Context, option: click.Parameter, values: tuple[str, ...], *, may_be_empty: bool
+) -> list[str] | None:
+    """Read several values, or where there may be none the word ``none``; None where the option is not given."""
+    names = list(split_at_commas(context, option, values)) or None
+    return [] if may_be_empty and names == ["none"] else names
 
 
 def _corruption(_: click.Context, __: click.Parameter, text: str | None) -> dict[str, Any] | None:

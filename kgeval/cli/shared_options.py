@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ FORMS = ("text", "markdown", "latex", "csv", "json")
 
 
 def chosen_form(context: click.Context, _: click.Parameter, form: str | None) -> str:
+    """Join ``--format`` and ``--json``, which is short for one of its values."""
     as_json = context.params.pop("as_json")
     if as_json and form not in (None, "json"):
         raise click.UsageError(f"give either --json or --format {form}.")
@@ -104,6 +105,34 @@ model_and_dataset = together(click.argument("checkpoint", metavar="CHECKPOINT", 
 run_or_model_and_dataset = together(click.argument("source", metavar="RUN_OR_CHECKPOINT", type=PATH), _SOURCE)
 
 
+class _Folder(click.Path):
+    """A folder to write to. An empty name is refused: it may come from an unset shell variable."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("the name is empty. Give the name of a folder; '.' is the current one.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FOLDER = _Folder(path_type=Path)
+
+
+class Written:
+    """The run directory that is written."""
+
+    out = option(type=FOLDER)
+    """Run directory to write."""
+    force = option(is_flag=True)
+    """Replace a run that is already there."""
+
+
+class Replacing:
+    """A file that is written."""
+
+    force = option(is_flag=True)
+    """Replace a file that is already there."""
+
+
 class Comparing:
     """How several models are compared."""
 
@@ -119,22 +148,8 @@ class Comparing:
     protocol, split or dataset. May be repeated or joined by commas."""
 
 
-def thresholds(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that make a command fail if a metric is out of bounds: ``bounds``, by option."""
-    for flag, worse in (("--fail-over", "higher"), ("--fail-under", "lower")):
-        command = click.option(
-            flag,
-            multiple=True,
-            expose_value=False,
-            callback=_bounds,
-            metavar="[MODEL.]METRIC=NUMBER",
-            help=f"Exit with status 1 if a metric is {worse} or undefined. MODEL is one of several models; without it, "
-            "the bound is for all models except baselines. May be repeated.",
-        )(command)
-    return command
-
-
 def _bounds(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> None:
+    """Add the bounds of an option to the argument ``bounds`` of the command."""
     bounds = context.params.setdefault("bounds", {"--fail-under": {}, "--fail-over": {}})[option.opts[0]]
     for text in values:
         metric, equals, bound = text.partition("=")
@@ -146,16 +161,18 @@ def _bounds(context: click.Context, option: click.Parameter, values: tuple[str, 
             raise click.BadParameter(f"{text!r}: expected METRIC=NUMBER, for example mrr=0.3")
 
 
-class _Folder(click.Path):
-    """A folder to write to. An empty name is refused: it may come from an unset shell variable."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value == "":
-            self.fail("the name is empty. Give the name of a folder; '.' is the current one.", param, ctx)
-        return super().convert(value, param, ctx)
+BOUND: dict[str, Any] = {"multiple": True, "expose_value": False, "callback": _bounds}
 
 
-FOLDER = _Folder(path_type=Path)
+class Failing:
+    """When a command fails although it has a result."""
+
+    fail_under = option(metavar="[MODEL.]METRIC=NUMBER", **BOUND)
+    """Exit with status 1 if a metric is lower or undefined. MODEL is one of several models; without it, the bound is
+    for all models except baselines. May be repeated."""
+    fail_over = option(metavar="[MODEL.]METRIC=NUMBER", **BOUND)
+    """Exit with status 1 if a metric is higher or undefined. MODEL is one of several models; without it, the bound is
+    for all models except baselines. May be repeated."""
 
 
 def _splits_or_none(context: click.Context, option: click.Parameter, splits: tuple[str, ...]) -> tuple[str, ...] | None:

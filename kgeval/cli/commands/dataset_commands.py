@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgeval.cli.setting_options import PATH, OneOf, corruption_block, option, options_of, pairs
-from kgeval.cli.shared_options import SPLITS, JsonAlone, Labels, Printing, Reading, refuse_file
+from kgeval.cli.shared_options import SPLITS, JsonAlone, Labels, Printing, Reading, Replacing, refuse_file
 
 if TYPE_CHECKING:
     from kgeval.data.dataset import Dataset
 
 
-class Audit:
+class Audit(Replacing):
     """What is found, and where it is written."""
 
     threshold = option(type=float, default=0.8, metavar="NUMBER")
@@ -25,14 +25,12 @@ class Audit:
     inverse."""
     out = option(type=click.Path(path_type=Path))
     """File for all findings (.json)."""
-    force = option(is_flag=True)
-    """Replace a file that is already there."""
 
 
 @click.command("audit")
 @click.argument("dataset", type=PATH)
 @options_of(Reading, "layout", "columns", "names")
-@options_of(Audit)
+@options_of(Audit, "threshold", "out", "force")
 @options_of(Printing, "form", "as_json", "quiet")
 def audit_command(dataset: str, threshold: float, out: Path | None, form: str, *, force: bool, **reading: Any) -> None:
     """Search a dataset for what inflates metrics.
@@ -67,7 +65,7 @@ def audit_command(dataset: str, threshold: float, out: Path | None, form: str, *
         show_place(out)
 
 
-class Negatives:
+class Negatives(Replacing):
     """Which negatives are made, and where they are written."""
 
     corruption = option(required=True, metavar="KIND[:K=V,…]", type=OneOf("corruptions"))
@@ -80,8 +78,6 @@ class Negatives:
     """Split whose triples never become negatives. May be repeated."""
     out = option(required=True, type=click.Path(path_type=Path))
     """File to write (.tsv or .parquet)."""
-    force = option(is_flag=True)
-    """Replace a file that is already there."""
 
 
 @click.command("negatives")
@@ -166,22 +162,23 @@ def convert_command(source: str, out: Path, format: str, force: bool, as_json: b
                 "--layout, --columns and --names are for datasets. Leave them out to convert a checkpoint."
             )
         graph = None if dataset is None else partial(load_dataset, dataset, **reading)
-        text, result = _convert_model(place, out, format, pairs(options, "--option"), graph)
+        result = _convert_model(place, out, format, pairs(options, "--option"), graph)
     elif format != "auto" or options or dataset is not None:
         raise ConfigError(
             "--checkpoint-format, --option and --dataset are for checkpoints. Leave them out to convert a dataset."
         )
     else:
-        text, result = _convert_dataset(source, out, reading, force=force)
+        result = _convert_dataset(source, out, reading, force=force)
     if as_json:
         say_json(result)
     else:
-        say(text)
+        name = result.get("model") or result["name"]
+        say("{} of {entities} entities and {relations} relations written to {path}".format(name, **result))
 
 
 def _convert_model(
     place: Path, out: Path, format: str, options: dict[str, Any], dataset: Callable[[], Dataset] | None
-) -> tuple[str, dict[str, Any]]:
+) -> dict[str, Any]:
     from kgeval.base.errors import CheckpointError, InputError
     from kgeval.cli.display import watching
     from kgeval.data.layouts import layouts
@@ -199,11 +196,10 @@ def _convert_model(
                 raise InputError(f"{where}: {command}") from error
             raise
     save_checkpoint(model, out)
-    result = {"path": str(out), **{name: model.describe()[name] for name in ("model", "entities", "relations")}}
-    return "{model} of {entities} entities and {relations} relations written to {path}".format(**result), result
+    return {"path": str(out), **{name: model.describe()[name] for name in ("model", "entities", "relations")}}
 
 
-def _convert_dataset(source: str, out: Path, reading: dict[str, Any], *, force: bool) -> tuple[str, dict[str, Any]]:
+def _convert_dataset(source: str, out: Path, reading: dict[str, Any], *, force: bool) -> dict[str, Any]:
     from kgeval.cli.display import watching
     from kgeval.data.layouts.converted import save_dataset
     from kgeval.data.loading import load_dataset
@@ -212,5 +208,4 @@ def _convert_dataset(source: str, out: Path, reading: dict[str, Any], *, force: 
     with watching("loading dataset"):
         data = load_dataset(source, **reading)
     save_dataset(data, out, replace_folder=force)
-    result = {"path": str(out), **sizes_of(data)}
-    return "{name} of {entities} entities and {relations} relations written to {path}".format(**result), result
+    return {"path": str(out), **sizes_of(data)}

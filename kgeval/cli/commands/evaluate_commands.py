@@ -13,7 +13,7 @@ from kgeval.base.errors import ConfigError
 from kgeval.cli.configuration import configuration, model_and_dataset_of, refuse_other_keys, run_and_show
 from kgeval.cli.display import refuse_unrequested
 from kgeval.cli.setting_options import OF_EVALUATION, PATH, OneOf, blocks, option, options_of, setting_options
-from kgeval.cli.shared_options import FOLDER, Printing, model_and_dataset, thresholds
+from kgeval.cli.shared_options import Failing, Printing, Written, model_and_dataset
 from kgeval.metrics.intervals.estimate import Estimate
 from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.kinds import KINDS, LabelOptions
@@ -37,15 +37,6 @@ class Rules:
     task.KEY=VALUE sets its keys."""
 
 
-class Written:
-    """Where a run is written."""
-
-    out = option(type=FOLDER)
-    """Run directory to write."""
-    force = option(is_flag=True)
-    """Replace a run that is already there."""
-
-
 @click.command("evaluate")
 @model_and_dataset
 @setting_options(Evaluation, *OF_EVALUATION, place=("evaluation",))
@@ -66,7 +57,7 @@ class Written:
     place=("intervals",),
     level="the confidence level of the intervals, also with --estimate",
 )
-@thresholds
+@options_of(Failing)
 @options_of(Written)
 @options_of(Printing)
 def evaluate_command(
@@ -174,15 +165,7 @@ class Explained:
 @options_of(Explained)
 @setting_options(Evaluation, "split", "unseen", place=("evaluation",))
 @options_of(Printing, "quiet", "form", "as_json")
-def explain_command(
-    checkpoint: str,
-    dataset: str | None,
-    protocols: str,
-    metric: str,
-    numbers: tuple[str, ...],
-    form: str,
-    **options: Any,
-) -> None:
+def explain_command(checkpoint: str, dataset: str | None, form: str, **options: Any) -> None:
     """Evaluate a checkpoint by several protocols, and show what causes the differences from the standard one.
 
     CHECKPOINT may be a run directory, which needs no --dataset. With --number it may also be a file of ranks: kgeval
@@ -195,16 +178,17 @@ def explain_command(
     from kgeval.ranking.protocols.explain import explain
 
     refuse_other_keys("explain", options["overrides"], ("evaluation.filter", "evaluation.keep"))
-    if bool(numbers) == bool(protocols):
+    if bool(options["numbers"]) == bool(options["protocols"]):
         raise click.UsageError("give either --protocols P,P or --number METRIC=VALUE.")
-    if numbers:
-        printed = {metric: value for metric, _, value in (text.partition("=") for text in numbers)}
+    if options["numbers"]:
+        printed = {metric: value for metric, _, value in (text.partition("=") for text in options["numbers"])}
         check = _check(checkpoint, dataset, printed, options)
         show(check, form)
         return show_notes(check.notes)
     config = configuration("explain", checkpoint, dataset, options, blocks(options))
-    names = [name.strip() for name in protocols.split(",") if name.strip()]
-    explanation: Explanation = _by_every_protocol(config, partial(explain, protocols=names, metric=metric))
+    names = [name.strip() for name in options["protocols"].split(",") if name.strip()]
+    by_names = partial(explain, protocols=names, metric=options["metric"])
+    explanation: Explanation = _by_every_protocol(config, by_names)
     show(explanation, form)
     notes = (f"{row.protocol}: {note}" for row in explanation.rows for note in row.notes)
     return show_notes([*explanation.notes, *notes])

@@ -17,7 +17,7 @@ from kgeval.base.tables.shown import Shown
 from kgeval.base.tables.table import Cell, Figure, Table
 from kgeval.cli.configuration import configuration, refuse_other_keys
 from kgeval.cli.setting_options import OF_EVALUATION, PATH, blocks, option, options_of, setting_options
-from kgeval.cli.shared_options import Printing, model_and_dataset, refuse_file
+from kgeval.cli.shared_options import Printing, Replacing, model_and_dataset, refuse_file
 from kgeval.ranking.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ OF_RANKINGS = ("evaluation.estimate", "evaluation.keep")
 """keys without effect on predictions"""
 
 
-class Asked:
+class Asked(Replacing):
     """What is asked, how many answers are given, and where they are written."""
 
     queries = option("--query", nargs=3, multiple=True, metavar="HEAD RELATION TAIL")
@@ -50,8 +50,6 @@ class Asked:
     )
     """Format of --out: parquet (all columns), csv, json, markdown, latex, ogb-lsc (the ten best tails, for OGB-LSC's
     WikiKG90Mv2) or trec (a run and its qrels). [default: by its ending: .parquet, .csv, .json, .md, .tex]"""
-    force = option(is_flag=True)
-    """Replace a file that is already there."""
 
 
 @click.command("predict")

@@ -10,18 +10,16 @@ import click
 
 from kgeval.base.errors import ConfigError
 from kgeval.cli.setting_options import PATH, OneOf, option, options_of, split_at_commas
-from kgeval.cli.shared_options import Comparing, JsonAlone, Printing, named_runs, refuse_file
+from kgeval.cli.shared_options import Comparing, JsonAlone, Printing, Replacing, named_runs, refuse_file
 
 
-class Drawing(Comparing):
+class Drawing(Comparing, Replacing):
     """What pages and charts have in common."""
 
     dataset = option(type=PATH, metavar="DATASET")
     """Dataset of the ranks, if a run does not name it or the dataset was moved."""
     ties = option(type=OneOf("ties"), metavar="POLICY")
     """Tie policy, such as realistic or expected. [default: that of the runs]"""
-    force = option(is_flag=True)
-    """Replace a file that is already there."""
 
 
 @click.command("report")

@@ -10,7 +10,7 @@ import click
 
 from kgeval.base.settings import plain
 from kgeval.cli.setting_options import option, options_of
-from kgeval.cli.shared_options import FOLDER, JsonAlone, Printing, Source, thresholds
+from kgeval.cli.shared_options import FOLDER, Failing, JsonAlone, Printing, Source, Written
 
 if TYPE_CHECKING:
     from kgeval.runs.config.run_config import RunConfig
@@ -27,7 +27,7 @@ def _shard(_: click.Context, __: click.Parameter, text: str | None) -> tuple[int
     return int(number), int(count)
 
 
-class Part:
+class Part(Written):
     """Which part of a configuration is run, and where its runs are written."""
 
     only = option(multiple=True, metavar="NAME=VALUE")
@@ -35,8 +35,6 @@ class Part:
     repeated."""
     out = option(type=FOLDER)
     """Run directory, instead of the one in the configuration."""
-    force = option(is_flag=True)
-    """Replace a run that is already there."""
     shard = option(metavar="K/N", callback=_shard)
     """Rank only part K of N; 'kgeval merge' finishes the run."""
 
@@ -44,8 +42,8 @@ class Part:
 @click.command("run")
 @click.argument("configs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="CONFIG...")
 @Source.overrides
-@options_of(Part)
-@thresholds
+@options_of(Part, "only", "out", "force", "shard")
+@options_of(Failing)
 @options_of(Printing)
 def run_command(  # noqa: C901
     configs: tuple[Path, ...],
@@ -148,12 +146,12 @@ def _judged(configs: Mapping[Path, RunConfig], outcomes: Mapping[Path, list[Outc
 
 
 def _content(outcomes: list[Outcome], failure: BaseException | None, config: RunConfig) -> dict[str, Any]:
-    """The content of ``metrics.json``: one model, or the common table of several."""
-    from kgeval.runs.outcome import ModelsFailed, common_table
+    """The content of ``metrics.json``, of one model or of several; empty of one that failed."""
+    from kgeval.runs.outcome import ModelsFailed, results_of
 
-    if config.models is None:
-        return outcomes[0].to_dict() if outcomes else {}
-    return common_table(outcomes, failure.failures if isinstance(failure, ModelsFailed) else {}).to_dict()
+    if config.models is None and not outcomes:
+        return {}
+    return results_of(outcomes, failure.failures if isinstance(failure, ModelsFailed) else {})
 
 
 def _run(
@@ -219,15 +217,10 @@ def merge_command(folder: Path, force: bool, form: str) -> None:
     Example: kgeval merge runs/umls
     """
     from kgeval.cli.display import show_note, show_outcomes, show_remarks, watching
-    from kgeval.cli.streams import say_json
-    from kgeval.runs.outcome import common_table
     from kgeval.runs.runner import merge
 
     outcomes = merge(folder, force=force, watch=watching, warn=show_note)
-    if form == "json":
-        say_json((common_table(outcomes, {}) if outcomes[0].name else outcomes[0]).to_dict())
-    else:
-        show_outcomes(outcomes, form)
+    show_outcomes(outcomes, form)
     show_remarks(outcomes)
 
 

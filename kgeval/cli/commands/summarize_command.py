@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgeval.cli.setting_options import given, option, options_of, setting_options
-from kgeval.cli.shared_options import FOLDER, Importing, Printing, Reading, thresholds
+from kgeval.cli.shared_options import FOLDER, Failing, Importing, Printing, Reading
 from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.kinds import ConfidenceOptions, LabelOptions
 from kgeval.runs.config.metric_request import POLICIES, MetricRequest
@@ -38,7 +38,7 @@ class OfConfidences:
 @OfConfidences.mapping
 @Reading.names
 @setting_options(ConfidenceOptions, "high_confidence", stored=True)
-@thresholds
+@options_of(Failing)
 @options_of(Printing)
 def summarize_command(run: Path, bounds: Bounds, names: tuple[str, ...], form: str, **settings: Any) -> None:
     """Compute metrics from the stored ranks or labels of a run, without its model.
@@ -92,10 +92,9 @@ def _summarize_several(
 ) -> None:
     """Show the metrics of the runs inside a folder side by side."""
     from kgeval.cli.display import show_notes, show_outcomes, show_remarks
-    from kgeval.cli.streams import say_json
     from kgeval.ranking.run_directory.folders import CommonTable, unfinished_in
     from kgeval.runs.metric_bounds import misses, refuse_missed, thresholds_of
-    from kgeval.runs.outcome import common_table, with_common_ties
+    from kgeval.runs.outcome import with_common_ties
     from kgeval.runs.stored import read_outcomes
 
     outcomes = read_outcomes(folder, metrics, options)
@@ -105,10 +104,7 @@ def _summarize_several(
     # A bound is for the number in the table, by the tie policy of the table.
     shown = with_common_ties(outcomes)
     missed = misses(limits, [_judged(each.folder or folder, each.name, options | _ties(each)) for each in shown])
-    if form == "json":
-        say_json(common_table(outcomes, failed, planned=unfinished).to_dict())
-    else:
-        show_outcomes(outcomes, form)
+    show_outcomes(outcomes, form, failed, unfinished)
     show_remarks(outcomes, failed, places=False)
     show_notes(
         f"{name}: the run in {str(folder / name)!r} is not complete. Run the configuration again."
