@@ -214,19 +214,20 @@ def descriptions(settings: type[Any]) -> dict[str, str]:
     texts: dict[str, str] = {}
     for part in reversed(settings.__mro__):
         with suppress(OSError, TypeError):  # no source file; a class of the interpreter
-            if "__pydantic_fields__" in vars(part):
+            if part is not BaseModel:
                 texts.update(_docstrings(inspect.getsource(part)))
     return texts
 
 
 def _docstrings(source: str) -> dict[str, str]:
-    """Find the text below each annotated name of a class."""
+    """Find the text below each name of a class that has a type or a value."""
     lines: list[Any] = ast.parse(textwrap.dedent(source)).body[0].body  # type: ignore[attr-defined]
-    return {
-        ast.unparse(field.target): inspect.cleandoc(ast.literal_eval(below.value))
-        for field, below in pairwise(lines)
-        if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr)
-    }
+    texts = {}
+    for field, below in pairwise(lines):
+        if isinstance(field, ast.AnnAssign | ast.Assign) and isinstance(below, ast.Expr):
+            name = field.target if isinstance(field, ast.AnnAssign) else field.targets[0]
+            texts[ast.unparse(name)] = inspect.cleandoc(ast.literal_eval(below.value))
+    return texts
 
 
 KEYS = ("baseline", "kind")

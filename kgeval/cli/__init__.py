@@ -41,8 +41,9 @@ MODULES = {
     **dict.fromkeys(["evaluate", "classify", "explain"], "kgeval.cli.commands.evaluate_commands"),
     **dict.fromkeys(["report", "plot"], "kgeval.cli.commands.report_commands"),
     **dict.fromkeys(["audit", "convert", "negatives"], "kgeval.cli.commands.dataset_commands"),
+    "pykeen": "kgeval.pykeen.command",
 }
-"""the modules of commands that share a module"""
+"""the modules of commands that share a module, or have none here"""
 
 TURN_ON = (
     """Completion in bash: eval "$(_KGEVAL_COMPLETE=bash_source kgeval)"; in zsh and fish, zsh_source, fish_source"""
@@ -77,10 +78,6 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        if cmd_name == "pykeen":
-            from kgeval.pykeen.command import command as of_pykeen
-
-            return of_pykeen
         module = importlib.import_module(MODULES.get(cmd_name, f"kgeval.cli.commands.{cmd_name}_command"))
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command

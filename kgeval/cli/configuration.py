@@ -142,13 +142,9 @@ def run_and_show(
 ) -> Outcome:
     """Evaluate one model, and print its metrics and its run directory."""
     from kgeval.cli.display import show_note, show_outcomes, show_remarks, watching
-    from kgeval.cli.streams import say_json
     from kgeval.runs.runner import run
 
     (outcome,) = run(config, out or config.folder, force=force, watch=watching, warn=show_note, limits=limits)
-    if form == "json":
-        say_json(outcome.to_dict())
-    else:
-        show_outcomes([outcome], form)
+    show_outcomes([outcome], form)
     show_remarks([outcome])
     return outcome

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -27,47 +28,18 @@ if TYPE_CHECKING:
     from kgeval.runs.config.run_config import RunConfig
     from kgeval.runs.outcome import Outcome
 
-NOTES = "kgeval.notes"
-"""the key of the notes that a command has printed before its results"""
 
-QUIET = "kgeval.quiet"
-"""the key of the flag ``--quiet`` in the context of a command"""
-
-DIGITS = "kgeval.digits"
-"""the key of the value of ``--digits`` in the context of a command"""
+def _kept() -> dict[str, Any]:
+    """What the context of a command keeps: the values of options on printing, and the notes printed before results."""
+    kept: dict[str, Any] = getattr(click.get_current_context(silent=True), "meta", {})
+    return kept
 
 
-FORMS = ("text", "markdown", "latex", "csv", "json")
-
-JSON_HELP = "Print the result as JSON."
-
-
-def format_options(*forms: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add ``--format``, how results are printed, and ``--json``, which is short for one of its values."""
-
-    def chosen(context: click.Context, _: click.Parameter, form: str | None) -> str:
-        as_json = context.params.pop("as_json")
-        if as_json and form not in (None, "json"):
-            raise click.UsageError(f"give either --json or --format {form}.")
-        return "json" if as_json else form or "text"
-
-    def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        form = click.option(
-            *("--format", "form"),
-            type=click.Choice(FORMS + forms),
-            callback=chosen,
-            help="How to print the results: text for the terminal, markdown or latex for a paper, csv or json for "
-            "programs.  [default: text]",
-        )
-        return form(
-            click.option("--json", "as_json", is_flag=True, is_eager=True, help="Short for --format json.")(command)
-        )
-
-    return add
+NONE: Mapping[str, str] = MappingProxyType({})
 
 
 def show(result: Shown, form: str = "text") -> None:
-    """Print a result in one of the ``FORMS``."""
+    """Print a result in a form that ``--format`` names."""
     if form == "json":
         return say_json(result.to_dict())
     if form == "csv":
@@ -110,8 +82,7 @@ def show_note(note: str) -> None:
 
 
 def _early_notes() -> list[str]:
-    context = click.get_current_context(silent=True)
-    early: list[str] = [] if context is None else context.meta.setdefault(NOTES, [])
+    early: list[str] = _kept().setdefault("kgeval.notes", [])
     return early
 
 
@@ -153,21 +124,24 @@ def _remark(text: str) -> None:
 
 
 def _quiet() -> bool:
-    context = click.get_current_context(silent=True)
-    return context is not None and bool(context.meta.get(QUIET))
+    return bool(_kept().get("kgeval.quiet"))
 
 
 def wanted_digits() -> int | None:
     """Return how many digits after the point ``--digits`` wants."""
-    context = click.get_current_context(silent=True)
-    return None if context is None else context.meta.get(DIGITS)
+    return _kept().get("kgeval.digits")
 
 
-def show_outcomes(outcomes: Sequence[Outcome], form: str = "text") -> None:
+def show_outcomes(
+    outcomes: Sequence[Outcome], form: str, failures: Mapping[str, str] = NONE, planned: Sequence[str] = ()
+) -> None:
     """Print the metrics of one model, a table with a row for each of several models, or a table of groups for each."""
     from kgeval.base.tables.shown import Page
-    from kgeval.runs.outcome import with_common_ties
+    from kgeval.runs.outcome import results_of, with_common_ties
 
+    if form == "json":
+        say_json(results_of(outcomes, failures, planned))
+        return
     for index, page in enumerate(_pages(with_common_ties(outcomes))):
         if index:
             say("")
@@ -226,9 +200,7 @@ def show_pages(outcomes: Sequence[Outcome]) -> None:
             show_page(page)
 
 
-def show_remarks(
-    outcomes: Sequence[Outcome], failures: Mapping[str, object] | None = None, *, places: bool = True
-) -> None:
+def show_remarks(outcomes: Sequence[Outcome], failures: Mapping[str, str] = NONE, *, places: bool = True) -> None:
     """Print the notes on outcomes, their folders, and which models failed."""
     from kgeval.runs.outcome import comparability_notes, notes_by_model
 
@@ -238,12 +210,8 @@ def show_remarks(
             show_place(outcome.folder, stored=outcome.stored)
     if places:
         show_pages(outcomes)
-    failed = [f"{name} failed: {why}" for name, why in (failures or {}).items()]
+    failed = [f"{name} failed: {why}" for name, why in failures.items()]
     show_notes([*comparability_notes(outcomes), *failed], early=not places)
-
-
-SORT, LIMIT = "kgeval.sort", "kgeval.limit"
-"""the keys of the values of ``--sort`` and ``--limit`` in the context of a command"""
 
 
 class SortKey(NamedTuple):
@@ -316,11 +284,10 @@ def arranged(table: Table, sort: SortKey | None, limit: int | None) -> Table:
 
 def arranged_as_wanted(tables: Sequence[Table]) -> list[Table]:
     """Sort and cut tables as the options of the command want."""
-    meta = getattr(click.get_current_context(silent=True), "meta", {})
-    sort, shown = meta.get(SORT), [table for table in tables if table.item]
+    sort, shown = _kept().get("kgeval.sort"), [table for table in tables if table.item]
     if sort is not None and shown and all(sort.column(table) is None for table in shown):
         sort.refuse_other({column.rpartition(".")[2] for table in shown for column in table.columns[table.keys :]})
-    return [arranged(table, sort, meta.get(LIMIT)) for table in tables]
+    return [arranged(table, sort, _kept().get("kgeval.limit")) for table in tables]
 
 
 def refuse_unrequested(config: RunConfig) -> None:
@@ -331,5 +298,5 @@ def refuse_unrequested(config: RunConfig) -> None:
 
     usual = find_protocol(config.protocol).metrics if config.task is None else KINDS[config.kind].metrics
     names = [name.base for name in parse_all(config.metrics or usual, config.kind)]
-    if (sort := click.get_current_context().meta.get(SORT)) and sort.metric.base not in (*names, "count"):
+    if (sort := _kept().get("kgeval.sort")) and sort.metric.base not in (*names, "count"):
         sort.refuse_other(names)

@@ -1,4 +1,4 @@
-"""Options made of settings: the field of a setting gives an option its name, type, default, help and completion."""
+"""Options, declared in classes or made of settings, whose fields give them names, types, defaults and help."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from kgeval.runs.config.yaml_document import Place
 
 
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
 Listing = tuple[list[str], list[list[str]]]
 """columns and rows"""
 
@@ -38,30 +40,25 @@ def _metrics() -> Listing:
     cutoffs = {"none": "", "optional": "[@k]", "required": "@k"}
     better = {True: "higher", False: "lower", None: "—"}
     columns = ["name", "title", "needs", "formula", "range", "better", "undefined", "synonyms", "source"]
+
+    def row(entry: Any, ending: str, **facts: str) -> list[str]:
+        """The fields of an entry with the names of the columns, and further facts; what it does not have is empty."""
+        facts["name"] = entry.name + ending
+        return [facts.get(column, getattr(entry, column, "")) for column in columns]
+
     rows = [
-        [
-            metric.name + cutoffs[metric.cutoff],
-            metric.title,
-            metric.needs,
-            metric.formula,
-            f"{metric.lowest:g} … {metric.highest:g}",
-            better[metric.increasing],
-            metric.undefined,
-            ", ".join(metric.synonyms),
-            metric.source,
-        ]
+        row(
+            metric,
+            cutoffs[metric.cutoff],
+            range=f"{metric.lowest:g} … {metric.highest:g}",
+            better=better[metric.increasing],
+            synonyms=", ".join(metric.synonyms),
+        )
         for metric in [*metrics().values(), *metrics("labels").values(), *metrics("confidences").values()]
     ]
-    # Prefixes of names have no range and no synonyms.
-    averages = [
-        [f"{it.name}.", it.title, "ranks, lists" if it.lists else "ranks", it.formula, "", "", "", "", it.source]
-        for it in WEIGHINGS.values()
-    ]
-    ties = [
-        [f"{entry.name}.", entry.title, "ranks", entry.formula, "", "", entry.undefined, "", entry.source]
-        for entry in tie_policies().values()
-    ]
-    return columns, [*by_name(rows), *by_name([*averages, *ties])]
+    averages = [row(it, ".", needs="ranks, lists" if it.lists else "ranks") for it in WEIGHINGS.values()]
+    prefixes = [*averages, *(row(policy, ".", needs="ranks") for policy in tie_policies().values())]
+    return columns, [*by_name(rows), *by_name(prefixes)]
 
 
 def _models() -> Listing:
@@ -245,6 +242,7 @@ METAVARS = {
     "device": "DEVICE",
     "metrics": "METRIC",
     "by": "COLUMN",
+    "corruption": "KIND[:K=V,…]",
     "ties": "POLICY",
     "popularity": "E R",
 }
@@ -254,29 +252,59 @@ REPEATED = "May be repeated or joined by commas."
 OUTSIDE_BRACKETS = re.compile(r",(?![^\[\]]*\])")
 
 
-class SettingOption(click.Option):
-    """An option for the setting at a place of the configuration; its help may be written when it is shown."""
+class DescribedOption(click.Option):
+    """An option whose help is written when it is shown; that of a setting has a place in the configuration."""
 
-    def __init__(self, *args: Any, place: Place, explain: Callable[[], str] | None = None, **kwargs: Any) -> None:
-        self._explain = explain
+    def __init__(self, *args: Any, explain: Callable[[], str], place: Place = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.place = place
+        self.explain, self.place = explain, place
+        if place:
+            OPTIONS[place] = self.opts[0]
 
     @property
-    def help(self) -> str | None:
-        return self._help if self._explain is None else self._explain()
+    def help(self) -> str:
+        return self.explain()
 
     @help.setter  # noqa: A003  # click calls it so
     def help(self, text: str | None) -> None:
-        self._help = text
+        """Click sets what it was given, which is nothing."""
 
 
-def setting_option(*flags: str, place: Place, **about: Any) -> Callable[..., Any]:
-    """Add an option for the setting at a place of the configuration."""
-    OPTIONS[place] = flags[0]
-    if place[-1] in LISTED:
-        about.setdefault("type", OneOf(LISTED[place[-1]]))
-    return click.option(*flags, place[-1], cls=SettingOption, place=place, **about)
+class option:  # noqa: N801  # used as click.option
+    """An option as an attribute of a class, which names it; the docstring below it is its help.
+
+    Further names, and what click takes of an option, are arguments. A setting has a ``place`` in the configuration.
+
+    >>> class Cut:
+    ...     first_rows = option(type=int, metavar="NUMBER")
+    >>> click.command(Cut.first_rows(lambda first_rows: None)).params[0].opts
+    ['--first-rows']
+    """
+
+    def __init__(self, *flags: str, **about: Any) -> None:
+        self._flags, self._about = flags, about
+
+    def __set_name__(self, declared_in: type, name: str) -> None:
+        self._declared_in, self._name = declared_in, name
+
+    def __call__(self, command: Callable[..., Any]) -> Callable[..., Any]:
+        flags = self._flags or (f"--{self._name.replace('_', '-')}",)
+        return click.option(*flags, self._name, cls=DescribedOption, explain=self._help, **self._about)(command)
+
+    def _help(self) -> str:
+        return plain(descriptions(self._declared_in).get(self._name, "")).replace(" [default: ", "  [default: ")
+
+
+def together(*options: Decorator) -> Decorator:
+    """Join options and arguments to one decorator, in the order in which help lists them."""
+    return lambda command: functools.reduce(lambda made, one: one(made), reversed(options), command)
+
+
+def options_of(declared_in: type, *names: str) -> Decorator:
+    """Join options of a class and of those above it; by default all of them."""
+    classes = reversed(declared_in.__mro__)
+    declared = {name: one for part in classes for name, one in vars(part).items() if isinstance(one, option)}
+    return together(*(declared[name] for name in names or declared))
 
 
 def setting_options(
@@ -306,7 +334,8 @@ def setting_options(
             about = _option(settings.model_fields[name], name, words.get(name, ""), stored=stored)
             end = f" {REPEATED}{shown}" if about.get("multiple") else shown
             explain = functools.partial(_help, settings, name, words.get(name, ""), end)
-            command = setting_option(*flags, place=(*place, name), explain=explain, **about)(command)
+            described = click.option(*flags, name, cls=DescribedOption, explain=explain, place=(*place, name), **about)
+            command = described(command)
         return command
 
     return add
@@ -316,17 +345,18 @@ def _option(field: FieldInfo, name: str, words: str, *, stored: bool) -> dict[st
     parts = list(_parts(field.annotation))
     choices = [choice for part in parts if get_origin(part) is Literal for choice in get_args(part)]
     choices = [choice for choice in choices if choice in words] or choices
+    known = LISTED.get(name, choices)
     about: dict[str, Any] = {"metavar": METAVARS.get(name, "|".join(choices)) or None}
+    about["type"] = OneOf(known) if known else None
     if name == "corruption":
-        return {"metavar": "KIND[:K=V,…]", "callback": _corruption}
+        return {**about, "callback": _corruption}
     if METAVARS.get(name) in ("FILE", "FILE|LABEL"):
         return {**about, "type": PATH}
-    if name not in LISTED and choices:
-        about["type"] = OneOf(choices)
     if any(get_origin(part) is tuple and Ellipsis in get_args(part) for part in parts):
-        may_be_empty = (choices or name == "filter") and not any(hasattr(rule, "min_length") for rule in field.metadata)
+        limited = any(hasattr(rule, "min_length") for rule in field.metadata)
+        may_be_empty = bool(choices or name == "filter") and not limited
         metavar = METAVARS.get(name) or "|".join([*choices, "none"] if may_be_empty else choices)
-        read = _values_or_none if may_be_empty else _values
+        read = functools.partial(_values, may_be_empty=may_be_empty)
         return {**about, "multiple": True, "callback": read, "metavar": metavar}
     kinds = {tuple[float, float]: (float, float), int: int, float: float}
     if numeric := next((kinds[part] for part in parts if part in kinds), None):
@@ -390,15 +420,12 @@ def split_at_commas(_: click.Context, __: click.Parameter, values: tuple[str, ..
     return tuple(name for value in values for name in names_in(value))
 
 
-def _values(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> list[str] | None:
-    """Read several values; None where the option is not given."""
-    return list(split_at_commas(context, option, values)) or None
-
-
-def _values_or_none(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> list[str] | None:
-    """Read several values, or the word ``none``, which is no value."""
-    names = _values(context, option, values)
-    return [] if names == ["none"] else names
+def _values(
+    context: click.Context, option: click.Parameter, values: tuple[str, ...], *, may_be_empty: bool
+) -> list[str] | None:
+    """Read several values, or where there may be none the word ``none``; None where the option is not given."""
+    names = list(split_at_commas(context, option, values)) or None
+    return [] if may_be_empty and names == ["none"] else names
 
 
 def _corruption(_: click.Context, __: click.Parameter, text: str | None) -> dict[str, Any] | None:
@@ -449,6 +476,6 @@ def given(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in others.items() if value != () or name == "filter"} | blocks(options)
 
 
-def _setting_options() -> list[SettingOption]:
+def _setting_options() -> list[DescribedOption]:
     command = click.get_current_context().command
-    return [option for option in command.params if isinstance(option, SettingOption)]
+    return [one for one in command.params if isinstance(one, DescribedOption) and one.place]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import reduce
+from collections.abc import Sequence
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
@@ -15,165 +14,95 @@ from kgeval.base.errors import ConfigError, InputError
 from kgeval.base.files import exists_safely
 from kgeval.base.progress import loops_shown
 from kgeval.base.storage import refuse_special
-from kgeval.cli.display import DIGITS as NUM_DIGITS
-from kgeval.cli.display import JSON_HELP, SortKey, format_options
-from kgeval.cli.display import QUIET as IS_QUIET
-from kgeval.cli.setting_options import PATH, REPEATED, OneOf, split_at_commas
+from kgeval.cli.display import SortKey
+from kgeval.cli.setting_options import PATH, OneOf, option, options_of, split_at_commas, together
 
 SPLITS = ("train", "valid", "test")
 
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+FORMS = ("text", "markdown", "latex", "csv", "json")
 
 
-def together(*options: Decorator) -> Decorator:
-    """Join options and arguments to one decorator, in the order in which help lists them."""
-    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
+def chosen_form(context: click.Context, _: click.Parameter, form: str | None) -> str:
+    """Join ``--format`` and ``--json``, which is short for one of its values."""
+    as_json = context.params.pop("as_json")
+    if as_json and form not in (None, "json"):
+        raise click.UsageError(f"give either --json or --format {form}.")
+    return "json" if as_json else form or "text"
 
 
-def _set_quiet(context: click.Context, _: click.Parameter, quiet: bool) -> None:
-    """Remember ``--quiet``."""
-    context.meta[IS_QUIET] = quiet
-    if quiet:
+def _keep(context: click.Context, option: click.Parameter, value: Any) -> None:
+    """Remember how results are printed: it is no argument of the command."""
+    context.meta[f"kgeval.{option.name}"] = value
+    if option.name == "quiet" and value:
         context.with_resource(loops_shown(None))
 
 
-JSON = click.option("--json", "as_json", is_flag=True, help=JSON_HELP)
-FORMAT = format_options()
-QUIET = click.option(
-    "--quiet",
-    "-q",
-    is_flag=True,
-    expose_value=False,
-    callback=_set_quiet,
-    help="Print only results and errors: no notes, no progress.",
-)
-DIGITS = click.option(
-    "--digits",
-    type=click.IntRange(0, 15),
-    expose_value=False,
-    callback=lambda context, _, digits: context.meta.update({NUM_DIGITS: digits}),
-    metavar="NUMBER",
-    help="Decimals in tables.  [default: as many as the interval of the metric justifies, otherwise 6]",
-)
+KEPT: dict[str, Any] = {"expose_value": False, "callback": _keep}
 
 
-def rows_shown(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that sort and cut the rows of tables."""
+class Printing:
+    """How results are printed."""
 
-    def keep(context: click.Context, option: click.Parameter, value: Any) -> None:
-        context.meta[f"kgeval.{option.name}"] = value
-
-    shown: dict[str, Any] = {"expose_value": False, "callback": keep}
-    first = "Show at most this many groups or models. JSON and files have all of them."
-    command = click.option("--limit", type=click.IntRange(min=1), metavar="NUMBER", help=first, **shown)(command)
-    order = "Sort groups (--by) by a metric, worst first, or models, best first. -METRIC reverses the order."
-    return click.option("--sort", type=SortKey.read, metavar="METRIC", help=order, **shown)(command)
-
-
-printed = together(FORMAT, rows_shown, DIGITS, QUIET)
-"""how results are printed"""
-NAMES = click.option(
-    "--names",
-    multiple=True,
-    metavar="FILE",
-    type=PATH,
-    help="File of readable names of entities and relations, with rows label<TAB>name. May be repeated.  "
-    "[default: entity2text.txt and relation2text.txt of the dataset]",
-)
-INTERVALS = click.option(
-    "--intervals",
-    type=click.Choice(["triple", "query", "relation"]),
-    default="triple",
-    help="Unit that is resampled for confidence intervals and tests.",
-)
-ALLOW = click.option(
-    "--allow",
-    multiple=True,
-    callback=split_at_commas,
-    metavar="FIELD",
-    type=OneOf(["triples", "candidates", "filter", "times", "protocol", "split", "dataset"]),
-    help="Let the runs differ in this field: triples (then their common rows are compared), candidates, filter, "
-    f"times, protocol, split or dataset. {REPEATED}",
-)
-SET = click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Set any key of the configuration, such as evaluation.split=valid; 'kgeval schema' shows all keys. "
-    "May be repeated.",
-)
-CHECKPOINT_FORMAT = click.option(
-    *("--checkpoint-format", "format"),
-    default="auto",
-    type=OneOf("formats"),
-    help="Format of the checkpoint; 'kgeval list formats' shows all.",
-)
-LAYOUT = click.option(
-    "--layout",
-    default="auto",
-    type=OneOf("layouts"),
-    help="Layout of the dataset's folder; 'kgeval list datasets' shows all.",
-)
-COLUMNS = click.option(
-    "--columns",
-    metavar="ROLE=COLUMN,…",
-    help="Columns of the dataset's files, such as head=gene,relation='binds',tail=drug, where quotes mark a constant; "
-    "or, if there is no header, what they hold in order, such as relation,head,tail.  [default: by their names]",
-)
-_DATASET = click.option(
-    "--dataset",
-    type=PATH,
-    metavar="DATASET",
-    help="Dataset: a folder, or the name of a PyKEEN dataset.  [default: for a run, its dataset]",
-)
+    form = option("--format", type=click.Choice(FORMS), callback=chosen_form)
+    """How to print the results: text for the terminal, markdown or latex for a paper, csv or json for programs.
+    [default: text]"""
+    as_json = option("--json", is_flag=True, is_eager=True)
+    """Short for --format json."""
+    sort = option(type=SortKey.read, metavar="METRIC", **KEPT)
+    """Sort groups (--by) by a metric, worst first, or models, best first. -METRIC reverses the order."""
+    limit = option(type=click.IntRange(min=1), metavar="NUMBER", **KEPT)
+    """Show at most this many groups or models. JSON and files have all of them."""
+    digits = option(type=click.IntRange(0, 15), metavar="NUMBER", **KEPT)
+    """Decimals in tables. [default: as many as the interval of the metric justifies, otherwise 6]"""
+    quiet = option("--quiet", "-q", is_flag=True, **KEPT)
+    """Print only results and errors: no notes, no progress."""
 
 
-reading_options = together(
-    LAYOUT,
-    COLUMNS,
-    NAMES,
-    CHECKPOINT_FORMAT,
-    click.option(
-        *("--option", "options"),
-        multiple=True,
-        metavar="K=V",
-        help="Option that the checkpoint's files do not store, such as model=ComplEx: short for "
-        "--set model.options.K=V. May be repeated.",
-    ),
-)
-"""how a dataset and a checkpoint are read"""
+class JsonAlone:
+    """How a result is printed that is one sentence."""
 
-_SOURCE = together(_DATASET, reading_options, SET)
+    as_json = option("--json", is_flag=True)
+    """Print the result as JSON."""
+
+
+class Reading:
+    """How a dataset and a checkpoint are read."""
+
+    layout = option(default="auto", type=OneOf("layouts"))
+    """Layout of the dataset's folder; 'kgeval list datasets' shows all."""
+    columns = option(metavar="ROLE=COLUMN,…")
+    """Columns of the dataset's files, such as head=gene,relation='binds',tail=drug, where quotes mark a constant; or,
+    if there is no header, what they hold in order, such as relation,head,tail. [default: by their names]"""
+    names = option(multiple=True, metavar="FILE", type=PATH)
+    """File of readable names of entities and relations, with rows label<TAB>name. May be repeated.
+    [default: entity2text.txt and relation2text.txt of the dataset]"""
+    format = option("--checkpoint-format", default="auto", type=OneOf("formats"))
+    """Format of the checkpoint; 'kgeval list formats' shows all."""
+    options = option("--option", multiple=True, metavar="K=V")
+    """Option that the checkpoint's files do not store, such as model=ComplEx: short for --set model.options.K=V. May be
+    repeated."""
+
+
+class Labels:
+    """The labels that a checkpoint lacks."""
+
+    dataset = option(type=PATH, metavar="DATASET")
+    """Dataset with the labels of a checkpoint that stores none."""
+
+
+class Source:
+    """A dataset beside a checkpoint, and other keys of the configuration."""
+
+    dataset = option(type=PATH, metavar="DATASET")
+    """Dataset: a folder, or the name of a PyKEEN dataset. [default: for a run, its dataset]"""
+    overrides = option("--set", multiple=True, metavar="KEY=VALUE")
+    """Set any key of the configuration, such as evaluation.split=valid; 'kgeval schema' shows all keys. May be
+    repeated."""
+
+
+_SOURCE = together(Source.dataset, options_of(Reading), Source.overrides)
 model_and_dataset = together(click.argument("checkpoint", metavar="CHECKPOINT", type=PATH), _SOURCE)
 run_or_model_and_dataset = together(click.argument("source", metavar="RUN_OR_CHECKPOINT", type=PATH), _SOURCE)
-
-
-def thresholds(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that make a command fail if a metric is out of bounds: ``bounds``, by option."""
-    for option, worse in (("--fail-over", "higher"), ("--fail-under", "lower")):
-        command = click.option(
-            option,
-            multiple=True,
-            expose_value=False,
-            callback=_bounds,
-            metavar="[MODEL.]METRIC=NUMBER",
-            help=f"Exit with status 1 if a metric is {worse} or undefined. MODEL is one of several models; without it, "
-            "the bound is for all models except baselines. May be repeated.",
-        )(command)
-    return command
-
-
-def _bounds(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> None:
-    bounds = context.params.setdefault("bounds", {"--fail-under": {}, "--fail-over": {}})[option.opts[0]]
-    for text in values:
-        metric, equals, bound = text.partition("=")
-        try:
-            bounds[metric.strip()] = float(bound)
-        except ValueError:
-            equals = ""
-        if not equals or not metric.strip() or not math.isfinite(bounds[metric.strip()]):
-            raise click.BadParameter(f"{text!r}: expected METRIC=NUMBER, for example mrr=0.3")
 
 
 class _Folder(click.Path):
@@ -188,6 +117,64 @@ class _Folder(click.Path):
 FOLDER = _Folder(path_type=Path)
 
 
+class Written:
+    """The run directory that is written."""
+
+    out = option(type=FOLDER)
+    """Run directory to write."""
+    force = option(is_flag=True)
+    """Replace a run that is already there."""
+
+
+class Replacing:
+    """A file that is written."""
+
+    force = option(is_flag=True)
+    """Replace a file that is already there."""
+
+
+class Comparing:
+    """How several models are compared."""
+
+    intervals = option(type=click.Choice(["triple", "query", "relation"]), default="triple")
+    """Unit that is resampled for confidence intervals and tests."""
+    allow = option(
+        multiple=True,
+        callback=split_at_commas,
+        metavar="FIELD",
+        type=OneOf(["triples", "candidates", "filter", "times", "protocol", "split", "dataset"]),
+    )
+    """Let the runs differ in this field: triples (then their common rows are compared), candidates, filter, times,
+    protocol, split or dataset. May be repeated or joined by commas."""
+
+
+def _bounds(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> None:
+    """Add the bounds of an option to the argument ``bounds`` of the command."""
+    bounds = context.params.setdefault("bounds", {"--fail-under": {}, "--fail-over": {}})[option.opts[0]]
+    for text in values:
+        metric, equals, bound = text.partition("=")
+        try:
+            bounds[metric.strip()] = float(bound)
+        except ValueError:
+            equals = ""
+        if not equals or not metric.strip() or not math.isfinite(bounds[metric.strip()]):
+            raise click.BadParameter(f"{text!r}: expected METRIC=NUMBER, for example mrr=0.3")
+
+
+BOUND: dict[str, Any] = {"multiple": True, "expose_value": False, "callback": _bounds}
+
+
+class Failing:
+    """When a command fails although it has a result."""
+
+    fail_under = option(metavar="[MODEL.]METRIC=NUMBER", **BOUND)
+    """Exit with status 1 if a metric is lower or undefined. MODEL is one of several models; without it, the bound is
+    for all models except baselines. May be repeated."""
+    fail_over = option(metavar="[MODEL.]METRIC=NUMBER", **BOUND)
+    """Exit with status 1 if a metric is higher or undefined. MODEL is one of several models; without it, the bound is
+    for all models except baselines. May be repeated."""
+
+
 def _splits_or_none(context: click.Context, option: click.Parameter, splits: tuple[str, ...]) -> tuple[str, ...] | None:
     """Read splits, or none of them; return None without the option."""
     if "none" in splits and len(splits) > 1:
@@ -195,52 +182,30 @@ def _splits_or_none(context: click.Context, option: click.Parameter, splits: tup
     return None if not splits else () if splits == ("none",) else splits
 
 
-def _of_text(name: str, words: str, **about: Any) -> Decorator:
-    return click.option(f"--{name}", help=f"For a text file of ranks{words}", **about)
+class Importing:
+    """What a text file of ranks from another evaluator does not say."""
 
-
-import_options = together(
-    click.option(
-        "--dataset",
-        type=PATH,
-        metavar="DATASET",
-        help="Dataset of the ranks. Needed for a text file of ranks, and for slices if the dataset of the run was "
-        "moved.",
-    ),
-    _of_text("split", ": split that was ranked, or several: valid,test.  [default: test]", type=OneOf(SPLITS)),
-    _of_text(
-        "times",
-        " of a temporal graph: which facts were filtered, those of the query's time or those of all times.  "
-        "[default: not known]",
-        type=click.Choice(["time-aware", "static"]),
-    ),
-    _of_text(
-        "filter",
-        ": split that was filtered. May be repeated. For a stored run: none, to use the raw ranks.  "
-        "[default: train, valid and test]",
-        multiple=True,
-        type=click.Choice([*SPLITS, "none"]),
-        callback=_splits_or_none,
-    ),
-    _of_text(
-        "setting",
-        ": which ranks to read, and the kind of ranks in columns whose names do not say it.  [default: filtered]",
-        type=click.Choice(["filtered", "raw"]),
-    ),
-    _of_text(
-        "unmatched",
-        ": what to do with rows that match no triple of the split: error, or drop (leave out).  [default: error]",
-        type=click.Choice(["error", "drop"]),
-    ),
-    _of_text(
-        "columns",
-        ": the columns to read, such as head=subj,relation='binds',tail_rank=rank_o, where quotes mark a constant; or, "
-        "if there is no header, the names of all columns in order.",
-        metavar="C,C,…",
-    ),
-    _of_text("separator", ": column separator.  [default: recognised]", metavar="TEXT"),
-)
-"""what a text file of ranks from another evaluator does not say"""
+    dataset = option(type=PATH, metavar="DATASET")
+    """Dataset of the ranks. Needed for a text file of ranks, and for slices if the dataset of the run was moved."""
+    split = option(type=OneOf(SPLITS))
+    """For a text file of ranks: split that was ranked, or several: valid,test. [default: test]"""
+    times = option(type=click.Choice(["time-aware", "static"]))
+    """For a text file of ranks of a temporal graph: which facts were filtered, those of the query's time or those of
+    all times. [default: not known]"""
+    filter = option(multiple=True, type=click.Choice([*SPLITS, "none"]), callback=_splits_or_none)
+    """For a text file of ranks: split that was filtered. May be repeated. For a stored run: none, to use the raw ranks.
+    [default: train, valid and test]"""
+    setting = option(type=click.Choice(["filtered", "raw"]))
+    """For a text file of ranks: which ranks to read, and the kind of ranks in columns whose names do not say it.
+    [default: filtered]"""
+    unmatched = option(type=click.Choice(["error", "drop"]))
+    """For a text file of ranks: what to do with rows that match no triple of the split: error, or drop (leave out).
+    [default: error]"""
+    columns = option(metavar="C,C,…")
+    """For a text file of ranks: the columns to read, such as head=subj,relation='binds',tail_rank=rank_o, where quotes
+    mark a constant; or, if there is no header, the names of all columns in order."""
+    separator = option(metavar="TEXT")
+    """For a text file of ranks: column separator. [default: recognised]"""
 
 
 def named_runs(words: Sequence[str]) -> list[tuple[str, str]]:

@@ -7,4 +7,4 @@ from pykeen.cli import main
 
 import kgeval.pykeen  # noqa: F401  # registers the evaluator before PyKEEN fixes the choices of --evaluator
 
-command: click.Command = main
+pykeen_command: click.Command = main

@@ -40,8 +40,7 @@ def origins(study: Study) -> Section:
         panel = slice_panel(of_slice, PAGE, baselines=study.baselines, width="container")
         panels[f"slice-{name}"] = themed(panel, PAGE)
         captions[f"slice-{name}"] = slices()[name].title if name in slices() else "what is predicted"
-    second = 1 if len(study.names) > 1 else 0
-    picture = relations_chart(scatter(relations, 0, second), PAGE, axes=axes(study, 0, second), width="container")
+    picture = relations_chart(scatter(study, relations), PAGE, axes=axes(study), width="container")
     rounded = relations.round(6).astype(object).where(relations.notna(), None)
     data = {
         "relation": relations["relation"].tolist(),
@@ -67,26 +66,26 @@ def origins(study: Study) -> Section:
     return Section("where", "Slices", slices_title(study, groups), content, charts, {"relations": data})
 
 
-def scatter(relations: pd.DataFrame, first: int, second: int) -> pd.DataFrame:
-    """Choose what a scatter shows: a model up, and another or, of a single one, the number of triples across.
+def scatter(study: Study, relations: pd.DataFrame) -> pd.DataFrame:
+    """Lay out what a scatter shows: the best model up, and the next or, of a single one, the number of triples across.
 
     ``x_low``, ``x_high``, ``y_low`` and ``y_high`` are the ends of whiskers, NaN without whiskers.
     """
-    columns = {"y": f"m{first}", "y_low": f"low{first}", "y_high": f"high{first}"}
-    if first != second:
-        columns |= {"x": f"m{second}", "x_low": f"low{second}", "x_high": f"high{second}"}
     frame = relations[["relation", "triples", "cardinality"]].assign(
         x=relations["triples"], x_low=np.nan, x_high=np.nan
     )
-    return frame.assign(**{axis: relations[name] for axis, name in columns.items()})
+    for index, axis in zip(range(len(study.models)), "yx", strict=False):
+        ends = {f"{axis}_{end}": relations[f"{end}{index}"] for end in ("low", "high")}
+        frame = frame.assign(**{axis: relations[f"m{index}"]}, **ends)
+    return frame
 
 
-def axes(study: Study, first: int, second: int) -> tuple[str, str]:
+def axes(study: Study) -> tuple[str, str]:
+    """The titles of what a scatter shows across and up."""
     name = short_title(study.metric)
     arrow = title_of(study.metric).removeprefix(name)
-    shown = (study.models[place] for place in (second, first))
-    across, up = (f"{name} of {isolated(model.name)}{arrow}{model.mean_in_words}" for model in shown)
-    return (TRIPLES if first == second else across), up
+    up, *across = (f"{name} of {isolated(model.name)}{arrow}{model.mean_in_words}" for model in study.models[:2])
+    return (across or [TRIPLES])[0], up
 
 
 def relations_title(study: Study, relations: pd.DataFrame) -> str:

@@ -18,7 +18,7 @@ from kgeval.base.storage import write_text
 from kgeval.base.tables.shown import Brief
 from kgeval.base.tables.table import Figure, written
 from kgeval.data.dataset import Dataset
-from kgeval.data.loading import Source, as_dataset
+from kgeval.data.loading import Source
 from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.names import MetricName, short_title, title_of
 from kgeval.metrics.ranks.ties import Ties, common_ties, tie_policy
@@ -270,24 +270,5 @@ def report(
         datasets.setdefault(model.table.dataset, []).append(model)
     if len(datasets) > 1 and dataset is None and "dataset" not in allow:
         return Report(*render_grid(datasets, intervals=intervals, ties=ties, allow=allow))
-    study = study_of_runs(models, dataset, intervals=intervals, ties=ties, allow=allow)
+    study = study_of(models, dataset, intervals=intervals, ties=ties, allow=allow)
     return Report(render(study), _title(study))
-
-
-def study_of_runs(
-    runs: Runs,
-    dataset: Dataset | Source | None,
-    *,
-    intervals: Unit = "triple",
-    ties: Ties | None,
-    allow: str | Collection[str],
-    metrics: Sequence[str] = HEADLINES,
-) -> Study:
-    models = read_models(runs)
-    names = [model.name for model in models]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise InputError(
-            f"{twice!r} has runs of several datasets: choose the runs of one dataset, or name them a=RUN b=RUN."
-        )
-    graph = read_dataset(models) if dataset is None else as_dataset(dataset)
-    return study_of(models, graph, intervals=intervals, ties=ties, allow=allow, metrics=metrics)

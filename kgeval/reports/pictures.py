@@ -216,16 +216,15 @@ def relations_chart(
     places = [altair.Tooltip(f"{at}:Q", title=axis, format=".4~f") for at, axis in zip("xy", axes, strict=True)]
     triples = altair.Tooltip("triples:Q", format=",", title="test triples")
     x, y = {"title": axes[0], "scale": scale, "axis": across}, {"title": axes[1], "axis": number}
-    base = altair.Chart(records(relations.dropna(subset=["x", "y"])))
+    placed = {"x": altair.X("x:Q", **x), "y": altair.Y("y:Q", **y)}
+    base = altair.Chart(records(relations.dropna(subset=["x", "y"]))).encode(**placed)
     rules = base.mark_rule(color=palette.muted, opacity=0.5)
     whiskers = {
-        "x_low": rules.encode(x=altair.X("x_low:Q", **x), x2="x_high:Q", y=altair.Y("y:Q", **y)),
-        "y_low": rules.encode(x=altair.X("x:Q", **x), y=altair.Y("y_low:Q", **y), y2="y_high:Q"),
+        "x_low": rules.encode(x=altair.X("x_low:Q", **x), x2="x_high:Q"),
+        "y_low": rules.encode(y=altair.Y("y_low:Q", **y), y2="y_high:Q"),
     }
     dots = base.mark_circle(stroke=palette.paper or "var(--paper)", strokeWidth=0.7, cursor="pointer")
     circles = dots.properties(name="relations").encode(
-        x=altair.X("x:Q", **x),
-        y=altair.Y("y:Q", **y),
         size=altair.Size("triples:Q", scale=altair.Scale(range=[palette.row, 23 * palette.row]), legend=None),
         color=altair.Color("cardinality:N", scale=palette.scale("color", kinds), legend=legend),
         opacity=altair.condition(picked, altair.value(0.75), altair.value(0.15)),

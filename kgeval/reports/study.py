@@ -24,6 +24,7 @@ from kgeval.base.errors import InputError, KgevalError
 from kgeval.base.provenance import UNKNOWN
 from kgeval.base.tables.table import number
 from kgeval.data.dataset import Dataset
+from kgeval.data.loading import Source, as_dataset
 from kgeval.metrics.intervals.interval import PLURAL, Unit
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName, parse_all, title_of
@@ -427,23 +428,30 @@ class Study:
 
 def study_of(
     models: Sequence[EvaluatedModel],
-    dataset: Dataset | None,
+    dataset: Dataset | Source | None,
     *,
     intervals: Unit = "triple",
     ties: Ties | None = None,
     allow: str | Collection[str] = (),
     metrics: Sequence[str] = HEADLINES,
 ) -> Study:
+    """Study the models of one dataset, by default the one that their runs name."""
+    names = [model.name for model in models]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise InputError(
+            f"{twice!r} has runs of several datasets: choose the runs of one dataset, or name them a=RUN b=RUN."
+        )
+    graph = read_dataset(models) if dataset is None else as_dataset(dataset)
     metric = parse_all(metrics)[0]
     policy = ties or common_ties(model.ties for model in models)
     ordered = in_order(models, metric, {model.name: mean_of_runs(model, str(metric), policy) for model in models})
     shared = _on_shared_rows(ordered)
 
     runs = {model.name: [run.table for run in model.runs] for model in ordered}
-    names = [model.name for model in ordered if model.baseline]
-    how: dict[str, Any] = {"intervals": intervals, "ties": policy, "baselines": names, "allow": allow}
+    baselines = [model.name for model in ordered if model.baseline]
+    how: dict[str, Any] = {"intervals": intervals, "ties": policy, "baselines": baselines, "allow": allow}
     grid = compare_grid({ordered[0].table.dataset: runs}, metrics, spread="interval", **how)
-    return Study(shared, dataset, policy, intervals, grid)
+    return Study(shared, graph, policy, intervals, grid)
 
 
 def in_order(

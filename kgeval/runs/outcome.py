@@ -170,6 +170,14 @@ def common_table(
     )
 
 
+def results_of(
+    outcomes: Sequence[Outcome], failures: Mapping[str, object], planned: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return the content of ``metrics.json``, of one model or of a folder of several."""
+    alone = [outcome.name for outcome in outcomes] == [""]
+    return (outcomes[0] if alone else common_table(outcomes, failures, planned=planned)).to_dict()
+
+
 def notes_by_model(outcomes: Sequence[Outcome]) -> list[str]:
     return collected_notes({(outcome.summary.provenance.dataset, outcome.name): outcome.notes for outcome in outcomes})
 

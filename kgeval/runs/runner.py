@@ -155,6 +155,12 @@ def _is_of_files(error: Exception, job: Job) -> bool:
     return not isinstance(error, InputError) or (in_checkpoint and isinstance(job.source, CheckpointConfig))
 
 
+def _read_stored(job: Job, run: StoredRun, current: Fingerprint) -> Outcome | None:
+    """Read a model's stored run, unless its sample is to grow; refuse it if what it depends on has changed."""
+    refuse_changes(run, current)
+    return None if goes_on(run, current) else read_outcome(run.path, name=job.name)
+
+
 @dataclass(frozen=True)
 class _Work:
     """What the jobs of one run share; a job is written in its ``stage``, which then becomes its ``folder``."""
@@ -172,15 +178,15 @@ class _Work:
         A model whose files are unreadable is left out, and the others are evaluated. A mistake in the configuration,
         such as an option that a checkpoint does not have, refuses the whole run.
         """
-        done: dict[Job, Fingerprint] = {}
+        done: dict[Job, tuple[StoredRun, Fingerprint]] = {}
         problems = []
         unreadable: dict[str, KgevalError] = {}
         for job in jobs:
             try:
                 model = job.read()
                 self._refuse_unfit_limits(job, model)
-                if self._done(job):
-                    done[job] = job.fingerprint(model)
+                if run := self._done(job):
+                    done[job] = run, job.fingerprint(model)
                 elif job.stage is not None and model is not None and not self.force:
                     store = ShardStore(job.stage)
                     if store.exists:  # an interrupted run goes on only with the same configuration and inputs
@@ -192,12 +198,13 @@ class _Work:
                     problems.append(Problem.of(("models", job.name), error))
         if problems:
             raise self.config.document.refusal(problems)
-        outcomes = {job.name: self._read_stored(job, current) for job, current in done.items()}
+        outcomes = {job.name: _read_stored(job, *of_job) for job, of_job in done.items()}
         return {name: outcome for name, outcome in outcomes.items() if outcome is not None}, unreadable
 
     def stored(self, job: Job) -> Outcome | None:
         """Read a model's stored run, unless there is none or it is to be replaced or continued."""
-        return self._read_stored(job, job.fingerprint(job.read())) if self._done(job) else None
+        run = self._done(job)
+        return None if run is None else _read_stored(job, run, job.fingerprint(job.read()))
 
     def _done(self, job: Job) -> StoredRun | None:
         """A model's complete run, unless it is to be replaced."""
@@ -207,14 +214,6 @@ class _Work:
         """Name the failure of one of several models, without the values of variables."""
         words = str(error) if isinstance(error, KgevalError) else f"{type(error).__name__}: {reason(error)}."
         return RunError(self.config.document.variables.conceal(words))
-
-    def _read_stored(self, job: Job, current: Fingerprint) -> Outcome | None:
-        """Read a model's stored run, unless its sample is to grow; refuse it if what it depends on has changed."""
-        run = job.stored
-        if run is None:
-            return None
-        refuse_changes(run, current)
-        return None if goes_on(run, current) else read_outcome(run.path, name=job.name)
 
     def _earlier(self, job: Job, model: Scorer | VectorScorer) -> RankTable | None:
         """Read the sample of a stored estimate, which is gone on with."""
@@ -269,15 +268,14 @@ class _Work:
     def _sharded(self, job: Job, model: Scorer | VectorScorer) -> ShardedRanking:
         """Return how a model's ranking is divided; shards of a live model, which no later run knows, are not kept."""
         store = ShardStore(job.stage) if job.stage and isinstance(model, Checkpoint | FittedBaseline) else None
-        return ShardedRanking(
-            self.config.executor or LocalExecutor(),
-            job.config.evaluation.shards,
-            store,
-            partial(job.fingerprint, model),
-            self.config.document.as_written,
-            self.force,
-            self.warn,
-        )
+        begin = partial(_begin_shards, self.config, job, model, force=self.force)
+        executor = self.config.executor or LocalExecutor()
+        return ShardedRanking(executor, job.config.evaluation.shards, store, begin, self.warn)
+
+
+def _begin_shards(config: RunConfig, job: Job, model: Any, store: ShardStore, count: int, *, force: bool) -> None:
+    """Begin or continue the ranking of a model in shards; the store keeps how the whole run can be begun again."""
+    store.begin(job.fingerprint(model), count, configuration=config.document.as_written, force=force)
 
 
 def run_shard(
@@ -302,17 +300,13 @@ def run_shard(
 
         def rank(job: Job) -> int | None:
             model, store = job.load(), ShardStore(out / job.name / STAGE)
-            current = job.fingerprint(model)
             if job.stored is not None and not force:
-                refuse_changes(job.stored, current)
+                refuse_changes(job.stored, job.fingerprint(model))
                 return None
             with watch(job.activity, None) as progress:
                 ranking = job.ranking(model, progress)
                 shard = divide_exactly(ranking, count)[number - 1]
-
-                def begin() -> None:
-                    store.begin(current, count, configuration=config.document.as_written, force=force)
-
+                begin = partial(_begin_shards, config, job, model, store, count, force=force)
                 with reserve_shard(out / job.name, number, force=force, prepare=begin):
                     kept = store.read(shard)
                     if kept is None:

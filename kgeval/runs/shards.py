@@ -418,10 +418,8 @@ class ShardedRanking:
     executor: Executor
     count: int | None
     store: ShardStore | None
-    fingerprint: Callable[[], Fingerprint]
-    configuration: dict[str, Any]
-    """how the whole run can be begun again"""
-    force: bool
+    begin: Callable[[ShardStore, int], None]
+    """begins or continues the run of so many shards in the store"""
     warn: Callable[[str], None]
     facts: dict[str, Any] = field(default_factory=dict)
     """what the manifest says of the shards, if there were any"""
@@ -436,7 +434,7 @@ class ShardedRanking:
         shards = divide(ranking, count)
         done: dict[int, RankedShard] = {}
         if self.store is not None:
-            self.store.begin(self.fingerprint(), len(shards), configuration=self.configuration, force=self.force)
+            self.begin(self.store, len(shards))
             earlier = {shard.number: self.store.read(shard) for shard in shards}
             done = {number: shard for number, shard in earlier.items() if shard is not None}
         kept = len(done)

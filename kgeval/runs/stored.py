@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from kgeval.analysis.comparison.comparable import dataset_names
 from kgeval.analysis.slices.annotation import annotate, slices_to_add
 from kgeval.analysis.slices.slice import groupings, slice_of, slices
-from kgeval.base.errors import ConfigError, InputError, MetricError, did_you_mean
+from kgeval.base.errors import ConfigError, InputError, MetricError, refuse_unknown
 from kgeval.base.files import exists_safely, sha256_of_file, suggest_paths
 from kgeval.base.settings_text import expanded
 from kgeval.data.columns import TRIPLE
@@ -26,7 +26,6 @@ from kgeval.metrics.selection import MetricOptions
 from kgeval.metrics.summary import Summary
 from kgeval.models.baselines import Baseline, FittedBaseline
 from kgeval.models.checkpoints import Checkpoint, load_checkpoint
-from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.protocols.protocol import protocol_of, protocols
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.run_directory.contents import progress_of
@@ -54,13 +53,6 @@ from kgeval.runs.config.yaml_document import Document, read_document
 from kgeval.runs.outcome import Outcome, task_policies
 
 
-class StoredModel(NamedTuple):
-    model: Checkpoint | FittedBaseline
-    dataset: Dataset
-    evaluation: Evaluation
-    protocol: str
-
-
 def load_model(config: RunConfig, dataset: Dataset) -> Checkpoint | FittedBaseline:
     source = config.model
     if source is None or isinstance(source, TrainingConfig):
@@ -70,7 +62,8 @@ def load_model(config: RunConfig, dataset: Dataset) -> Checkpoint | FittedBaseli
     return source.load(dataset, nan=config.evaluation.nan)
 
 
-def read_stored_model(path: Path) -> StoredModel:
+def read_stored_model(path: Path) -> tuple[RunConfig, Checkpoint | FittedBaseline, Dataset]:
+    """Read the configuration of a stored run, its model, and the dataset that it ranked."""
     if not exists_safely(path):
         raise InputError(f"no such run directory or checkpoint {str(path)[:200]!r}. {suggest_paths(path)}".strip())
     run = _run_of_one_model(path)
@@ -85,7 +78,7 @@ def read_stored_model(path: Path) -> StoredModel:
         model: Any = load_checkpoint(_trained_model(run), dataset=dataset, nan=config.evaluation.nan)
     else:
         model = load_model(config, dataset)
-    return StoredModel(model, dataset, config.evaluation, config.protocol)
+    return config, model, dataset
 
 
 def read_stored_document(path: Path) -> Document:
@@ -313,8 +306,9 @@ def group_stored(
     dataset is loaded once for all runs with the same ``loaded``, which has it with its SHA-256.
     """
     for name in by:
-        if slice_of(name, groups) is None and name not in (known := [*table.columns, *slices(), *groups]):
-            raise ConfigError(f"--by: no slice and no column {name!r}. {did_you_mean(name, known, listed='slices')}")
+        if slice_of(name, groups) is None:
+            known = [*table.columns, *slices(), *groups]
+            refuse_unknown("--by: no slice and no column", name, known, ConfigError, listed="slices")
     if all(name in table.columns for name in by):
         return table, ()
     added = slices_to_add(table, by, groups)
@@ -347,7 +341,6 @@ def named(summary: Summary, names: Mapping[str, str]) -> Summary:
 @dataclass(frozen=True)
 class ComparedRun:
     name: str
-    path: Path
     table: RankTable
     policies: Mapping[str, Any]
     changes: tuple[str, ...]
@@ -404,7 +397,7 @@ def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -
         origin = RunOf(dataset if apart else "", chosen, name, training, training.key(run.config))
         unknown = notes_on_unknown(run, table, [*options, "metrics", "by"])
         policies, notes = _policies(table, run), (*unknown, *run.changes, *changes)
-        compared.append(ComparedRun(name, run.path, grouped, policies, notes, origin, run.is_baseline))
+        compared.append(ComparedRun(name, grouped, policies, notes, origin, run.is_baseline))
     return compared
 
 

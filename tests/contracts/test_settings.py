@@ -11,7 +11,7 @@ import kgeval
 from kgeval.base.errors import InputError
 from kgeval.base.settings import descriptions
 from kgeval.cli import main
-from kgeval.cli.setting_options import SettingOption
+from kgeval.cli.setting_options import DescribedOption
 from kgeval.ranking.evaluation import Evaluation, EvaluationKeywords
 from kgeval.runs.config.run_config import RunConfig
 from tests.conftest import random_dataset
@@ -42,6 +42,6 @@ def test_options_of_the_configuration_are_made_of_its_fields(name):
     rest = {"dataset", "task"}  # of two words each: what is read, and as what
     rest |= {"split", "filter", "times"} if name == "summarize" else set()  # of text files of ranks, not of the run
     options = main.get_command(None, name).params
-    made = {option.name for option in options if isinstance(option, SettingOption)}
+    made = {option.name for option in options if isinstance(option, DescribedOption) and option.place}
     assert {option.name for option in options} & fields.keys() - rest <= made
     assert made

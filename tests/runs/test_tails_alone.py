@@ -36,8 +36,8 @@ def test_the_sides_are_the_models_to_say(config, encoder):
     assert set(PredictionTable.from_parquet("run").column("side")) == {"tail"}
     assert "sides" not in yaml.safe_load(Path("run/config.yaml").read_text())["evaluation"]
     assert "the model predicts tails only." in json.loads(Path("run/manifest.json").read_text())["notes"]
-    stored = read_stored_model(Path("run"))
-    assert stored.evaluation.for_model(stored.model).sides == ("tail",)
+    stored, model, _ = read_stored_model(Path("run"))
+    assert stored.evaluation.for_model(model).sides == ("tail",)
 
 
 def test_models_of_one_configuration_may_answer_other_sides(config, encoder):

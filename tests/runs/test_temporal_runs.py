@@ -11,7 +11,7 @@ from kgeval.base.errors import InputError
 from kgeval.models.families.complex import TComplEx
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.reports.origins import triple_table
-from kgeval.reports.page import study_of_runs
+from kgeval.reports.study import read_models, study_of
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import merge, run, run_shard
 from tests.data.folders import write
@@ -59,7 +59,7 @@ def test_kept_predictions_name_their_time_on_the_page_too(dated, config):
     kept = PredictionTable.from_parquet(dated / "run/predictions.parquet").to_pandas()
     assert kept[kept["place"] == 1].groupby(["side", "anchor", "relation", "time"], observed=True).size().max() == 1
     assert sorted(kept["time"].unique()) == DAYS
-    study = study_of_runs([dated / "run"], dated / "graph", ties=None, allow=())
+    study = study_of(read_models([dated / "run"]), dated / "graph", ties=None, allow=())
     data, table = triple_table(study).data["triples"], RankTable.from_parquet(dated / "run")
     assert data["time"] == table.column("time").tolist()
     (lists,) = data["predictions"]

@@ -165,7 +165,7 @@ def test_a_stored_configuration_is_run_again_where_its_variables_are_set(secreti
     assert again.model.path == f"{SECRET}.safetensors"
     (repeated,) = run(again, place / "again")
     assert repeated.summary.to_dict()["metrics"] == first.summary.to_dict()["metrics"]
-    assert read_stored_model(place / "run/a").model.num_entities == 9
+    assert read_stored_model(place / "run/a")[1].num_entities == 9
     monkeypatch.delenv("SECRET")
     with pytest.raises(ConfigError, match=r"the environment variable SECRET is not set \(config lines .*\)\. Set it"):
         load_config(place / "run/a/config.yaml")

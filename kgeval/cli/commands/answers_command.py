@@ -2,54 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kgeval.cli.configuration import configuration, model_and_dataset_of
-from kgeval.cli.setting_options import PATH, REPEATED, OneOf, blocks, setting_options, split_at_commas
-from kgeval.cli.shared_options import DIGITS, FORMAT, QUIET, refuse_file, run_or_model_and_dataset
+from kgeval.cli.setting_options import PATH, OneOf, blocks, option, options_of, setting_options, split_at_commas
+from kgeval.cli.shared_options import Printing, Replacing, refuse_file, run_or_model_and_dataset
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.runs.config.metric_request import MetricRequest
 
 if TYPE_CHECKING:
-    from kgeval.analysis.answer_sets.answer_sets import AnswerSets, SetGroup
-    from kgeval.runs.stored import StoredModel
+    from kgeval.analysis.answer_sets.answer_sets import AnswerSets
+    from kgeval.data.dataset import Dataset
+    from kgeval.runs.config.run_config import RunConfig
 
 
 SETTINGS = ("sides", "filter", "unseen", "nan", "batch_size", "memory_limit", "threads")
 """the settings of the evaluation that have options"""
 
 
+class Sets(Replacing):
+    """How the sets are made, and where they are written."""
+
+    coverage = option(type=float, default=0.9, metavar="NUMBER")
+    """Probability that a set contains the true answer."""
+    nonconformity = option(default="rank", type=OneOf(["rank", "gap", "softmax"]), metavar="rank|gap|softmax")
+    """Nonconformity score."""
+    per = option(multiple=True, callback=split_at_commas, metavar="COLUMN", type=OneOf(["relation", "side"]))
+    """Calibrate separately for each relation or side. May be repeated or joined by commas."""
+    valid = option(type=PATH, metavar="RUN")
+    """Stored ranks of valid, if RUN_OR_CHECKPOINT has stored ranks of test: nothing is scored then. Goes only with
+    --coverage, --per and --by."""
+    out = option(type=click.Path(path_type=Path))
+    """File for the entities of all sets (.parquet)."""
+
+
 @click.command("answers")
 @run_or_model_and_dataset
-@click.option(
-    "--coverage", type=float, default=0.9, metavar="NUMBER", help="Probability that a set contains the true answer."
-)
-@click.option(
-    "--nonconformity",
-    default="rank",
-    type=OneOf(["rank", "gap", "softmax"]),
-    metavar="rank|gap|softmax",
-    help="Nonconformity score.",
-)
-@click.option(
-    "--per",
-    multiple=True,
-    callback=split_at_commas,
-    metavar="COLUMN",
-    type=OneOf(["relation", "side"]),
-    help=f"Calibrate separately for each relation or side. {REPEATED}",
-)
-@click.option(
-    "--valid",
-    type=PATH,
-    metavar="RUN",
-    help="Stored ranks of valid, if RUN_OR_CHECKPOINT has stored ranks of test: nothing is scored then. Goes only with "
-    "--coverage, --per and --by.",
-)
+@options_of(Sets, "coverage", "nonconformity", "per", "valid")
 @setting_options(MetricRequest, "by", by="column or slice to group results by, such as relation or cardinality")
 @setting_options(
     Evaluation,
@@ -58,11 +50,8 @@ SETTINGS = ("sides", "filter", "unseen", "nan", "batch_size", "memory_limit", "t
     sides="what is predicted: head, tail",
     unseen="what to do with triples that have an entity or relation unknown to the model: error, or drop (leave out)",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="File for the entities of all sets (.parquet).")
-@click.option("--force", is_flag=True, help="Replace a file that is already there.")
-@DIGITS
-@QUIET
-@FORMAT
+@options_of(Sets, "out", "force")
+@options_of(Printing, "digits", "quiet", "form", "as_json")
 def answers_command(source: str, dataset: str | None, out: Path | None, force: bool, form: str, **options: Any) -> None:
     """Make conformal prediction sets: sets of entities that contain the true answer with a chosen probability.
 
@@ -78,14 +67,14 @@ def answers_command(source: str, dataset: str | None, out: Path | None, force: b
     if options["valid"] is not None:
         result, graph = _of_stored_ranks(source, options), None
     else:
-        stored = _read(source, dataset, options)
-        result, graph = _answer_sets(stored, options, list_sets=out is not None), stored.dataset
+        config, model, graph = _read(source, dataset, options)
+        result = _answer_sets(config, model, graph, options, list_sets=out is not None)
     groups = result.groups(options["by"], graph) if options["by"] else []
     if out is not None:
         result.sets.to_parquet(out)
         show_place(out)
-    page = Page(result.heads, result.tables(groups), content=lambda: as_plain(result, groups))
-    show(page, form)
+    content = result.to_dict() | ({"groups": [{"key": g.key, **g.to_dict()} for g in groups]} if groups else {})
+    show(Page(result.heads, result.tables(groups), content=lambda: content), form)
     show_notes(result.notes)
 
 
@@ -114,45 +103,43 @@ def _of_stored_ranks(source: str, options: dict[str, Any]) -> AnswerSets:
     return answers_of_ranks(valid, test, coverage=options["coverage"], per=options["per"])
 
 
-def _read(source: str, dataset: str | None, options: dict[str, Any]) -> StoredModel:
-    """Read the model and dataset of a run, or of the options. Settings of the command line come first."""
+def _read(source: str, dataset: str | None, options: dict[str, Any]) -> tuple[RunConfig, Any, Dataset]:
+    """Read a run, or what the options name: configuration, model, dataset. Settings of the command line come first."""
     from kgeval.base.errors import ConfigError
     from kgeval.base.files import exists_safely
     from kgeval.cli.display import watching
     from kgeval.ranking.run_directory.stored_run import StoredRun
-    from kgeval.runs.stored import StoredModel, read_stored_model
+    from kgeval.runs.stored import read_stored_model
 
     block = blocks(options).get("evaluation", {})
     if dataset is None:
         with watching("loading model"):
-            stored = read_stored_model(Path(source))
-        stored_settings = stored.evaluation.model_dump(include={*SETTINGS} & stored.evaluation.model_fields_set)
-        return stored._replace(evaluation=type(stored.evaluation)(**stored_settings | block))
+            config, model, graph = read_stored_model(Path(source))
+        stored = config.evaluation.model_dump(include={*SETTINGS} & config.evaluation.model_fields_set)
+        evaluation = type(config.evaluation)(**stored | block)
+        return config.model_copy(update={"evaluation": evaluation}), model, graph
     if exists_safely(Path(source)) and StoredRun(Path(source)).is_complete:
         raise ConfigError(f"--dataset: the run {source!r} has its own. Leave it out.")
     config = configuration("answers", source, dataset, options, {"evaluation": block})
-    return StoredModel(*model_and_dataset_of(config), config.evaluation, "standard")
+    return config, *model_and_dataset_of(config)
 
 
-def _answer_sets(stored: StoredModel, options: dict[str, Any], *, list_sets: bool) -> AnswerSets:
+def _answer_sets(
+    config: RunConfig, model: Any, dataset: Dataset, options: dict[str, Any], *, list_sets: bool
+) -> AnswerSets:
     from kgeval.analysis.answer_sets.answers import answers
     from kgeval.cli.display import show_note, watching
 
-    settings, dataset = stored.evaluation, stored.dataset
-    if stored.protocol != "standard":
+    settings = config.evaluation
+    if config.protocol != "standard":
         show_note(
-            f"answer sets rank all entities with exact ties; the rules of protocol {stored.protocol} do not apply."
+            f"answer sets rank all entities with exact ties; the rules of protocol {config.protocol} do not apply."
         )
     with watching("making answer sets"):
         return answers(
-            stored.model,
+            model,
             dataset,
             **{name: options[name] for name in ("coverage", "nonconformity", "per")},
             **{name: getattr(settings, name) for name in SETTINGS if name in settings.model_fields_set},
             list_sets=list_sets,
         )
-
-
-def as_plain(result: AnswerSets, groups: Sequence[SetGroup]) -> dict[str, Any]:
-    """Return the content as plain data."""
-    return {**result.to_dict(), **({"groups": [{"key": g.key, **g.to_dict()} for g in groups]} if groups else {})}

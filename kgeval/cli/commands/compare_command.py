@@ -9,9 +9,9 @@ import click
 
 from kgeval.base.errors import ConfigError
 from kgeval.base.tables.shown import Page
-from kgeval.cli.display import format_options, show, show_notes
-from kgeval.cli.setting_options import PATH, given, setting_options
-from kgeval.cli.shared_options import ALLOW, DIGITS, INTERVALS, QUIET, import_options, named_runs, rows_shown
+from kgeval.cli.display import show, show_notes
+from kgeval.cli.setting_options import PATH, given, option, options_of, setting_options
+from kgeval.cli.shared_options import FORMS, Comparing, Importing, Printing, chosen_form, named_runs
 from kgeval.cli.streams import say
 from kgeval.metrics.kinds import RANKS
 from kgeval.runs.config.metric_request import POLICIES, MetricRequest, with_groups
@@ -21,51 +21,39 @@ if TYPE_CHECKING:
     from kgeval.runs.stored import Grid
 
 
+class Differences(Comparing):
+    """How the differences of models are tested and shown."""
+
+    level = option(type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, metavar="NUMBER")
+    """Confidence level. A difference is significant if its adjusted p-value is at most 1 - level."""
+    reference = option(metavar="NAME")
+    """Model to compare all others with. [default: compare all pairs]"""
+    draws = option(type=click.IntRange(1, 10**6), default=9999, metavar="NUMBER")
+    """Number of random sign flips in the test."""
+    spread = option(type=click.Choice(["sd", "seeds", "interval", "none"]), default="sd")
+    """Number after ± if models have several seeds: sd (standard deviation over seeds), seeds (half the interval of the
+    mean over seeds), interval (the same over seeds and triples) or none."""
+    across = option("--across-datasets", is_flag=True)
+    """Rank the models on each of several datasets, with Friedman's test and Nemenyi's critical difference."""
+    same = option(is_flag=True)
+    """Check whether two runs have the same ranks. If not, show the differences and exit with status 1."""
+
+
+class PrintingOfComparisons(Printing):
+    """How comparisons are printed: a page is one more form."""
+
+    form = option("--format", type=click.Choice((*FORMS, "html")), callback=chosen_form)
+
+
 @click.command("compare")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN RUN...", type=PATH)
 @setting_options(MetricRequest, "metrics", defaults={"metrics": ", ".join(RANKS.metrics)})
-@INTERVALS
-@click.option(
-    "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.95,
-    metavar="NUMBER",
-    help="Confidence level. A difference is significant if its adjusted p-value is at most 1 - level.",
-)
+@options_of(Differences, "intervals", "level")
 @setting_options(MetricRequest, "by")
-@click.option("--reference", metavar="NAME", help="Model to compare all others with.  [default: compare all pairs]")
-@click.option(
-    "--draws",
-    type=click.IntRange(1, 10**6),
-    default=9999,
-    metavar="NUMBER",
-    help="Number of random sign flips in the test.",
-)
-@ALLOW
-@click.option(
-    "--spread",
-    type=click.Choice(["sd", "seeds", "interval", "none"]),
-    default="sd",
-    help="Number after ± if models have several seeds: sd (standard deviation over seeds), seeds (half the interval "
-    "of the mean over seeds), interval (the same over seeds and triples) or none.",
-)
-@click.option(
-    "--across-datasets",
-    "across",
-    is_flag=True,
-    help="Rank the models on each of several datasets, with Friedman's test and Nemenyi's critical difference.",
-)
-@click.option(
-    "--same",
-    is_flag=True,
-    help="Check whether two runs have the same ranks. If not, show the differences and exit with status 1.",
-)
+@options_of(Differences, "reference", "draws", "allow", "spread", "across", "same")
 @setting_options(MetricRequest, *POLICIES, stored=True)
-@import_options
-@format_options("html")
-@rows_shown
-@DIGITS
-@QUIET
+@options_of(Importing)
+@options_of(PrintingOfComparisons)
 def compare_command(runs: tuple[str, ...], allow: tuple[str, ...], across: bool, form: str, **options: Any) -> None:
     """Compare models on the same test triples: run directories, folders of runs, or files of ranks.
 

@@ -10,30 +10,28 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.setting_options import PATH, OneOf, corruption_block, pairs
-from kgeval.cli.shared_options import COLUMNS, FORMAT, JSON, LAYOUT, NAMES, QUIET, reading_options, refuse_file
+from kgeval.cli.setting_options import PATH, OneOf, corruption_block, option, options_of, pairs
+from kgeval.cli.shared_options import SPLITS, JsonAlone, Labels, Printing, Reading, Replacing, refuse_file
 
 if TYPE_CHECKING:
     from kgeval.data.dataset import Dataset
 
 
+class Audit(Replacing):
+    """What is found, and where it is written."""
+
+    threshold = option(type=float, default=0.8, metavar="NUMBER")
+    """Least share of pairs that two relations must have in common to be reported as duplicate, symmetric, Cartesian or
+    inverse."""
+    out = option(type=click.Path(path_type=Path))
+    """File for all findings (.json)."""
+
+
 @click.command("audit")
 @click.argument("dataset", type=PATH)
-@LAYOUT
-@COLUMNS
-@NAMES
-@click.option(
-    "--threshold",
-    type=float,
-    default=0.8,
-    metavar="NUMBER",
-    help="Least share of pairs that two relations must have in common to be reported as duplicate, symmetric, "
-    "Cartesian or inverse.",
-)
-@click.option("--out", type=click.Path(path_type=Path), help="File for all findings (.json).")
-@click.option("--force", is_flag=True, help="Replace a file that is already there.")
-@FORMAT
-@QUIET
+@options_of(Reading, "layout", "columns", "names")
+@options_of(Audit, "threshold", "out", "force")
+@options_of(Printing, "form", "as_json", "quiet")
 def audit_command(dataset: str, threshold: float, out: Path | None, form: str, *, force: bool, **reading: Any) -> None:
     """Search a dataset for what inflates metrics.
 
@@ -67,38 +65,28 @@ def audit_command(dataset: str, threshold: float, out: Path | None, form: str, *
         show_place(out)
 
 
+class Negatives(Replacing):
+    """Which negatives are made, and where they are written."""
+
+    corruption = option(required=True, metavar="KIND[:K=V,…]", type=OneOf("corruptions"))
+    """Corruption that generates the negatives, such as uniform:count=500; 'kgeval list corruptions' shows all."""
+    split = option(default="test", type=OneOf(SPLITS))
+    """Split whose triples are corrupted."""
+    sides = option(multiple=True, default=("head", "tail"), type=click.Choice(["head", "tail"]))
+    """Side that is corrupted. May be repeated."""
+    filter = option(multiple=True, default=SPLITS, type=click.Choice(SPLITS))
+    """Split whose triples never become negatives. May be repeated."""
+    out = option(required=True, type=click.Path(path_type=Path))
+    """File to write (.tsv or .parquet)."""
+
+
 @click.command("negatives")
 @click.argument("dataset", type=PATH)
-@click.option(
-    "--corruption",
-    required=True,
-    metavar="KIND[:K=V,…]",
-    type=OneOf("corruptions"),
-    help="Corruption that generates the negatives, such as uniform:count=500; 'kgeval list corruptions' shows all.",
-)
-@click.option(
-    "--split", default="test", type=OneOf(["train", "valid", "test"]), help="Split whose triples are corrupted."
-)
-@click.option(
-    "--sides",
-    multiple=True,
-    default=("head", "tail"),
-    type=click.Choice(["head", "tail"]),
-    help="Side that is corrupted. May be repeated.",
-)
-@click.option(
-    "--filter",
-    multiple=True,
-    default=("train", "valid", "test"),
-    type=click.Choice(["train", "valid", "test"]),
-    help="Split whose triples never become negatives. May be repeated.",
-)
-@LAYOUT
-@COLUMNS
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="File to write (.tsv or .parquet).")
-@click.option("--force", is_flag=True, help="Replace a file that is already there.")
-@QUIET
-@JSON
+@options_of(Negatives, "corruption", "split", "sides", "filter")
+@options_of(Reading, "layout", "columns")
+@options_of(Negatives, "out", "force")
+@Printing.quiet
+@JsonAlone.as_json
 def negatives_command(dataset: str, corruption: str, out: Path, force: bool, as_json: bool, **options: Any) -> None:
     """Write the negatives that a corruption generates.
 
@@ -134,21 +122,23 @@ def _describe(options: dict[str, Any]) -> str:
     return ", ".join([kind, *words, *(f"({_describe(part)})" for part in parts)])
 
 
+class Converted:
+    """Where a checkpoint or dataset is written."""
+
+    out = option(required=True, type=click.Path(path_type=Path))
+    """File to write (.safetensors); for a dataset, a folder."""
+    force = option(is_flag=True)
+    """Replace a file or converted dataset that is already there."""
+
+
 @click.command("convert")
 @click.argument("source", metavar="CHECKPOINT|DATASET", type=PATH)
-@click.option(
-    "--out",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="File to write (.safetensors); for a dataset, a folder.",
-)
-@reading_options
-@click.option(
-    "--dataset", type=PATH, metavar="DATASET", help="Dataset with the labels of a checkpoint that stores none."
-)
-@click.option("--force", is_flag=True, help="Replace a file or converted dataset that is already there.")
-@QUIET
-@JSON
+@Converted.out
+@options_of(Reading)
+@Labels.dataset
+@Converted.force
+@Printing.quiet
+@JsonAlone.as_json
 def convert_command(source: str, out: Path, format: str, force: bool, as_json: bool, **settings: Any) -> None:
     """Write a checkpoint as one .safetensors file, or a dataset as a folder that loads fast.
 
@@ -172,22 +162,23 @@ def convert_command(source: str, out: Path, format: str, force: bool, as_json: b
                 "--layout, --columns and --names are for datasets. Leave them out to convert a checkpoint."
             )
         graph = None if dataset is None else partial(load_dataset, dataset, **reading)
-        text, result = _convert_model(place, out, format, pairs(options, "--option"), graph)
+        result = _convert_model(place, out, format, pairs(options, "--option"), graph)
     elif format != "auto" or options or dataset is not None:
         raise ConfigError(
             "--checkpoint-format, --option and --dataset are for checkpoints. Leave them out to convert a dataset."
         )
     else:
-        text, result = _convert_dataset(source, out, reading, force=force)
+        result = _convert_dataset(source, out, reading, force=force)
     if as_json:
         say_json(result)
     else:
-        say(text)
+        name = result.get("model") or result["name"]
+        say("{} of {entities} entities and {relations} relations written to {path}".format(name, **result))
 
 
 def _convert_model(
     place: Path, out: Path, format: str, options: dict[str, Any], dataset: Callable[[], Dataset] | None
-) -> tuple[str, dict[str, Any]]:
+) -> dict[str, Any]:
     from kgeval.base.errors import CheckpointError, InputError
     from kgeval.cli.display import watching
     from kgeval.data.layouts import layouts
@@ -205,11 +196,10 @@ def _convert_model(
                 raise InputError(f"{where}: {command}") from error
             raise
     save_checkpoint(model, out)
-    result = {"path": str(out), **{name: model.describe()[name] for name in ("model", "entities", "relations")}}
-    return "{model} of {entities} entities and {relations} relations written to {path}".format(**result), result
+    return {"path": str(out), **{name: model.describe()[name] for name in ("model", "entities", "relations")}}
 
 
-def _convert_dataset(source: str, out: Path, reading: dict[str, Any], *, force: bool) -> tuple[str, dict[str, Any]]:
+def _convert_dataset(source: str, out: Path, reading: dict[str, Any], *, force: bool) -> dict[str, Any]:
     from kgeval.cli.display import watching
     from kgeval.data.layouts.converted import save_dataset
     from kgeval.data.loading import load_dataset
@@ -218,5 +208,4 @@ def _convert_dataset(source: str, out: Path, reading: dict[str, Any], *, force: 
     with watching("loading dataset"):
         data = load_dataset(source, **reading)
     save_dataset(data, out, replace_folder=force)
-    result = {"path": str(out), **sizes_of(data)}
-    return "{name} of {entities} entities and {relations} relations written to {path}".format(**result), result
+    return {"path": str(out), **sizes_of(data)}

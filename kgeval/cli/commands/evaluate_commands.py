@@ -12,8 +12,8 @@ import click
 from kgeval.base.errors import ConfigError
 from kgeval.cli.configuration import configuration, model_and_dataset_of, refuse_other_keys, run_and_show
 from kgeval.cli.display import refuse_unrequested
-from kgeval.cli.setting_options import OF_EVALUATION, PATH, OneOf, blocks, setting_option, setting_options
-from kgeval.cli.shared_options import DIGITS, FOLDER, FORMAT, QUIET, model_and_dataset, printed, thresholds
+from kgeval.cli.setting_options import OF_EVALUATION, PATH, OneOf, blocks, option, options_of, setting_options
+from kgeval.cli.shared_options import Failing, Printing, Written, model_and_dataset
 from kgeval.metrics.intervals.estimate import Estimate
 from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.kinds import KINDS, LabelOptions
@@ -27,14 +27,20 @@ if TYPE_CHECKING:
     from kgeval.runs.metric_bounds import Bounds
 
 
+class Rules:
+    """By which rules a model is evaluated, and at which task."""
+
+    protocol = option(place=("protocol",), type=OneOf("protocols"))
+    """Framework whose evaluation rules apply; 'kgeval list protocols' shows all. [default: standard]"""
+    task = option(metavar="KIND", type=OneOf(["confidences", "classification"]))
+    """Task instead of a ranking: confidences (predict those of a weighted graph) or classification (of triples). --set
+    task.KEY=VALUE sets its keys."""
+
+
 @click.command("evaluate")
 @model_and_dataset
 @setting_options(Evaluation, *OF_EVALUATION, place=("evaluation",))
-@setting_option(
-    "--protocol",
-    place=("protocol",),
-    help="Framework whose evaluation rules apply; 'kgeval list protocols' shows all.  [default: standard]",
-)
+@Rules.protocol
 @setting_options(
     Estimate,
     "error",
@@ -42,13 +48,7 @@ if TYPE_CHECKING:
     error="rank only a random sample of the triples, at least 1,000, until the MRR is known to within this number, "
     "such as .005; --set evaluation.estimate.metric=hits@10 chooses another metric",
 )
-@click.option(
-    "--task",
-    metavar="KIND",
-    type=OneOf(["confidences", "classification"]),
-    help="Task instead of a ranking: confidences (predict those of a weighted graph) or classification (of triples). "
-    "--set task.KEY=VALUE sets its keys.",
-)
+@Rules.task
 @setting_options(MetricRequest, "metrics", "by", *POLICIES, defaults={"metrics": "those of the protocol or task"})
 @setting_options(
     Intervals,
@@ -57,10 +57,9 @@ if TYPE_CHECKING:
     place=("intervals",),
     level="the confidence level of the intervals, also with --estimate",
 )
-@thresholds
-@click.option("--out", type=FOLDER, help="Run directory to write.")
-@click.option("--force", is_flag=True, help="Replace a run that is already there.")
-@printed
+@options_of(Failing)
+@options_of(Written)
+@options_of(Printing)
 def evaluate_command(
     checkpoint: str, dataset: str | None, out: Path | None, force: bool, bounds: Bounds, form: str, **options: Any
 ) -> None:
@@ -95,14 +94,18 @@ def _blocks(options: dict[str, Any]) -> dict[str, Any]:
 NEGATIVES = ("task", "negatives")
 
 
-def _negatives(split: str, text: str) -> Callable[..., Any]:
-    return setting_option(f"--{split}-negatives", place=(*NEGATIVES, split), type=PATH, metavar="FILE", help=text)
+class Negatives:
+    """The false triples of a classification."""
+
+    valid = option("--valid-negatives", place=(*NEGATIVES, "valid"), type=PATH, metavar="FILE")
+    """File of false triples for the validation split."""
+    test = option("--test-negatives", place=(*NEGATIVES, "test"), type=PATH, metavar="FILE")
+    """File of false triples for the test split."""
 
 
 @click.command("classify")
 @model_and_dataset
-@_negatives("valid", "File of false triples for the validation split.")
-@_negatives("test", "File of false triples for the test split.")
+@options_of(Negatives)
 @setting_options(
     Evaluation,
     "corruption",
@@ -122,11 +125,8 @@ def _negatives(split: str, text: str) -> Callable[..., Any]:
     metrics="the metric, [relation.]name, such as accuracy; 'kgeval list metrics' shows all",
     defaults={"metrics": ", ".join(KINDS["classification"].metrics)},
 )
-@click.option("--out", type=FOLDER, help="Run directory to write.")
-@click.option("--force", is_flag=True, help="Replace a run that is already there.")
-@FORMAT
-@DIGITS
-@QUIET
+@options_of(Written)
+@options_of(Printing, "form", "as_json", "digits", "quiet")
 def classify_command(
     checkpoint: str, dataset: str | None, out: Path | None, force: bool, form: str, **options: Any
 ) -> None:
@@ -147,42 +147,25 @@ def classify_command(
     run_and_show(configuration("classify", checkpoint, dataset, options, content), out, form, force=force)
 
 
+class Explained:
+    """What is explained."""
+
+    protocols = option(default="", show_default=False, type=OneOf("protocols"), metavar="P,P,…")
+    """Protocols to compare with the standard one; 'kgeval list protocols' shows all."""
+    numbers = option("--number", multiple=True, metavar="METRIC=VALUE")
+    """Number that another tool printed, such as mrr=.3312: kgeval finds the protocol that gives it. May be repeated."""
+    metric = option(
+        "--metric", "-m", default="mrr", type=OneOf(["mrr", "mr", "hits@1", "hits@10", "head.mrr", "tail.mrr"])
+    )
+    """Metric whose differences are explained: mrr, mr or hits@k, for one side head.mrr and so on."""
+
+
 @click.command("explain")
 @model_and_dataset
-@click.option(
-    "--protocols",
-    default="",
-    show_default=False,
-    type=OneOf("protocols"),
-    metavar="P,P,…",
-    help="Protocols to compare with the standard one; 'kgeval list protocols' shows all.",
-)
-@click.option(
-    *("--number", "numbers"),
-    multiple=True,
-    metavar="METRIC=VALUE",
-    help="Number that another tool printed, such as mrr=.3312: kgeval finds the protocol that gives it. May be "
-    "repeated.",
-)
-@click.option(
-    "--metric",
-    "-m",
-    default="mrr",
-    type=OneOf(["mrr", "mr", "hits@1", "hits@10", "head.mrr", "tail.mrr"]),
-    help="Metric whose differences are explained: mrr, mr or hits@k, for one side head.mrr and so on.",
-)
+@options_of(Explained)
 @setting_options(Evaluation, "split", "unseen", place=("evaluation",))
-@QUIET
-@FORMAT
-def explain_command(
-    checkpoint: str,
-    dataset: str | None,
-    protocols: str,
-    metric: str,
-    numbers: tuple[str, ...],
-    form: str,
-    **options: Any,
-) -> None:
+@options_of(Printing, "quiet", "form", "as_json")
+def explain_command(checkpoint: str, dataset: str | None, form: str, **options: Any) -> None:
     """Evaluate a checkpoint by several protocols, and show what causes the differences from the standard one.
 
     CHECKPOINT may be a run directory, which needs no --dataset. With --number it may also be a file of ranks: kgeval
@@ -195,16 +178,17 @@ def explain_command(
     from kgeval.ranking.protocols.explain import explain
 
     refuse_other_keys("explain", options["overrides"], ("evaluation.filter", "evaluation.keep"))
-    if bool(numbers) == bool(protocols):
+    if bool(options["numbers"]) == bool(options["protocols"]):
         raise click.UsageError("give either --protocols P,P or --number METRIC=VALUE.")
-    if numbers:
-        printed = {metric: value for metric, _, value in (text.partition("=") for text in numbers)}
+    if options["numbers"]:
+        printed = {metric: value for metric, _, value in (text.partition("=") for text in options["numbers"])}
         check = _check(checkpoint, dataset, printed, options)
         show(check, form)
         return show_notes(check.notes)
     config = configuration("explain", checkpoint, dataset, options, blocks(options))
-    names = [name.strip() for name in protocols.split(",") if name.strip()]
-    explanation: Explanation = _by_every_protocol(config, partial(explain, protocols=names, metric=metric))
+    names = [name.strip() for name in options["protocols"].split(",") if name.strip()]
+    by_names = partial(explain, protocols=names, metric=options["metric"])
+    explanation: Explanation = _by_every_protocol(config, by_names)
     show(explanation, form)
     notes = (f"{row.protocol}: {note}" for row in explanation.rows for note in row.notes)
     return show_notes([*explanation.notes, *notes])

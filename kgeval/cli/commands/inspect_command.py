@@ -10,8 +10,8 @@ import click
 
 from kgeval.base.tables.shown import Page
 from kgeval.base.tables.table import Table
-from kgeval.cli.setting_options import PATH, pairs, setting_options
-from kgeval.cli.shared_options import FORMAT, QUIET, reading_options
+from kgeval.cli.setting_options import PATH, options_of, pairs, setting_options
+from kgeval.cli.shared_options import Labels, Printing, Reading
 from kgeval.ranking.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -21,13 +21,10 @@ if TYPE_CHECKING:
 
 @click.command("inspect")
 @click.argument("path", type=PATH)
-@click.option(
-    "--dataset", type=PATH, metavar="DATASET", help="Dataset with the labels of a checkpoint that stores none."
-)
-@reading_options
+@Labels.dataset
+@options_of(Reading)
 @setting_options(Evaluation, "nan", place=("evaluation",))
-@FORMAT
-@QUIET
+@options_of(Printing, "form", "as_json", "quiet")
 def inspect_command(path: str, form: str, **settings: Any) -> None:
     """Describe a dataset (a folder or a PyKEEN name), a checkpoint, a run, or a file of ranks.
 

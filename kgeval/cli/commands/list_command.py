@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
-from kgeval.cli.setting_options import LISTINGS, OneOf
-from kgeval.cli.shared_options import FORMAT, QUIET
+from kgeval.cli.setting_options import LISTINGS, OneOf, options_of
+from kgeval.cli.shared_options import Printing
 
 if TYPE_CHECKING:
     from kgeval.base.tables.shown import Page
@@ -36,8 +36,7 @@ class _NameInList(OneOf):
 @click.command("list")
 @click.argument("what", type=click.Choice(sorted(LISTINGS)))
 @click.argument("name", required=False, type=_NameInList(""))
-@FORMAT
-@QUIET
+@options_of(Printing, "form", "as_json", "quiet")
 def list_command(what: str, name: str | None, form: str) -> None:
     """List metrics, models, baselines, formats and so on. With a NAME, show the details of one of them.
 

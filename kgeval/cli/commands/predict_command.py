@@ -16,8 +16,8 @@ from kgeval.base.errors import counted
 from kgeval.base.tables.shown import Shown
 from kgeval.base.tables.table import Cell, Figure, Table
 from kgeval.cli.configuration import configuration, refuse_other_keys
-from kgeval.cli.setting_options import OF_EVALUATION, PATH, blocks, setting_options
-from kgeval.cli.shared_options import FORMAT, QUIET, model_and_dataset, refuse_file
+from kgeval.cli.setting_options import OF_EVALUATION, PATH, blocks, option, options_of, setting_options
+from kgeval.cli.shared_options import Printing, Replacing, model_and_dataset, refuse_file
 from kgeval.ranking.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -30,23 +30,31 @@ OF_RANKINGS = ("evaluation.estimate", "evaluation.keep")
 """keys without effect on predictions"""
 
 
+class Asked(Replacing):
+    """What is asked, how many answers are given, and where they are written."""
+
+    queries = option("--query", nargs=3, multiple=True, metavar="HEAD RELATION TAIL")
+    """Query by labels, with '?' for the missing head or tail. May be repeated."""
+    query_file = option("--queries", type=PATH, metavar="FILE")
+    """File of queries: one row head, relation, tail per query, or OGB-LSC's array of heads and relations."""
+    at = option(metavar="TIME")
+    """Time of the queries of --query, for a temporal graph."""
+    k = option("-k", type=click.IntRange(min=1), default=10, metavar="NUMBER")
+    """Number of answers to each query."""
+    known = option(type=click.Choice(["keep", "drop"]), default="keep")
+    """What to do with known answers: keep (and mark) or drop (leave out)."""
+    out = option(type=click.Path(path_type=Path))
+    """File to write, in the format of --out-format; for ogb-lsc it may be a folder."""
+    written_as = option(
+        "--out-format", type=click.Choice(["parquet", "csv", "json", "markdown", "latex", "ogb-lsc", "trec"])
+    )
+    """Format of --out: parquet (all columns), csv, json, markdown, latex, ogb-lsc (the ten best tails, for OGB-LSC's
+    WikiKG90Mv2) or trec (a run and its qrels). [default: by its ending: .parquet, .csv, .json, .md, .tex]"""
+
+
 @click.command("predict")
 @model_and_dataset
-@click.option(
-    *("--query", "queries"),
-    nargs=3,
-    multiple=True,
-    metavar="HEAD RELATION TAIL",
-    help="Query by labels, with '?' for the missing head or tail. May be repeated.",
-)
-@click.option(
-    "--queries",
-    "query_file",
-    type=PATH,
-    metavar="FILE",
-    help="File of queries: one row head, relation, tail per query, or OGB-LSC's array of heads and relations.",
-)
-@click.option("--at", metavar="TIME", help="Time of the queries of --query, for a temporal graph.")
+@options_of(Asked, "queries", "query_file", "at")
 @setting_options(
     Evaluation,
     *OF_EVALUATION,
@@ -60,28 +68,8 @@ OF_RANKINGS = ("evaluation.estimate", "evaluation.keep")
     defaults={"corruption": "all"},
     unseen="what to do with queries that have an entity or relation unknown to the model: error, or drop (leave out)",
 )
-@click.option("-k", type=click.IntRange(min=1), default=10, metavar="NUMBER", help="Number of answers to each query.")
-@click.option(
-    "--known",
-    type=click.Choice(["keep", "drop"]),
-    default="keep",
-    help="What to do with known answers: keep (and mark) or drop (leave out).",
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    help="File to write, in the format of --out-format; for ogb-lsc it may be a folder.",
-)
-@click.option(
-    *("--out-format", "written_as"),
-    type=click.Choice(["parquet", "csv", "json", "markdown", "latex", "ogb-lsc", "trec"]),
-    help="Format of --out: parquet (all columns), csv, json, markdown, latex, ogb-lsc (the ten best tails, for "
-    "OGB-LSC's WikiKG90Mv2) or trec (a run and its qrels).  [default: by its ending: .parquet, .csv, .json, .md, "
-    ".tex]",
-)
-@click.option("--force", is_flag=True, help="Replace a file that is already there.")
-@FORMAT
-@QUIET
+@options_of(Asked, "k", "known", "out", "written_as", "force")
+@options_of(Printing, "form", "as_json", "quiet")
 def predict_command(checkpoint: str, dataset: str | None, form: str, **options: Any) -> None:
     """Predict the best answers of queries, with score and rank, and mark known answers.
 

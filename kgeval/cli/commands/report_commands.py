@@ -9,32 +9,25 @@ from typing import Any
 import click
 
 from kgeval.base.errors import ConfigError
-from kgeval.cli.setting_options import PATH, REPEATED, OneOf, split_at_commas
-from kgeval.cli.shared_options import ALLOW, INTERVALS, JSON, QUIET, named_runs, refuse_file, together
+from kgeval.cli.setting_options import PATH, OneOf, option, options_of, split_at_commas
+from kgeval.cli.shared_options import Comparing, JsonAlone, Printing, Replacing, named_runs, refuse_file
 
-DATASET = click.option(
-    "--dataset",
-    type=PATH,
-    metavar="DATASET",
-    help="Dataset of the ranks, if a run does not name it or the dataset was moved.",
-)
-TIES = click.option(
-    "--ties",
-    type=OneOf("ties"),
-    metavar="POLICY",
-    help="Tie policy, such as realistic or expected.  [default: that of the runs]",
-)
-FORCE = click.option("--force", is_flag=True, help="Replace a file that is already there.")
-further = together(TIES, ALLOW, FORCE, QUIET, JSON)
-"""what a page and a chart have in common"""
+
+class Drawing(Comparing, Replacing):
+    """What pages and charts have in common."""
+
+    dataset = option(type=PATH, metavar="DATASET")
+    """Dataset of the ranks, if a run does not name it or the dataset was moved."""
+    ties = option(type=OneOf("ties"), metavar="POLICY")
+    """Tie policy, such as realistic or expected. [default: that of the runs]"""
 
 
 @click.command("report")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PATH)
 @click.option("--out", default="report.html", type=click.Path(path_type=Path), help="HTML file to write.")
-@DATASET
-@INTERVALS
-@further
+@options_of(Drawing, "dataset", "intervals", "ties", "allow", "force")
+@Printing.quiet
+@JsonAlone.as_json
 def report_command(runs: tuple[str, ...], out: Path, *, force: bool, as_json: bool, **options: Any) -> None:
     """Write an HTML page that compares runs: leaderboard, significance, warnings, slices, hard triples, provenance.
 
@@ -58,52 +51,38 @@ NAMED_APART = {
 """options that have another name than the arguments of charts"""
 
 
+class Chart(Drawing):
+    """What is drawn, and how."""
+
+    kind = option(
+        required=True,
+        type=click.Choice(
+            ["leaderboard", "slices", "relations", "distribution", "critical-difference", "roc", "precision-recall"]
+        ),
+    )
+    """Kind of chart. critical-difference needs runs of several datasets, roc and precision-recall those of
+    classifications."""
+    out = option(required=True, type=click.Path(path_type=Path))
+    """File to write (.svg, .png, .pdf or .html)."""
+    metrics = option(
+        *("--metric", "-m"), multiple=True, callback=split_at_commas, type=OneOf("metrics"), metavar="METRIC"
+    )
+    """Metric to draw; a leaderboard may have several. May be repeated or joined by commas.
+    [default: mrr; for a leaderboard mrr, hits@1, hits@3, hits@10, amri]"""
+    by = option(multiple=True, callback=split_at_commas, metavar="COLUMN", type=OneOf("slices"))
+    """Slice or column to draw, for --kind slices; 'kgeval list slices' shows all. May be repeated or joined by
+    commas."""
+    width = option(type=float, metavar="INCHES")
+    """Exact width for print, with text of 8 points and no title: about 3.3 for a column of a paper, 7 for a page."""
+    intervals = option(type=click.Choice(["triple", "query", "relation"]))
+    """Unit that is resampled for the intervals, for --kind leaderboard and slices. [default: triple]"""
+
+
 @click.command("plot")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PATH)
-@click.option(
-    "--kind",
-    required=True,
-    type=click.Choice(
-        ["leaderboard", "slices", "relations", "distribution", "critical-difference", "roc", "precision-recall"]
-    ),
-    help="Kind of chart. critical-difference needs runs of several datasets, roc and precision-recall those of "
-    "classifications.",
-)
-@click.option(
-    "--out", required=True, type=click.Path(path_type=Path), help="File to write (.svg, .png, .pdf or .html)."
-)
-@click.option(
-    "--metric",
-    "-m",
-    "metrics",
-    multiple=True,
-    callback=split_at_commas,
-    type=OneOf("metrics"),
-    metavar="METRIC",
-    help=f"Metric to draw; a leaderboard may have several. {REPEATED}  [default: mrr; for a leaderboard mrr, hits@1, "
-    "hits@3, hits@10, amri]",
-)
-@click.option(
-    "--by",
-    multiple=True,
-    callback=split_at_commas,
-    metavar="COLUMN",
-    type=OneOf("slices"),
-    help=f"Slice or column to draw, for --kind slices; 'kgeval list slices' shows all. {REPEATED}",
-)
-@click.option(
-    "--width",
-    type=float,
-    metavar="INCHES",
-    help="Exact width for print, with text of 8 points and no title: about 3.3 for a column of a paper, 7 for a page.",
-)
-@click.option(
-    "--intervals",
-    type=click.Choice(["triple", "query", "relation"]),
-    help="Unit that is resampled for the intervals, for --kind leaderboard and slices.  [default: triple]",
-)
-@DATASET
-@further
+@options_of(Chart, "kind", "out", "metrics", "by", "width", "intervals", "dataset", "ties", "allow", "force")
+@Printing.quiet
+@JsonAlone.as_json
 def plot_command(runs: tuple[str, ...], kind: str, out: Path, *, force: bool, as_json: bool, **options: Any) -> None:
     """Draw a chart of runs, each given as PATH or NAME=PATH.
 
@@ -132,11 +111,11 @@ def _arguments(kind: str, options: dict[str, Any], taken: list[str]) -> dict[str
     for name, value in options.items():
         if not value:
             continue
-        option, names = NAMED_APART.get(name, (f"--{name}", (name,)))
+        spelled, names = NAMED_APART.get(name, (f"--{name}", (name,)))
         argument = next((name for name in names if name in taken), None)
         if argument is None:
-            raise ConfigError(f"{option} does not go with --kind {kind}. Leave it out.")
+            raise ConfigError(f"{spelled} does not go with --kind {kind}. Leave it out.")
         if argument == "metric" and len(value) > 1:
-            raise ConfigError(f"{option}: --kind {kind} draws one metric, found {', '.join(value)}.")
+            raise ConfigError(f"{spelled}: --kind {kind} draws one metric, found {', '.join(value)}.")
         arguments[argument] = value[0] if argument == "metric" else value
     return arguments

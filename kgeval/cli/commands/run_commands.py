@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgeval.base.settings import plain
-from kgeval.cli.shared_options import DIGITS, FOLDER, FORMAT, JSON, QUIET, SET, printed, thresholds
+from kgeval.cli.setting_options import option, options_of
+from kgeval.cli.shared_options import FOLDER, Failing, JsonAlone, Printing, Source, Written
 
 if TYPE_CHECKING:
     from kgeval.runs.config.run_config import RunConfig
@@ -26,21 +27,24 @@ def _shard(_: click.Context, __: click.Parameter, text: str | None) -> tuple[int
     return int(number), int(count)
 
 
+class Part(Written):
+    """Which part of a configuration is run, and where its runs are written."""
+
+    only = option(multiple=True, metavar="NAME=VALUE")
+    """Part to run of a configuration with several datasets or seeds, such as dataset=umls,model=TransE,seed=0. May be
+    repeated."""
+    out = option(type=FOLDER)
+    """Run directory, instead of the one in the configuration."""
+    shard = option(metavar="K/N", callback=_shard)
+    """Rank only part K of N; 'kgeval merge' finishes the run."""
+
+
 @click.command("run")
 @click.argument("configs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="CONFIG...")
-@SET
-@click.option(
-    "--only",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Part to run of a configuration with several datasets or seeds, such as dataset=umls,model=TransE,seed=0. "
-    "May be repeated.",
-)
-@click.option("--out", type=FOLDER, help="Run directory, instead of the one in the configuration.")
-@click.option("--force", is_flag=True, help="Replace a run that is already there.")
-@click.option("--shard", metavar="K/N", callback=_shard, help="Rank only part K of N; 'kgeval merge' finishes the run.")
-@thresholds
-@printed
+@Source.overrides
+@options_of(Part, "only", "out", "force", "shard")
+@options_of(Failing)
+@options_of(Printing)
 def run_command(  # noqa: C901
     configs: tuple[Path, ...],
     overrides: tuple[str, ...],
@@ -142,12 +146,12 @@ def _judged(configs: Mapping[Path, RunConfig], outcomes: Mapping[Path, list[Outc
 
 
 def _content(outcomes: list[Outcome], failure: BaseException | None, config: RunConfig) -> dict[str, Any]:
-    """The content of ``metrics.json``: one model, or the common table of several."""
-    from kgeval.runs.outcome import ModelsFailed, common_table
+    """The content of ``metrics.json``, of one model or of several; empty of one that failed."""
+    from kgeval.runs.outcome import ModelsFailed, results_of
 
-    if config.models is None:
-        return outcomes[0].to_dict() if outcomes else {}
-    return common_table(outcomes, failure.failures if isinstance(failure, ModelsFailed) else {}).to_dict()
+    if config.models is None and not outcomes:
+        return {}
+    return results_of(outcomes, failure.failures if isinstance(failure, ModelsFailed) else {})
 
 
 def _run(
@@ -203,10 +207,8 @@ def _folders(configs: Mapping[Path, RunConfig], out: Path | None) -> dict[Path, 
 
 @click.command("merge")
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
-@click.option("--force", is_flag=True, help="Replace a run that is already there.")
-@FORMAT
-@DIGITS
-@QUIET
+@Part.force
+@options_of(Printing, "form", "as_json", "digits", "quiet")
 def merge_command(folder: Path, force: bool, form: str) -> None:
     """Finish the run in DIR whose shards were ranked by 'kgeval run CONFIG --shard K/N'.
 
@@ -215,20 +217,15 @@ def merge_command(folder: Path, force: bool, form: str) -> None:
     Example: kgeval merge runs/umls
     """
     from kgeval.cli.display import show_note, show_outcomes, show_remarks, watching
-    from kgeval.cli.streams import say_json
-    from kgeval.runs.outcome import common_table
     from kgeval.runs.runner import merge
 
     outcomes = merge(folder, force=force, watch=watching, warn=show_note)
-    if form == "json":
-        say_json((common_table(outcomes, {}) if outcomes[0].name else outcomes[0]).to_dict())
-    else:
-        show_outcomes(outcomes, form)
+    show_outcomes(outcomes, form)
     show_remarks(outcomes)
 
 
 @click.command("schema")
-@JSON
+@JsonAlone.as_json
 def schema_command(as_json: bool) -> None:  # noqa: ARG001  # a schema is JSON in any case
     """Print the JSON schema of the configuration, which editors use for completion and checks."""
     from kgeval.cli.streams import say_json

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.setting_options import given, setting_options
-from kgeval.cli.shared_options import FOLDER, NAMES, import_options, printed, thresholds
+from kgeval.cli.setting_options import given, option, options_of, setting_options
+from kgeval.cli.shared_options import FOLDER, Failing, Importing, Printing, Reading
 from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.kinds import ConfidenceOptions, LabelOptions
 from kgeval.runs.config.metric_request import POLICIES, MetricRequest
@@ -21,22 +21,25 @@ if TYPE_CHECKING:
     from kgeval.runs.outcome import Outcome
 
 
+class OfConfidences:
+    """What is computed of confidences alone."""
+
+    mapping = option(type=click.Choice(["raw", "logistic", "bounded-linear"]))
+    """For confidences: how scores become confidences (fitted on valid). [default: as in the run]"""
+
+
 @click.command("summarize")
 @click.argument("run", type=FOLDER)
-@import_options
+@options_of(Importing)
 @setting_options(MetricRequest, "metrics", *POLICIES, stored=True)
 @setting_options(Intervals, "unit", "level", place=("intervals",), stored=True)
 @setting_options(MetricRequest, "by", stored=True)
 @setting_options(LabelOptions, "calibration", stored=True)
-@click.option(
-    "--mapping",
-    type=click.Choice(["raw", "logistic", "bounded-linear"]),
-    help="For confidences: how scores become confidences (fitted on valid).  [default: as in the run]",
-)
-@NAMES
+@OfConfidences.mapping
+@Reading.names
 @setting_options(ConfidenceOptions, "high_confidence", stored=True)
-@thresholds
-@printed
+@options_of(Failing)
+@options_of(Printing)
 def summarize_command(run: Path, bounds: Bounds, names: tuple[str, ...], form: str, **settings: Any) -> None:
     """Compute metrics from the stored ranks or labels of a run, without its model.
 
@@ -89,10 +92,9 @@ def _summarize_several(
 ) -> None:
     """Show the metrics of the runs inside a folder side by side."""
     from kgeval.cli.display import show_notes, show_outcomes, show_remarks
-    from kgeval.cli.streams import say_json
     from kgeval.ranking.run_directory.folders import CommonTable, unfinished_in
     from kgeval.runs.metric_bounds import misses, refuse_missed, thresholds_of
-    from kgeval.runs.outcome import common_table, with_common_ties
+    from kgeval.runs.outcome import with_common_ties
     from kgeval.runs.stored import read_outcomes
 
     outcomes = read_outcomes(folder, metrics, options)
@@ -102,10 +104,7 @@ def _summarize_several(
     # A bound is for the number in the table, by the tie policy of the table.
     shown = with_common_ties(outcomes)
     missed = misses(limits, [_judged(each.folder or folder, each.name, options | _ties(each)) for each in shown])
-    if form == "json":
-        say_json(common_table(outcomes, failed, planned=unfinished).to_dict())
-    else:
-        show_outcomes(outcomes, form)
+    show_outcomes(outcomes, form, failed, unfinished)
     show_remarks(outcomes, failed, places=False)
     show_notes(
         f"{name}: the run in {str(folder / name)!r} is not complete. Run the configuration again."

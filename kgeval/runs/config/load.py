@@ -35,13 +35,13 @@ def load_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
 
 def load_configs(paths: Sequence[Path], overrides: Sequence[str], only: Sequence[str]) -> dict[Path, RunConfig]:
     """Read configuration files. One with several datasets or seeds gives ``FILE/DATASET`` for each dataset."""
-    chosen = Only.of(only)
+    chosen = chosen_parts(only)
     loaded: dict[Path, RunConfig] = {}
     for path in paths:
         document = _document(path, overrides)
         if is_grid(document):
-            grid = Grid(document)
-            configs = _check_all(document, grid.expand(chosen), grid.problems)
+            grid = Grid(document, chosen)
+            configs = _check_all(document, grid.expand(), grid.problems)
             loaded |= {path / name: config for name, config in configs.items()}
         elif only:
             raise ConfigError(f"--only: {path} has neither datasets nor seeds. Leave it out.")
@@ -234,31 +234,15 @@ PARTS = ("dataset", "model", "seed")
 """the names that ``--only`` takes"""
 
 
-@dataclass(frozen=True)
-class Only:
-    """The runs of a grid to run; by default all."""
-
-    chosen: Mapping[str, frozenset[str]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, texts: Sequence[str]) -> Only:
-        """Read ``dataset=umls,model=TransE``."""
-        chosen: dict[str, set[str]] = {}
-        for text in (part for listed in texts for part in listed.split(",")):
-            name, equals, value = text.partition("=")
-            if not equals or not value or name not in PARTS:
-                raise ConfigError(f"--only {text}: expected dataset=NAME, model=NAME or seed=NUMBER.")
-            chosen.setdefault(name, set()).add(value)
-        return cls({name: frozenset(values) for name, values in chosen.items()})
-
-    def refuse_unknown(self, known: Mapping[str, Sequence[str]]) -> None:
-        for name, values in self.chosen.items():
-            for value in sorted(values):
-                if value not in known[name]:
-                    raise ConfigError(f"--only {name}={value}: no such {name}. {did_you_mean(value, known[name])}")
-
-    def __call__(self, name: str, value: str | int | None) -> bool:
-        return value is None or str(value) in self.chosen.get(name, {str(value)})
+def chosen_parts(texts: Sequence[str]) -> dict[str, set[str]]:
+    """Read the values of ``--only`` by name, as in ``dataset=umls,model=TransE``."""
+    chosen: dict[str, set[str]] = {}
+    for text in (part for listed in texts for part in listed.split(",")):
+        name, equals, value = text.partition("=")
+        if not equals or not value or name not in PARTS:
+            raise ConfigError(f"--only {text}: expected dataset=NAME, model=NAME or seed=NUMBER.")
+        chosen.setdefault(name, set()).add(value)
+    return chosen
 
 
 def is_grid(document: Document) -> bool:
@@ -272,9 +256,11 @@ class Grid:
     """The parts of a configuration, and the mistakes by which it has others than were meant."""
 
     document: Document
+    only: Mapping[str, set[str]]
+    """the values of those parts of which not all are run: datasets, models or seeds"""
     problems: list[Problem] = field(default_factory=list)
 
-    def expand(self, only: Only) -> dict[str, Document]:
+    def expand(self) -> dict[str, Document]:
         """Make a configuration for each dataset; names of models end with the seed, such as ``TransE/0``."""
         content = self.document.content
         datasets, models = self._datasets(), self._models()
@@ -286,8 +272,8 @@ class Grid:
         }
         if not self.problems:
             seeds = [str(seed) for seed in (*common, *(seed for _, seed in runs)) if seed is not None]
-            only.refuse_unknown({"dataset": [*datasets], "model": [*models], "seed": seeds})
-        runs = {run: entry for run, entry in runs.items() if only("model", run[0]) and only("seed", run[1])}
+            self._refuse_unknown({"dataset": [*datasets], "model": [*models], "seed": seeds})
+        runs = {run: it for run, it in runs.items() if self._is_run("model", run[0]) and self._is_run("seed", run[1])}
         origins: dict[Place, Place] = {}
         for run, (place, path, _) in runs.items():
             origins |= {("models", run_name(*run)): place, ("models", run_name(*run), "path"): path}
@@ -295,7 +281,7 @@ class Grid:
         output = content.get("output") or str(Path("runs") / Path(self.document.source).stem)
         documents = {}
         for name, (place, block) in datasets.items():
-            if only("dataset", name):
+            if self._is_run("dataset", name):
                 blocks = {run_name(*run): _filled(written, "{dataset}", name) for run, (*_, written) in runs.items()}
                 folder = str(Path(output) / name) if isinstance(output, str) else output
                 part = {**rest, "dataset": block, "models": blocks, "output": folder}
@@ -303,6 +289,14 @@ class Grid:
         if not (documents and (runs or self.problems)):
             raise ConfigError("--only: no run matches all of these values.")
         return documents
+
+    def _refuse_unknown(self, known: Mapping[str, Sequence[str]]) -> None:
+        for name, values in self.only.items():
+            for value in sorted(values - {*known[name]}):
+                raise ConfigError(f"--only {name}={value}: no such {name}. {did_you_mean(value, known[name])}")
+
+    def _is_run(self, part: str, value: str | int | None) -> bool:
+        return value is None or str(value) in self.only.get(part, {str(value)})
 
     def _refuse(self, place: Place, why: str, cure: str = "") -> None:
         self.problems.append(Problem(place, why, cure))

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, fie
 from pydantic_core import PydanticKnownError
 from typing_extensions import Self
 
-from kgeval.base.errors import did_you_mean
+from kgeval.base.errors import refuse_unknown
 from kgeval.base.settings import Settings, as_validation_error, short_repr
 from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.kinds import KINDS, Chance, ConfidenceOptions, LabelOptions
@@ -69,9 +69,9 @@ def _column_or_slice(name: str, block: ValidationInfo) -> str:
         return name
     groups = block.data["groups"] or {}
     with as_validation_error():
-        chosen = slice_of(name, groups)
-    if chosen is None and name not in (known := [*SCHEMA.names, TIME, *slices(), *groups]):
-        raise ValueError(f"no slice and no column {short_repr(name)}. {did_you_mean(name, known, listed='slices')}")
+        if slice_of(name, groups) is None:
+            known = [*SCHEMA.names, TIME, *slices(), *groups]
+            refuse_unknown("no slice and no column", name, known, listed="slices")
     return name
 
 

@@ -20,6 +20,7 @@ from pydantic import (
     model_validator,
 )
 
+from kgeval.base import errors
 from kgeval.base.errors import ConfigError, MetricError, NoPathError, did_you_mean
 from kgeval.base.files import exists_safely, refuse_special, suggest_paths
 from kgeval.base.settings import (
@@ -240,12 +241,9 @@ class CheckpointConfig(Settings):
     @field_validator("format")
     @classmethod
     def _known_format(cls, value: str) -> str:
-        name = value.lower()
-        if name not in (known := ["auto", *formats()]):
-            raise ValueError(
-                f"unknown checkpoint format {short_repr(value)}. {did_you_mean(value, known, listed='formats')}"
-            )
-        return name
+        with as_validation_error():
+            errors.refuse_unknown("unknown checkpoint format", value.lower(), ["auto", *formats()], listed="formats")
+        return value.lower()
 
     def load(self, dataset: Dataset, *, nan: str) -> Checkpoint:
         """Read the model; ``nan`` is that of :func:`kgeval.load_checkpoint`."""
