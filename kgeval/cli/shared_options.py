@@ -1,4 +1,7 @@
-"""Options and arguments that several commands share, and the files that they name."""
+"""Options and arguments that several commands share, and the files that they name.
+
+An attribute made by ``option`` is a decorator (``@Printing.quiet``), and the docstring below it is its help.
+"""
 
 from __future__ import annotations
 
