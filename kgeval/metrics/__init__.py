@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kgeval.metrics.lists.retrieval import f1_at_k as f1_at_k
     from kgeval.metrics.lists.retrieval import precision_at_k as precision_at_k
     from kgeval.metrics.lists.retrieval import recall_at_k as recall_at_k
-    from kgeval.metrics.ranks.classic import hits_at_k as hits_at_k
-    from kgeval.metrics.ranks.classic import mean_reciprocal_rank as mean_reciprocal_rank
+    from kgeval.metrics.ranks.rank_metrics import hits_at_k as hits_at_k
+    from kgeval.metrics.ranks.rank_metrics import mean_reciprocal_rank as mean_reciprocal_rank
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

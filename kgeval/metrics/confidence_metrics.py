@@ -19,7 +19,7 @@ from kgeval.metrics.array_inputs import as_number_row
 from kgeval.metrics.lists.gain import NDCG, NDCG_EXPONENTIAL
 from kgeval.metrics.lists.ranked_lists import RankedLists, answer_lists, places_of
 from kgeval.metrics.metric import Undefined, declared, defined
-from kgeval.metrics.ranks.classic import MR, MRR
+from kgeval.metrics.ranks.rank_metrics import MR, MRR
 from kgeval.metrics.ranks.ranks import Ranks
 
 

@@ -15,7 +15,7 @@ from kgeval.analysis.comparison.flip_kernel import UNITS, add_signed_sums
 from kgeval.analysis.comparison.sign_flips import holm, sign_flip_p_values, signed_sums
 from kgeval.base.errors import MetricError
 from kgeval.base.threads import bound_threads
-from kgeval.metrics.ranks.classic import MRR
+from kgeval.metrics.ranks.rank_metrics import MRR
 from tests.analysis.test_paired_differences import TABLES
 
 RNG = np.random.default_rng(0)

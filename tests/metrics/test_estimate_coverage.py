@@ -21,7 +21,7 @@ from kgeval.metrics.intervals.estimate import STRATUM, Sampling
 from kgeval.metrics.intervals.mean_terms import MeanTerms, Units
 from kgeval.metrics.intervals.selection_intervals import t_quantile
 from kgeval.metrics.intervals.stratified_sample import Auxiliary, Strata, StratifiedSample, auxiliary_values, next_size
-from kgeval.metrics.ranks.classic import AMRI, HITS, MRR
+from kgeval.metrics.ranks.rank_metrics import AMRI, HITS, MRR
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.ranking.corruption import TypeConstrained
 

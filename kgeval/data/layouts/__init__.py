@@ -1,4 +1,4 @@
-"""The layouts of datasets in files: one file each, which reads it."""
+"""The layouts of datasets in files: each file here has one, or several alike, and reads them."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class Estimate(Settings):
 
 def no_estimator(name: MetricName) -> str:
     """Say why a metric cannot be estimated from a sample of triples; empty if it can."""
-    from kgeval.metrics.ranks.classic import FunctionOfMeans
+    from kgeval.metrics.ranks.rank_metrics import FunctionOfMeans
 
     if name.metric.needs == "lists":
         return "needs all answers of a query, and a sample of triples has only some of them"

@@ -16,7 +16,7 @@ from kgeval.metrics.kinds import Needs
 from kgeval.metrics.lists.ranked_lists import PerList
 from kgeval.metrics.metric import Metric, Undefined
 from kgeval.metrics.names import MetricName
-from kgeval.metrics.ranks.classic import FunctionOfMeans, ZScore
+from kgeval.metrics.ranks.rank_metrics import FunctionOfMeans, ZScore
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.selection import RowSelection
 

@@ -34,7 +34,7 @@ from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, mean_terms
 from kgeval.metrics.intervals.selection_intervals import UnitScatter
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName
-from kgeval.metrics.ranks.classic import COUNT
+from kgeval.metrics.ranks.rank_metrics import COUNT
 from kgeval.metrics.selection import RowSelection, TableView
 
 COLLINEAR = 1e-9

@@ -83,7 +83,7 @@ def _pairs(words: Any, sizes: Any) -> tuple[Any, Any]:
     return rows, columns
 
 
-@triton.jit
+@triton.jit  # type: ignore[untyped-decorator]
 def _list_bits(words, starts, rows, columns, num_words, WORDS: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
     row = tl.program_id(0).to(tl.int64)
     start = tl.load(starts + row)
