@@ -281,16 +281,22 @@ def rows64(array: FloatArray, ids: IntArray | int) -> Float64Array:
     return np.asarray(array[ids], np.float64)
 
 
-def by_relation(relations: IntArray, width: int, vectors_of: Callable[[int, BoolArray], Float64Array]) -> Float64Array:
-    """Make a vector for each row, relation by relation; float64[row, width].
+def by_relation(relations: IntArray, make: Callable[[int, BoolArray], FloatArray]) -> Float64Array:
+    """Make a vector or a number for each row, relation by relation; float64[row, width] or float64[row].
 
-    ``relations`` is int64[row]; ``vectors_of`` makes the vectors of a relation and its rows, bool[row].
+    ``relations`` is int64[row]; ``make`` takes a relation and its rows, bool[row], of which there may be none.
     """
-    vectors = np.empty((len(relations), width))
-    for relation in np.unique(relations):
-        part = relations == relation
-        vectors[part] = vectors_of(int(relation), part)
+    parts = {int(relation): relations == relation for relation in (np.unique(relations) if len(relations) else (0,))}
+    made = [make(relation, part) for relation, part in parts.items()]
+    vectors = np.empty((len(relations), *made[0].shape[1:]))
+    for part, rows in zip(parts.values(), made, strict=True):
+        vectors[part] = rows
     return vectors
+
+
+def moved(anchors: Float64Array, relations: Float64Array, side: Side) -> Float64Array:
+    """Move anchors by their relations: h + r of a tail query, t − r of a head query; float64[query, width]."""
+    return anchors + relations if side == "tail" else anchors - relations
 
 
 BATCH_ENTITIES = 512
@@ -355,12 +361,12 @@ class RelationalFamily(Family, PartitionedScorer):
     def similarity(self) -> Similarity: ...
 
     @abstractmethod
-    def query_vectors(self, queries: Queries) -> Float64Array:
-        """Return the vector of each query; float64[query, dim]."""
-
-    @abstractmethod
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> FloatArray:
         """Return the vectors of entities as answers of one relation; float[id, dim]."""
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Return the vector of each query; float64[query, dim]: by default its anchor's as a candidate."""
+        return self.of_anchors(queries, self.candidate_vectors)
 
     def candidate_biases(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
         """Return what is added to the scores of entities; float64[id]."""
@@ -368,6 +374,11 @@ class RelationalFamily(Family, PartitionedScorer):
 
     def query_offsets(self, queries: Queries) -> Float64Array:
         return np.zeros(len(queries))
+
+    def of_anchors(self, queries: Queries, make: Callable[[Side, int, IntArray], FloatArray]) -> Float64Array:
+        """Make for the anchor of each query what candidates on the anchor's side have under its relation."""
+        side: Side = "head" if queries.side == "tail" else "tail"
+        return by_relation(queries.relations, lambda relation, part: make(side, relation, queries.anchors[part]))
 
     def is_shared(self, side: Side) -> bool:
         """Whether the candidates of a side have the same vectors under all relations."""
@@ -464,13 +475,7 @@ class ProjectedTranslation(NormDistance, RelationalFamily):
         """Project entities as one relation does; float64[id, relation width]."""
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        anchors = by_relation(
-            queries.relations,
-            self.relation.shape[1],
-            lambda relation, part: self.candidate_vectors(queries.side, relation, queries.anchors[part]),
-        )
-        relations = rows64(self.relation, queries.relations)
-        return anchors + relations if queries.side == "tail" else anchors - relations
+        return moved(super().query_vectors(queries), rows64(self.relation, queries.relations), queries.side)
 
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
         projected = self.project(ids, relation)

@@ -61,7 +61,7 @@ class RESCAL(ProductFamily):
             anchors = rows64(self.entity, queries.anchors[part])
             return matmul_ordered(anchors, matrix if queries.side == "tail" else matrix.T)
 
-        return by_relation(queries.relations, width, multiply)
+        return by_relation(queries.relations, multiply)
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,4 +280,4 @@ def multiplied(family: TuckER | MultiLinearTucker, queries: Queries, vectors: Fl
         matrix = weighted_sum(weights, np.moveaxis(np.asarray(family.core, np.float64), 1, 0))
         return matmul_ordered(vectors[part], matrix if tails else matrix.T)
 
-    return by_relation(queries.relations, family.core.shape[2 if tails else 0], multiply)
+    return by_relation(queries.relations, multiply)

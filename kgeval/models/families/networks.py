@@ -142,7 +142,7 @@ class NTN(ScoredFamily):
             outputs = np.tile(rows64(self.slice_output, relation), (part.sum(), 1))
             return np.concatenate([weights, added, outputs], axis=1)
 
-        return by_relation(queries.relations, slices * (width + 2), multiply)
+        return by_relation(queries.relations, multiply)
 
     def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
         count, slices = len(queries), self.slice_output.shape[1]
