@@ -9,7 +9,7 @@ a dataset in the files of another.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -30,19 +30,7 @@ from kgeval.models.adapters.live_models import (
 )
 from kgeval.models.adapters.prediction_lists import PredictionLists
 from kgeval.models.aligned import Aligned
-from kgeval.models.scorer import LabelledModel, Numbering, Scorer, VectorScorer
-
-
-@dataclass(frozen=True, eq=False)
-class LabelledScorer(LabelledModel):
-    """A scorer with the labels of its ids, where it has any."""
-
-    model: Scorer | VectorScorer
-    entities: Vocabulary | None
-    relations: Vocabulary | None
-    numbering: Numbering = "dataset"
-    layouts: tuple[str, ...] = ()
-    times: Vocabulary | None = None
+from kgeval.models.scorer import LabelledModel, LabelledScorer, Scorer, VectorScorer
 
 
 def _with_labels(model: Any, dataset: Dataset, entities: Labels | None, relations: Labels | None) -> LabelledModel:

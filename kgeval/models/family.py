@@ -25,7 +25,7 @@ from kgeval.base.registries import by_name, load_entry_points, subclasses
 from kgeval.base.threads import parallel_for, slices
 from kgeval.data.queries import Queries, starts_of_runs
 from kgeval.data.triples import Side
-from kgeval.models.ordered import limit_norm, matmul_ordered, unit
+from kgeval.models.ordered import matmul_ordered, unit
 from kgeval.models.scorer import MadeOf, PartitionedScorer, QueryPartition, VectorScorer
 from kgeval.models.similarity import NormDistance, Similarity
 
@@ -40,7 +40,7 @@ class Family(ABC):
 
     * ``formula``, as ``kgeval list models`` shows it, ``name``, if it is not the class's own, and ``equal_widths``;
     * its arrays besides ``entity`` and ``relation``, as fields of type ``FloatArray``, and the options of its formula,
-      as fields of any other type;
+      as fields of any other type; without such fields it needs no decorator;
     * :meth:`check_shapes`, which refuses shapes that do not fit together with :meth:`require`;
     * the methods that its base class leaves abstract.
 
@@ -373,7 +373,8 @@ class RelationalFamily(Family, PartitionedScorer):
         return np.zeros(len(ids))
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        return np.zeros(len(queries))
+        """Return what is added to a query's scores; float64[query]: by default its anchor's bias as a candidate."""
+        return self.of_anchors(queries, self.candidate_biases)
 
     def of_anchors(self, queries: Queries, make: Callable[[Side, int, IntArray], FloatArray]) -> Float64Array:
         """Make for the anchor of each query what candidates on the anchor's side have under its relation."""
@@ -453,9 +454,6 @@ class TailNetwork(RelationalFamily):
             return rows64(self.entity, queries.anchors)
         return self.network(queries.anchors, queries.relations)
 
-    def query_offsets(self, queries: Queries) -> Float64Array:
-        return np.zeros(len(queries)) if queries.side == "tail" else self.tail_biases(queries.anchors)
-
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> FloatArray:
         return self.entity[ids] if side == "tail" else self.network(ids, np.full(len(ids), relation))
 
@@ -481,4 +479,4 @@ class ProjectedTranslation(NormDistance, RelationalFamily):
         projected = self.project(ids, relation)
         if self.normalization == "none":
             return projected
-        return unit(projected) if self.normalization == "unit" else limit_norm(projected, self.norm)
+        return unit(projected) if self.normalization == "unit" else unit(projected, self.norm, least=1.0)

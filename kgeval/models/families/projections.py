@@ -8,7 +8,6 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from kgeval.base.arrays import Float64Array, FloatArray, IntArray
-from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.models.family import ProjectedTranslation, RelationalFamily, rows64
 from kgeval.models.ordered import matmul_ordered, multiply, unit
@@ -124,9 +123,6 @@ class BigGraph(RelationalFamily):
 
     def is_shared(self, side: Side) -> bool:
         return side != self.operand or self.kinds == {"none"}
-
-    def query_offsets(self, queries: Queries) -> Float64Array:
-        return self.of_anchors(queries, self.candidate_biases)
 
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> FloatArray:
         rows = self._rows(side, ids, relation)

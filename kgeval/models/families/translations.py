@@ -41,7 +41,6 @@ class TransE(NormDistance, VectorFamily):
     query_vectors = translated
 
 
-@dataclass(frozen=True, eq=False)
 class MariusTransE(ProductFamily):
     """score(h, r, t) = +‖h + r − t‖² = [−2q | 1] · [e | e²] + ‖q‖², a dot product; the distance itself ranks alike."""
 
@@ -86,7 +85,6 @@ class TorusE(ScoredFamily):
         return -distances
 
 
-@dataclass(frozen=True, eq=False)
 class TransF(ProductFamily):
     """score(h, r, t) = (h + r)·t + h·(t − r).
 
@@ -133,9 +131,6 @@ class MuRE(RelationalFamily):
     def query_vectors(self, queries: Queries) -> Float64Array:
         return moved(super().query_vectors(queries), rows64(self.relation, queries.relations), queries.side)
 
-    def query_offsets(self, queries: Queries) -> Float64Array:
-        return self.of_anchors(queries, self.candidate_biases)
-
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> FloatArray:
         if side == "tail":
             return self.entity[ids]
@@ -166,7 +161,6 @@ class PairRE(NormDistance, RelationalFamily):
         return rows64(self.entity, ids) * vectors[0 if side == "head" else -1]
 
 
-@dataclass(frozen=True, eq=False)
 class LineaRE(PairRE):
     """score(h, r, t) = −‖h∘r + b − t∘r'‖_p, relations stored as thirds [for heads | b | for tails].
 

@@ -11,7 +11,7 @@ from kgeval.base.arrays import Float64Array, FloatArray
 from kgeval.base.errors import CheckpointError
 from kgeval.models.checkpoints.options import truth_value
 from kgeval.models.checkpoints.readers.pykeen_modules import Module, NoFormula, PyKEENModel
-from kgeval.models.checkpoints.tensors import Affine, Network, check_shape, fold_batch_norm, joined
+from kgeval.models.checkpoints.tensors import Affine, check_shape, fold_batch_norm, folded_layers, joined
 from kgeval.models.families.bilinear import (
     CP,
     RESCAL,
@@ -45,17 +45,17 @@ def _conve(parts: PyKEENModel) -> Family:
     entity = parts.entity()
     kernel = convolution.take("weight", None, None, None, None)
     channels, width = len(kernel), entity.shape[1]
-    network = Network(
+    network = folded_layers(
         kernel,
         linear.take("weight", width, None),
-        convolution.find("bias", channels),
-        linear.find("bias", width),
-        affine(norms[0], kernel.shape[1]) if norms else None,
-        affine(norms[1], channels) if norms else None,
-        affine(after["BatchNorm1d"], width) if "BatchNorm1d" in after else None,
+        kernel_bias=convolution.find("bias", channels),
+        dense_bias=linear.find("bias", width),
+        before=affine(norms[0], kernel.shape[1]) if norms else None,
+        within=affine(norms[1], channels) if norms else None,
+        after=affine(after["BatchNorm1d"], width) if "BatchNorm1d" in after else None,
     )
     height = int(shape["image_height"])
-    return ConvE(entity, parts.relation(), **network.arrays(), tail_bias=parts.bias(1), height=height)
+    return ConvE(entity, parts.relation(), **network, tail_bias=parts.bias(1), height=height)
 
 
 def _layers(module: Module, name: str) -> list[Module]:
