@@ -431,7 +431,7 @@ def rectified(vectors: Float64Array, weight: FloatArray, bias: FloatArray) -> Fl
 
 
 class TailNetwork(RelationalFamily):
-    """score(h, r, t) = network(h, r) · t + b_t.
+    """score(h, r, t) = network(h, r) · t, perhaps with a bias of the tail.
 
     Tails are plain vectors; each head makes its own vector with the relation.
     """
@@ -441,10 +441,6 @@ class TailNetwork(RelationalFamily):
     @abstractmethod
     def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
         """Return the vector of each pair of head and relation, of that pair alone; float64[pair, entity width]."""
-
-    def tail_biases(self, ids: IntArray) -> Float64Array:
-        """Return what is added to the scores of tails; float64[id]."""
-        return np.zeros(len(ids))
 
     def is_shared(self, side: Side) -> bool:
         return side == "tail"
@@ -456,9 +452,6 @@ class TailNetwork(RelationalFamily):
 
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> FloatArray:
         return self.entity[ids] if side == "tail" else self.network(ids, np.full(len(ids), relation))
-
-    def candidate_biases(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
-        return self.tail_biases(ids) if side == "tail" else np.zeros(len(ids))
 
 
 @dataclass(frozen=True, eq=False)

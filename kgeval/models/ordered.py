@@ -90,10 +90,10 @@ def multiply(left: Float64Array, right: Float64Array, *, conjugate: bool = False
     return np.concatenate([real, imaginary], axis=-1)
 
 
-def from_interleaved(array: FloatArray) -> FloatArray:
-    """Turn [re, im, re, im, …] rows into halves.
+def from_interleaved(array: FloatArray, parts: int = 2) -> FloatArray:
+    """Turn [re, im, re, im, …] rows into halves, or those of numbers of more parts into as many blocks.
 
     >>> from_interleaved(np.array([[1, 10, 2, 20]]))
     array([[ 1,  2, 10, 20]])
     """
-    return np.concatenate([array[:, 0::2], array[:, 1::2]], axis=1)
+    return np.concatenate([array[:, part::parts] for part in range(parts)], axis=1)

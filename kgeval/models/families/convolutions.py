@@ -75,8 +75,8 @@ class ConvE(TailNetwork):
         self.require(min(image) > 0 and self.dense.shape == (features, width), "dense must fit the convolved image")
         self.require_shapes(kernel_bias=(len(kernel),), dense_bias=(width,), tail_bias=(len(self.entity),))
 
-    def tail_biases(self, ids: IntArray) -> Float64Array:
-        return rows64(self.tail_bias, ids)
+    def candidate_biases(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
+        return rows64(self.tail_bias, ids) if side == "tail" else np.zeros(len(ids))
 
     def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
         shape = (-1, self._kernel.shape[1], self.height, self.entity.shape[1] // self._kernel.shape[1] // self.height)

@@ -319,10 +319,6 @@ def _mure(parts: PyKEENModel) -> Family:
     return MuRE(parts.entity(), **relations, head_bias=parts.bias(1), tail_bias=parts.bias(2))
 
 
-def _quarters(array: FloatArray) -> FloatArray:
-    return np.concatenate([array[:, part::4] for part in range(4)], axis=1)
-
-
 def _simple(parts: PyKEENModel) -> Family:
     """Since version 1.8 it is the mean of two DistMults, before that it followed the paper."""
     if parts.model.child("tail_entity_embeddings") is not None:
@@ -382,7 +378,7 @@ FAMILIES: dict[str, Callable[[PyKEENModel], Family]] = {
     "PairRE": lambda parts: PairRE(parts.entity(), side_by_side(parts.relation), norm=norm_of(parts, 1)),
     "ProjE": _proje,
     # Quaternions lie one after the other, and PyKEEN's score is negative.
-    "QuatE": lambda parts: QuatE(_quarters(parts.entity()), -_quarters(parts.relation())),
+    "QuatE": lambda parts: QuatE(from_interleaved(parts.entity(), 4), -from_interleaved(parts.relation(), 4)),
     "RESCAL": lambda parts: RESCAL(parts.entity(), parts.relation()),
     # Relations that are no rotations are read too: PyKEEN turns back by conj(r) as well.
     # PyKEEN's interaction takes a p and a power_norm, and computes with neither.
