@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
+
+from kgeval.base.contexts import holding
 
 Function = Callable[..., Any]
 
@@ -62,14 +64,9 @@ def cache_class() -> Any:
 _on_compiling: ContextVar[Callable[[], None] | None] = ContextVar("on_compiling", default=None)
 
 
-@contextmanager
-def telling(tell: Callable[[], None]) -> Iterator[None]:
+def telling(tell: Callable[[], None]) -> AbstractContextManager[None]:
     """Call a function before loops within are compiled, for the first time on this machine."""
-    token = _on_compiling.set(tell)
-    try:
-        yield
-    finally:
-        _on_compiling.reset(token)
+    return holding(_on_compiling, tell)
 
 
 def tell_if_cold() -> None:

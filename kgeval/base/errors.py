@@ -122,11 +122,12 @@ def visible(text: str) -> str:
 
 @contextmanager
 def naming(where: object, error: type[InputError] = DatasetError) -> Iterator[None]:
-    """Name the place in the refusal of what it holds."""
+    """Name the place in the refusal of what it holds, which is then an ``error``, or of its own kind if that is one."""
     try:
         yield
     except InputError as refusal:
-        raise error(f"{where}: {refusal}") from refusal
+        kind = type(refusal) if isinstance(refusal, error) else error
+        raise kind(f"{where}: {refusal}") from refusal
 
 
 @contextmanager

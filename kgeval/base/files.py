@@ -6,12 +6,12 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+from kgeval.base.contexts import holding
 from kgeval.base.errors import FileError, RunError, nearest
 
 MANIFEST, METRICS = "manifest.json", "metrics.json"
@@ -150,6 +150,12 @@ def checked(path: Path, *, times: int = 0) -> int:
     return size
 
 
+def beginning_of(path: Path, size: int) -> bytes:
+    """Read the first bytes of a file, by which its kind is recognised."""
+    with path.open("rb") as file:
+        return file.read(size)
+
+
 def read_bytes(path: Path) -> bytes:
     size = checked(path, times=READ)
     with path.open("rb") as file:
@@ -177,14 +183,9 @@ def _state(status: os.stat_result) -> State:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-@contextmanager
-def noting_openings() -> Iterator[None]:
+def noting_openings() -> AbstractContextManager[None]:
     """Note the state of every file that is opened, so that its digest is known to be of what was read."""
-    token = _OPENED.set({})
-    try:
-        yield
-    finally:
-        _OPENED.reset(token)
+    return holding(_OPENED, {})
 
 
 class ReadFiles:
@@ -234,6 +235,6 @@ def _refuse_constant(constant: str) -> None:
 
 
 def _begins_with(path: Path, beginning: bytes) -> bool:
-    with suppress(OSError), path.open("rb") as file:  # who opens it says why
-        return file.read(len(beginning)) == beginning
+    with suppress(OSError):  # who opens it says why
+        return beginning_of(path, len(beginning)) == beginning
     return False

@@ -14,7 +14,7 @@ import numpy as np
 
 from kgeval.base.containers import open_zip
 from kgeval.base.errors import FileError, PickleError, reason
-from kgeval.base.files import Budget, checked, read_bytes
+from kgeval.base.files import Budget, beginning_of, checked, read_bytes
 from kgeval.base.unpickle import (
     DTYPES,
     BoundedUnpickler,
@@ -49,8 +49,7 @@ def is_pickled(file: Path) -> bool:
     """Whether ``torch.save`` or ``pickle`` wrote a file: by its ending, or if it has none, by how it begins."""
     if file.suffix or not file.is_file():
         return file.suffix in PICKLED and file.is_file()
-    with file.open("rb") as opened:
-        beginning = opened.read(LOCAL_HEADER)
+    beginning = beginning_of(file, LOCAL_HEADER)
     return beginning[:1] == b"\x80" or (beginning[:2] == b"PK" and b"data.pkl" in beginning)
 
 
@@ -127,8 +126,7 @@ def strings_of(file: Any, budget: Budget) -> list[str]:
 
 
 def _is_zip(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(2) == b"PK"
+    return beginning_of(path, 2) == b"PK"
 
 
 def read_stream(content: bytes, budget: Budget) -> Any:

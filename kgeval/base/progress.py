@@ -11,6 +11,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TextIO
 
+from kgeval.base.contexts import holding
+
 Progress = Callable[[int], None]
 """called with the number of ranks that were just computed"""
 
@@ -37,14 +39,9 @@ def unreported(_count: int) -> None:
     """Report no progress."""
 
 
-@contextmanager
-def loops_shown(pace: Pace | None = USUAL) -> Iterator[None]:
+def loops_shown(pace: Pace | None = USUAL) -> AbstractContextManager[None]:
     """Show the progress of long loops within, or of none; a library shows none unless a program wants it."""
-    token = _shown.set(pace)
-    try:
-        yield
-    finally:
-        _shown.reset(token)
+    return holding(_shown, pace)
 
 
 @contextmanager

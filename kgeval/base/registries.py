@@ -44,8 +44,7 @@ def _installed(path: tuple[str, ...]) -> Any:  # noqa: ARG001  # the packages th
 
 def entry_points(group: str) -> Iterable[Any]:
     """List the entry points of a group; the packages are looked through once, unless the search path changes."""
-    points: Iterable[Any] = _installed(tuple(sys.path)).select(group=group)
-    return points
+    return list(_installed(tuple(sys.path)).select(group=group))
 
 
 def modules(package: str) -> list[ModuleType]:
@@ -93,8 +92,6 @@ def _loaded(point: Any, kind: type[Any], *, classes: bool) -> list[Any]:
         expected = f"a class below {kind.__name__}" if classes else f"a {kind.__name__}"
         _warn(f"{where}: expected {expected}, found {value!r:.100}. It is left out")
         return []
-    if classes:
-        return [value]
     return [replace(value, recognises=_guarded(value.recognises, where)) if hasattr(value, "recognises") else value]
 
 

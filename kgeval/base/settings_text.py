@@ -58,8 +58,7 @@ def dump_yaml(content: Mapping[str, Any]) -> str:
     >>> dump_yaml({"path": QuotedText("${NUMBER}"), "count": 3})
     "path: '${NUMBER}'\ncount: 3\n"
     """
-    text: str = yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
-    return text
+    return str(yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True))
 
 
 class CountingLoader(yaml.SafeLoader):

@@ -11,6 +11,8 @@ from contextvars import ContextVar
 from threading import Lock
 from typing import Any
 
+from kgeval.base.contexts import holding
+
 _bound: ContextVar[int | None] = ContextVar("bound", default=None)
 
 
@@ -29,12 +31,9 @@ def bound_threads(count: int | None) -> Iterator[None]:
     if count is None:
         yield
         return
-    token = _bound.set(count)
-    try:
-        with _held([*_loaded(), *([_Torch()] if "torch" in sys.modules else [])], count):
-            yield
-    finally:
-        _bound.reset(token)
+    libraries = [*_loaded(), *([_Torch()] if "torch" in sys.modules else [])]
+    with holding(_bound, count), _held(libraries, count):
+        yield
 
 
 def parallel_for(work: Callable[[slice], None], total: int, step: int) -> None:

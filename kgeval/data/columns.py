@@ -145,6 +145,8 @@ class Columns(NamedTuple):
     """what a column holds -> its name, or its number from 1 in a file without a header"""
     constants: Mapping[str, str] = {}
     """what no column holds -> the text that is in every row"""
+    further: re.Pattern[str] | None = None
+    """the names of what columns of this kind of table may hold beside a triple, such as ranks"""
 
     @classmethod
     def of(cls, columns: ColumnNames | Columns | None) -> Columns:
@@ -153,7 +155,7 @@ class Columns(NamedTuple):
         >>> Columns.of("head, relation").order
         ('head', 'relation')
         >>> Columns.of("head=subj,relation='is a'")
-        Columns(order=(), names={'head': 'subj'}, constants={'relation': 'is a'})
+        Columns(order=(), names={'head': 'subj'}, constants={'relation': 'is a'}, further=None)
         """
         if columns is None or isinstance(columns, Columns):
             return columns or cls()
@@ -175,12 +177,15 @@ class Columns(NamedTuple):
 
     @property
     def are_given(self) -> bool:
-        return any(self)
+        return any((self.order, self.names, self.constants))
 
-    def check(self, further: re.Pattern[str] | None = None) -> None:
-        """Refuse what no column holds; ``further`` matches what columns of this table may hold beside a triple."""
+    def is_further(self, role: str) -> bool:
+        return self.further is not None and self.further.fullmatch(role) is not None
+
+    def check(self) -> None:
+        """Refuse what no column of this kind of table holds."""
         for role in (*self.names, *self.constants):
-            if role not in ROLES and not (further and further.fullmatch(role)):
+            if role not in ROLES and not self.is_further(role):
                 raise DatasetError(f"columns: no column holds {role!r}. {did_you_mean(role, ROLES)}")
 
 
@@ -188,16 +193,10 @@ UNSAID = Columns()
 """the user says nothing"""
 
 
-def resolve(
-    source: str | Path,
-    names: Sequence[str],
-    columns: Columns = UNSAID,
-    further: re.Pattern[str] | None = None,
-) -> list[str]:
+def resolve(source: str | Path, names: Sequence[str], columns: Columns = UNSAID) -> list[str]:
     """Call each column by what it holds; a column that holds nothing of use keeps its name, in lower case.
 
-    ``names`` is the header. The table must have the columns of a triple. ``further`` matches other names of this kind
-    of table, such as those of ranks.
+    ``names`` is the header. The table must have the columns of a triple.
 
     Raises
     ------
@@ -214,9 +213,9 @@ def resolve(
         constant = " One that is the same in all rows: relation='NAME'." if missing == ["relation"] else ""
         fault = f"{source}: no column is the {' or the '.join(missing)}; {listed}."
         raise DatasetError(f"{fault} Say which: {OPTION}.{constant}")
-    taken = further is not None and not any(map(further.fullmatch, columns.names))
+    taken = not any(map(columns.is_further, columns.names))
     for place, name in enumerate(map(str.lower, header)):
-        is_further = further is not None and further.fullmatch(name) is not None
+        is_further = columns.is_further(name)
         plain = name not in (*ROLES, *header[:place]) and not is_further
         roles.setdefault(place, name if plain or (is_further and taken) else f"{name} (column {place + 1}, not used)")
     return [roles[place] for place in range(len(header))]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.base.arrays import Float64Array, IntArray
-from kgeval.base.errors import DatasetError, did_you_mean, first_few, visible
+from kgeval.base.errors import DatasetError, did_you_mean, first_few, refuse_unknown, visible
 from kgeval.data import SPLITS as SPLITS
 from kgeval.data import Split as Split
 from kgeval.data.columns import ColumnNames, Columns
@@ -70,18 +70,15 @@ class Dataset:
     """in a snapshot: the triples of files, and of several splits, that were asked for"""
 
     @classmethod
-    def build(  # noqa: PLR0913
+    def build(
         cls,
         name: str,
         splits: Mapping[str, Triples],
         *,
         entities: Vocabulary,
         relations: Vocabulary,
-        files: tuple[Path, ...] = (),
-        confidences: Mapping[str, Float64Array] | None = None,
-        id_source: str | None = None,
-        notes: tuple[str, ...] = (),
         times: Vocabulary | None = None,
+        confidences: Mapping[str, Float64Array] | None = None,
         where: Callable[[str, int], str] | None = None,
         **further: Any,
     ) -> Dataset:
@@ -95,14 +92,14 @@ class Dataset:
             triples of ids by split: ``train``, ``valid``, ``test``
         entities, relations
             the labels in the order of their ids
+        times
+            for a temporal graph, the labels of the times in the order of their ids
         confidences
             for a weighted graph, by split: float64[row]
-        files, id_source, notes, times
-            as in :class:`Dataset`
         where
             how messages name a row, given its split and its number from 0
         further
-            ``negatives``, ``columns`` and ``suspicion``, as in :class:`Dataset`
+            ``files``, ``id_source``, ``notes``, ``negatives``, ``columns`` and ``suspicion``, as in :class:`Dataset`
 
         Raises
         ------
@@ -124,8 +121,7 @@ class Dataset:
             if not isinstance(labels, Vocabulary):
                 raise DatasetError(f"{name}: {kind} labels are a Vocabulary, not {type(labels).__name__}.")
         for split in {**splits, **(confidences or {})}:
-            if split not in SPLITS:
-                raise DatasetError(f"{name}: unknown split {split!r}. {did_you_mean(str(split), SPLITS)}")
+            refuse_unknown(f"{name}: unknown split", split, SPLITS, DatasetError)
         parts: dict[str, Triples] = {split: Triples.of(splits.get(split, [])) for split in SPLITS}
         where = where or partial("{}, split {}: triple {}".format, name)
         for split, triples in parts.items():
@@ -137,10 +133,7 @@ class Dataset:
             entities=entities,
             relations=relations,
             multiplicity={split: times for split, (_, times) in kept.items() if times is not None},
-            files=files,
             confidences={split: LabelledTriples(parts[split], labels) for split, labels in (confidences or {}).items()},
-            id_source=id_source,
-            notes=notes,
             times=times,
             train=kept["train"].triples,
             valid=kept["valid"].triples,

@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
 from kgeval.base.errors import NoPathError
-from kgeval.base.files import exists_safely, no_file, suggest_paths
-from kgeval.base.settings import PathText, Settings, as_validation_error, listed, or_text, short_repr
+from kgeval.base.files import exists_safely, suggest_paths
+from kgeval.base.settings import PathText, Settings, as_validation_error, existing, listed, or_text, short_repr
 from kgeval.data.columns import Columns
 from kgeval.data.dataset import Dataset
 from kgeval.data.human_names import with_names
@@ -22,14 +22,26 @@ from kgeval.data.text import first_line
 
 def readable(path: str) -> str:
     """Refuse a missing or damaged file before any work is done."""
-    if not exists_safely(Path(path)):
-        raise NoPathError(no_file(Path(path)))
     with as_validation_error():
-        first_line(Path(path))
+        first_line(Path(existing(path)))
     return path
 
 
 ReadableFile = Annotated[PathText, AfterValidator(readable)]
+
+
+def _folder_or_table(path: str) -> str:
+    if not exists_safely(Path(path)):
+        raise NoPathError(f"no such folder {short_repr(path)}. {suggest_paths(Path(path))}".strip())
+    if Path(path).is_file() and not path.lower().endswith(LABELLED_ENDINGS):
+        raise ValueError(f"{short_repr(path)} is a file, and no table of triples. Give a folder, or such a table")
+    return path
+
+
+def _known_layout(name: str) -> str:
+    with as_validation_error():
+        refuse_unknown_layout(name)
+    return name
 
 
 def _columns(value: Any) -> Any:
@@ -53,13 +65,13 @@ class DatasetConfig(Settings):
 
     model_config = ConfigDict(json_schema_extra=or_text)
 
-    path: PathText | None = None
+    path: Annotated[PathText, AfterValidator(_folder_or_table)] | None = None
     """a folder in any known layout, or a file of triples with a column ``split``"""
     name: str | None = None
     """a PyKEEN dataset"""
     title: Annotated[str, Field(min_length=1)] | None = None
     """what results call it; by default the name of the folder, or PyKEEN's"""
-    layout: str = "auto"
+    layout: Annotated[str, AfterValidator(_known_layout)] = "auto"
     """the layout of the folder, by default recognised by its files; ``kgeval list datasets`` shows all"""
     options: dict[str, Any] = Field(default_factory=dict)
     """arguments of the PyKEEN dataset"""
@@ -80,22 +92,6 @@ class DatasetConfig(Settings):
     @classmethod
     def _from_string(cls, value: Any) -> Any:
         return dataset_block(value)
-
-    @field_validator("path")
-    @classmethod
-    def _there(cls, value: str | None) -> str | None:
-        if value is not None and not exists_safely(Path(value)):
-            raise NoPathError(f"no such folder {short_repr(value)}. {suggest_paths(Path(value))}".strip())
-        if value is not None and Path(value).is_file() and not value.lower().endswith(LABELLED_ENDINGS):
-            raise ValueError(f"{short_repr(value)} is a file, and no table of triples. Give a folder, or such a table")
-        return value
-
-    @field_validator("layout")
-    @classmethod
-    def _known_layout(cls, value: str) -> str:
-        with as_validation_error():
-            refuse_unknown_layout(value)
-        return value
 
     @model_validator(mode="after")
     def _one_source(self) -> DatasetConfig:

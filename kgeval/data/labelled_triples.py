@@ -6,6 +6,7 @@ And triples of a file beside the splits of a dataset, in its ids.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,7 @@ class LabelledTriples:
     Examples
     --------
     >>> labelled = LabelledTriples(Triples.of([(0, 0, 1), (0, 0, 1), (1, 0, 0)]), np.array([0.2, 0.7, 0.4]))
-    >>> labelled.largest().of(Triples.of([(0, 0, 1), (5, 0, 5)]))
+    >>> labelled.largest(Triples.of([(0, 0, 1), (5, 0, 5)]))
     array([0.7, nan])
     """
 
@@ -46,25 +47,19 @@ class LabelledTriples:
     def __getitem__(self, rows: BoolArray) -> LabelledTriples:
         return LabelledTriples(Triples(self.triples.ids[rows]), self.labels[rows])
 
-    def largest(self) -> LargestLabels:
+    def largest(self, triples: Triples) -> Float64Array:
+        """Look up the largest label of each triple, NaN for triples without one; float64[triple]."""
+        index, labels = self._by_triple
+        rows = index.find(triples)
+        return np.where(rows >= 0, np.append(labels, np.nan)[rows], np.nan)
+
+    @cached_property
+    def _by_triple(self) -> tuple[TripleIndex, Float64Array]:
+        """Number the distinct triples, and find the largest label of each; float64[distinct triple]."""
         index = TripleIndex.of(self.triples)
         labels = np.full(len(index), -np.inf)
         np.maximum.at(labels, index.find(self.triples), self.labels)
-        return LargestLabels(index, labels)
-
-
-@dataclass(frozen=True, eq=False)
-class LargestLabels:
-    """The largest label of each triple."""
-
-    index: TripleIndex
-    labels: Float64Array
-    """float64[distinct triple]"""
-
-    def of(self, triples: Triples) -> Float64Array:
-        """Look labels up, NaN for triples without one; float64[triple]."""
-        rows = self.index.find(triples)
-        return np.where(rows >= 0, np.append(self.labels, np.nan)[rows], np.nan)
+        return index, labels
 
 
 def reverse(triples: Triples) -> Triples:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.base.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import first_few
 from kgeval.base.provenance import LeakCounts, percent
 from kgeval.data.dataset import Dataset
@@ -43,18 +43,10 @@ class Overlaps:
     sizes: IntArray
     """int64[relation], how many pairs each relation has"""
 
-    @property
-    def shares(self) -> Float64Array:
-        """The part of the first and of the second relation's pairs that both have; float64[2, overlap]."""
-        return np.asarray(self.shared / self.sizes[[self.first, self.second]])
-
     def of_both(self, least: float) -> Overlaps:
         """Keep those that are at least this share of both relations (Akrami et al., 2020)."""
-        return self.where(self.shares.min(axis=0) >= least)
-
-    def of_either(self, least: float) -> Overlaps:
-        """Keep those that are at least this share of one of the two relations (Dettmers et al., 2018)."""
-        return self.where(self.shares.max(axis=0) >= least)
+        shares = self.shared / self.sizes[[self.first, self.second]]
+        return self.where(shares.min(axis=0) >= least)
 
     def where(self, keep: BoolArray) -> Overlaps:
         """Keep the overlaps for which ``keep`` (bool[overlap]) holds."""
@@ -106,7 +98,10 @@ class PairedFacts:
         return None if pairs is None else pairs.where(pairs.first != pairs.second)
 
     def turned(self, *, least: float) -> Overlaps | None:
-        """Count the pairs (h, t) of each relation that are (t, h) in each other relation, and in itself."""
+        """Count the pairs (h, t) of each relation that are (t, h) in each other relation, and in itself.
+
+        Kept are those with at least the share ``least`` of either relation (Dettmers et al., 2018).
+        """
         ways, rows = self._by_way()
         is_loop = ways // 2 // self.entities == ways // 2 % self.entities
         back = np.where(is_loop, ways, ways ^ 1)

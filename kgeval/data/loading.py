@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from kgeval.base.errors import DatasetError, counted, did_you_mean, first_few
+from kgeval.base.errors import DatasetError, counted, first_few, refuse_unknown
 from kgeval.base.files import exists_safely, refuse_special, suggest_paths
 from kgeval.data.columns import ColumnNames, Columns
 from kgeval.data.dataset import Dataset
@@ -106,9 +106,7 @@ def _read_source(source: Source, layout: str, columns: Columns) -> Dataset:
 
 
 def refuse_unknown_layout(layout: str) -> None:
-    if layout not in (known := ["auto", PYKEEN, *layouts()]):
-        hint = did_you_mean(str(layout), known, listed="datasets")
-        raise DatasetError(f"unknown dataset layout {layout!r:.60}. {hint}")
+    refuse_unknown("unknown dataset layout", layout, ["auto", PYKEEN, *layouts()], DatasetError, listed="datasets")
 
 
 def as_dataset(dataset: Dataset | Source) -> Dataset:

@@ -210,18 +210,14 @@ def read_table(
     path: Path,
     columns: Columns = UNSAID,
     *,
-    further: re.Pattern[str] | None = None,
     delimiter: str | None = None,
     comments: bool = False,
     fourth: str = FOURTH,
 ) -> NamedTable:
-    """Read a table of triples; ``further`` matches names of columns beside theirs.
-
-    ``comments`` are lines before the first row that begin with ``#``.
-    """
-    columns.check(further)
+    """Read a table of triples; ``comments`` are lines before the first row that begin with ``#``."""
+    columns.check()
     if path.suffix.lower() == ".parquet":
-        return _read_parquet(path, columns, further)
+        return _read_parquet(path, columns)
     with open_text(path) as text:
         skip = sum(1 for _ in takewhile(lambda line: line.startswith("#"), text)) if comments else 0
     delimiter = delimiter or find_delimiter(path, skip)
@@ -230,14 +226,14 @@ def read_table(
         _refuse_two_names(path, first, columns)
     if not columns.are_given and not comments and is_n_triples(path, first.cells):
         return NamedTable(path, read_n_triples(path), dict.fromkeys(TRIPLE, N_TRIPLES))
-    header = [*map(unquoted, first.cells)] if _has_header(first.cells, columns, further) else []
-    roles = resolve(path, header, columns, further) if header else _by_place(path, first, columns, further, fourth)
+    header = [*map(unquoted, first.cells)] if _has_header(first.cells, columns) else []
+    roles = resolve(path, header, columns) if header else _by_place(path, first, columns, fourth)
     data = read_columns(path, roles, skip=first.end if header else skip, delimiter=delimiter)
     if header and not columns.are_given and _are_labels(header, roles, data):
-        header, roles = [], _by_place(path, first, columns, further, fourth)
+        header, roles = [], _by_place(path, first, columns, fourth)
         data = read_columns(path, roles, skip=skip, delimiter=delimiter)
     skip = first.end if header else skip
-    return _named(path, data, roles, header, columns, further, skip=skip, delimiter=delimiter)
+    return _named(path, data, roles, header, columns, skip=skip, delimiter=delimiter)
 
 
 def read_text(
@@ -276,11 +272,13 @@ def _refuse_two_names(path: Path, first: Row, columns: Columns) -> NoReturn:
     raise DatasetError(f"{fault}. Leave --columns out, or {which}")
 
 
-def _has_header(cells: Sequence[str], columns: Columns, further: re.Pattern[str] | None) -> bool:
-    """Whether the first row of a file names its columns; where it may name ``further`` ones, it has no numbers then."""
+def _has_header(cells: Sequence[str], columns: Columns) -> bool:
+    """Whether the first row of a file names its columns; where it may name further ones, it has no numbers then."""
     if columns.names:
         return not all(map(str.isdecimal, columns.names.values())) or {*columns.names.values()} <= {*cells}
-    return not columns.order and (is_header(cells) or (further is not None and not any(map(NUMBER.fullmatch, cells))))
+    return not columns.order and (
+        is_header(cells) or (columns.further is not None and not any(map(NUMBER.fullmatch, cells)))
+    )
 
 
 def _are_labels(header: Sequence[str], roles: Sequence[str], data: pa.Table) -> bool:
@@ -290,17 +288,15 @@ def _are_labels(header: Sequence[str], roles: Sequence[str], data: pa.Table) -> 
     return any(pc.index(data[role], name).as_py() >= 0 for name in numbered for role in ("head", "tail"))
 
 
-def _by_place(
-    source: str | Path, row: Row, columns: Columns, further: re.Pattern[str] | None = None, fourth: str = FOURTH
-) -> list[str]:
+def _by_place(source: str | Path, row: Row, columns: Columns, fourth: str = FOURTH) -> list[str]:
     """Call the columns of a table without a header by what they hold."""
     if columns.order:
-        return resolve(source, columns.order, Columns(constants=columns.constants), further)
+        return resolve(source, columns.order, columns._replace(order=()))
     if columns.names:
-        return resolve(source, [str(number) for number in range(1, len(row.cells) + 1)], columns, further)
+        return resolve(source, [str(number) for number in range(1, len(row.cells) + 1)], columns)
     if len(row.cells) == 5 and any(map(YEAR.search, row.cells[3:])):
         raise DatasetError(f"{source}, line {row.line}: 5 columns, the last of a time. {NO_INTERVALS}")
-    if further is not None:
+    if columns.further is not None:
         shown = f"its first row names no columns: {', '.join(map(repr, row.cells))}" if row.cells else "no header in it"
         example = "columns='head,relation,tail,head_rank,tail_rank' (--columns)"
         raise DatasetError(f"{source}: {shown}. Name the columns in their order, such as {example}.")
@@ -312,20 +308,20 @@ def _by_place(
     return [*roles, fourth] if tells or fourth != FOURTH else roles
 
 
-def _read_parquet(path: Path, columns: Columns, further: re.Pattern[str] | None) -> NamedTable:
+def _read_parquet(path: Path, columns: Columns) -> NamedTable:
     refuse_missing(path)
     if columns.order:
         raise DatasetError(f"{path}: a Parquet file has names for its columns. Say which is which: {OPTION}.")
     with refusing(path, "not a readable Parquet file", pa.ArrowException, OSError, ValueError):
         data, schema = read_parquet(path), pq.read_schema(path)
-    roles = resolve(path, schema.names, columns, further)
+    roles = resolve(path, schema.names, columns)
     kept = []
     for role, column in zip(roles, schema, strict=True):
         if column.name in data.column_names:
             kept.append(role)
-        elif role in ROLES or (further and further.fullmatch(role)):
+        elif role in ROLES or columns.is_further(role):
             raise DatasetError(f"{path}: the column {role} holds {column.type}, not text or numbers.")
-    return _named(path, data.rename_columns(kept), roles, schema.names, columns, further)
+    return _named(path, data.rename_columns(kept), roles, schema.names, columns)
 
 
 def from_memory(rows: Any, source: str, columns: Columns = UNSAID) -> NamedTable:
@@ -383,13 +379,12 @@ def _named(
     roles: Sequence[str],
     header: Sequence[str],
     columns: Columns,
-    further: re.Pattern[str] | None = None,
     **place: Any,
 ) -> NamedTable:
     """Complete a table whose columns have the names of their ``roles``, and say which columns those are."""
     names = header or [str(number) for number in range(1, len(roles) + 1)]
     by_role = dict(zip(roles, names, strict=True))
-    unused = [role for role in by_role if not (role in (*ROLES, FOURTH) or (further and further.fullmatch(role)))]
+    unused = [role for role in by_role if role not in (*ROLES, FOURTH) and not columns.is_further(role)]
     option = {role: " (option)" * bool(columns.order or role in columns.names) for role in by_role}
     origins = {role: f"column {name!r}{option[role]}" for role, name in by_role.items() if role not in unused}
     for role, text in columns.constants.items():

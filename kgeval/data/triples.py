@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,8 @@ from kgeval.data import SIDES as SIDES
 from kgeval.data import TARGETS as TARGETS
 from kgeval.data import EntitySide as EntitySide
 from kgeval.data import Side as Side
+
+Part = TypeVar("Part")
 
 BLOCK = 1 << 16
 """how many triples are turned into Python's numbers at a time"""
@@ -130,11 +132,7 @@ class Triples(Brief):
         >>> Triples.of([(5, 0, 7)]).queries_of_side("relation")
         SideQueries(anchors=array([5]), relations=array([7]), answers=array([0]))
         """
-        if side == "relation":
-            return SideQueries(self.heads, self.tails, self.relations)
-        if side == "tail":
-            return SideQueries(self.heads, self.relations, self.tails)
-        return SideQueries(self.tails, self.relations, self.heads)
+        return SideQueries(*(self.ids[:, place] for place in PLACES[side]))
 
     def distinct(self) -> Distinct:
         """Keep the first of equal triples, in the original order; triples at different times are different."""
@@ -175,6 +173,10 @@ def _as_array(rows: Any) -> np.ndarray[Any, Any]:
         raise DatasetError(f"triples must be integer ids of shape (n, 3): {why}.") from error
 
 
+PLACES: Mapping[Side, tuple[int, int, int]] = {"relation": (0, 2, 1), "tail": (0, 1, 2), "head": (2, 1, 0)}
+"""where a triple has the anchor, the relation and the answer of a query; and such a query head, relation and tail"""
+
+
 class SideQueries(NamedTuple):
     """Triples as queries, (anchor, relation, ?), with one answer each; int64[triple] all three."""
 
@@ -185,15 +187,14 @@ class SideQueries(NamedTuple):
     answers: IntArray
 
 
-def triple_of(side: Side, anchor: int, relation: int, answer: int) -> tuple[int, int, int]:
+def triple_of(side: Side, anchor: Part, relation: Part, answer: Part) -> tuple[Part, Part, Part]:
     """Put a query and an answer, as :meth:`Triples.queries_of_side` divides a triple, together again.
 
     >>> triple_of("head", 1, 0, -1), triple_of("relation", 1, 2, 0)
     ((-1, 0, 1), (1, 0, 2))
     """
-    if side == "relation":
-        return anchor, answer, relation
-    return (anchor, relation, answer) if side == "tail" else (answer, relation, anchor)
+    head, relation, tail = ((anchor, relation, answer)[place] for place in PLACES[side])
+    return head, relation, tail
 
 
 class Distinct(NamedTuple):

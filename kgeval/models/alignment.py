@@ -9,7 +9,7 @@ a dataset in the files of another.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -30,19 +30,7 @@ from kgeval.models.adapters.live_models import (
 )
 from kgeval.models.adapters.prediction_lists import PredictionLists
 from kgeval.models.aligned import Aligned
-from kgeval.models.scorer import LabelledModel, Numbering, Scorer, VectorScorer
-
-
-@dataclass(frozen=True, eq=False)
-class LabelledScorer(LabelledModel):
-    """A scorer with the labels of its ids, where it has any."""
-
-    model: Scorer | VectorScorer
-    entities: Vocabulary | None
-    relations: Vocabulary | None
-    numbering: Numbering = "dataset"
-    layouts: tuple[str, ...] = ()
-    times: Vocabulary | None = None
+from kgeval.models.scorer import LabelledModel, LabelledScorer, Scorer, VectorScorer
 
 
 def _with_labels(model: Any, dataset: Dataset, entities: Labels | None, relations: Labels | None) -> LabelledModel:
@@ -59,10 +47,9 @@ def _with_labels(model: Any, dataset: Dataset, entities: Labels | None, relation
         entities = None if entities is None else Vocabulary.of(entities)
         relations = None if relations is None else Vocabulary.of(relations, "relation")
         model = model.of_size(len(entities or dataset.entities), len(relations or dataset.relations))
-    if isinstance(model, Scorer):
-        return _labelled(model, entities, relations)
-    if (vectors := vectors_of_pyg(model)) is not None:
-        return _labelled(vectors, entities, relations)
+    scorer = model if isinstance(model, Scorer) else vectors_of_pyg(model)
+    if scorer is not None:
+        return _labelled(scorer, entities, relations)
     if callable(model):
         # A module may tell how many entities it has, as those of PyTorch Geometric do.
         sizes = [getattr(model, name, None) for name in ("num_entities", "num_nodes")]
@@ -196,9 +183,8 @@ def _refuse_foreign_ids(source: LabelledModel, dataset: Dataset) -> None:
         if model_labels is None and max(size, len(labels)) > 1:
             fault = f"the model has no {labels.kind} labels: {ids}, and the ids of dataset {dataset.name} are {whose}"
             how = "the option ids=dataset (--option ids=dataset, in Python load_checkpoint(…, ids='dataset'))"
-            raise UsageError(
-                f"{fault}. {_cure_for_labels(source)} If these ids belong to {dataset.name}, say so: {how}."
-            )
+            cures = f"{_cure_for_labels(source)} If these ids belong to {dataset.name}, say so: {how}."
+            raise UsageError(f"{fault}. {cures}")
 
 
 def _cure_for_labels(source: LabelledModel) -> str:

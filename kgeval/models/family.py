@@ -25,7 +25,7 @@ from kgeval.base.registries import by_name, load_entry_points, subclasses
 from kgeval.base.threads import parallel_for, slices
 from kgeval.data.queries import Queries, starts_of_runs
 from kgeval.data.triples import Side
-from kgeval.models.ordered import limit_norm, matmul_ordered, unit
+from kgeval.models.ordered import matmul_ordered, unit
 from kgeval.models.scorer import MadeOf, PartitionedScorer, QueryPartition, VectorScorer
 from kgeval.models.similarity import NormDistance, Similarity
 
@@ -40,7 +40,7 @@ class Family(ABC):
 
     * ``formula``, as ``kgeval list models`` shows it, ``name``, if it is not the class's own, and ``equal_widths``;
     * its arrays besides ``entity`` and ``relation``, as fields of type ``FloatArray``, and the options of its formula,
-      as fields of any other type;
+      as fields of any other type; without such fields it needs no decorator;
     * :meth:`check_shapes`, which refuses shapes that do not fit together with :meth:`require`;
     * the methods that its base class leaves abstract.
 
@@ -289,16 +289,22 @@ def rows64(array: FloatArray, ids: IntArray | int) -> Float64Array:
     return np.asarray(array[ids], np.float64)
 
 
-def by_relation(relations: IntArray, width: int, vectors_of: Callable[[int, BoolArray], Float64Array]) -> Float64Array:
-    """Make a vector for each row, relation by relation; float64[row, width].
+def by_relation(relations: IntArray, make: Callable[[int, BoolArray], FloatArray]) -> Float64Array:
+    """Make a vector or a number for each row, relation by relation; float64[row, width] or float64[row].
 
-    ``relations`` is int64[row]; ``vectors_of`` makes the vectors of a relation and its rows, bool[row].
+    ``relations`` is int64[row]; ``make`` takes a relation and its rows, bool[row], of which there may be none.
     """
-    vectors = np.empty((len(relations), width))
-    for relation in np.unique(relations):
-        part = relations == relation
-        vectors[part] = vectors_of(int(relation), part)
+    parts = {int(relation): relations == relation for relation in (np.unique(relations) if len(relations) else (0,))}
+    made = [make(relation, part) for relation, part in parts.items()]
+    vectors = np.empty((len(relations), *made[0].shape[1:]))
+    for part, rows in zip(parts.values(), made, strict=True):
+        vectors[part] = rows
     return vectors
+
+
+def moved(anchors: Float64Array, relations: Float64Array, side: Side) -> Float64Array:
+    """Move anchors by their relations: h + r of a tail query, t − r of a head query; float64[query, width]."""
+    return anchors + relations if side == "tail" else anchors - relations
 
 
 BATCH_ENTITIES = 512
@@ -363,19 +369,25 @@ class RelationalFamily(Family, PartitionedScorer):
     def similarity(self) -> Similarity: ...
 
     @abstractmethod
-    def query_vectors(self, queries: Queries) -> Float64Array:
-        """Return the vector of each query; float64[query, dim]."""
-
-    @abstractmethod
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> FloatArray:
         """Return the vectors of entities as answers of one relation; float[id, dim]."""
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Return the vector of each query; float64[query, dim]: by default its anchor's as a candidate."""
+        return self.of_anchors(queries, self.candidate_vectors)
 
     def candidate_biases(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
         """Return what is added to the scores of entities; float64[id]."""
         return np.zeros(len(ids))
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        return np.zeros(len(queries))
+        """Return what is added to a query's scores; float64[query]: by default its anchor's bias as a candidate."""
+        return self.of_anchors(queries, self.candidate_biases)
+
+    def of_anchors(self, queries: Queries, make: Callable[[Side, int, IntArray], FloatArray]) -> Float64Array:
+        """Make for the anchor of each query what candidates on the anchor's side have under its relation."""
+        side: Side = "head" if queries.side == "tail" else "tail"
+        return by_relation(queries.relations, lambda relation, part: make(side, relation, queries.anchors[part]))
 
     def is_shared(self, side: Side) -> bool:
         """Whether the candidates of a side have the same vectors under all relations."""
@@ -427,7 +439,7 @@ def rectified(vectors: Float64Array, weight: FloatArray, bias: FloatArray) -> Fl
 
 
 class TailNetwork(RelationalFamily):
-    """score(h, r, t) = network(h, r) · t + b_t.
+    """score(h, r, t) = network(h, r) · t, perhaps with a bias of the tail.
 
     Tails are plain vectors; each head makes its own vector with the relation.
     """
@@ -438,10 +450,6 @@ class TailNetwork(RelationalFamily):
     def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
         """Return the vector of each pair of head and relation, of that pair alone; float64[pair, entity width]."""
 
-    def tail_biases(self, ids: IntArray) -> Float64Array:
-        """Return what is added to the scores of tails; float64[id]."""
-        return np.zeros(len(ids))
-
     def is_shared(self, side: Side) -> bool:
         return side == "tail"
 
@@ -450,14 +458,8 @@ class TailNetwork(RelationalFamily):
             return rows64(self.entity, queries.anchors)
         return self.network(queries.anchors, queries.relations)
 
-    def query_offsets(self, queries: Queries) -> Float64Array:
-        return np.zeros(len(queries)) if queries.side == "tail" else self.tail_biases(queries.anchors)
-
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> FloatArray:
         return self.entity[ids] if side == "tail" else self.network(ids, np.full(len(ids), relation))
-
-    def candidate_biases(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
-        return self.tail_biases(ids) if side == "tail" else np.zeros(len(ids))
 
 
 @dataclass(frozen=True, eq=False)
@@ -472,16 +474,10 @@ class ProjectedTranslation(NormDistance, RelationalFamily):
         """Project entities as one relation does; float64[id, relation width]."""
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        anchors = by_relation(
-            queries.relations,
-            self.relation.shape[1],
-            lambda relation, part: self.candidate_vectors(queries.side, relation, queries.anchors[part]),
-        )
-        relations = rows64(self.relation, queries.relations)
-        return anchors + relations if queries.side == "tail" else anchors - relations
+        return moved(super().query_vectors(queries), rows64(self.relation, queries.relations), queries.side)
 
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
         projected = self.project(ids, relation)
         if self.normalization == "none":
             return projected
-        return unit(projected) if self.normalization == "unit" else limit_norm(projected, self.norm)
+        return unit(projected) if self.normalization == "unit" else unit(projected, self.norm, least=1.0)

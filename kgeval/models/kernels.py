@@ -135,5 +135,4 @@ def distances_on_torus(queries, points, euclidean, out):  # type: ignore[no-unty
                 apart = abs(apart - np.rint(apart))
                 total[column] += apart * apart if euclidean else apart
         if euclidean:
-            for column in range(len(total)):
-                total[column] = np.sqrt(total[column])
+            total[:] = np.sqrt(total)

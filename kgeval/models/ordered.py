@@ -48,25 +48,21 @@ def norms_column(vectors: Float64Array, norm: int = 2) -> Float64Array:
     return np.asarray(np.sqrt(dot_rows(vectors, vectors))[..., None])
 
 
-def unit(vectors: Float64Array, norm: int = 2) -> Float64Array:
-    """Scale vectors to norm 1 (of p = 1 or 2); the zero vector stays zero.
+def unit(vectors: FloatArray, norm: int = 2, *, least: float = 1e-12) -> Float64Array:
+    """Scale vectors to norm 1 (of p = 1 or 2) in float64, as PyTorch's ``normalize`` does; the zero vector stays zero.
+
+    Vectors whose norm is below ``least`` are divided by that: with 1 only longer ones are changed.
 
     >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]]))
     array([[0.6, 0.8],
            [0. , 0. ]])
-    """
-    return vectors / np.maximum(norms_column(vectors, norm), 1e-12)
-
-
-def limit_norm(vectors: Float64Array, norm: int) -> Float64Array:
-    """Scale vectors whose norm (1 or 2) is larger than 1 to norm 1.
-
-    >>> limit_norm(np.array([[3.0, 4.0], [0.3, 0.4]]), 2).tolist()
+    >>> unit(np.array([[3.0, 4.0], [0.3, 0.4]]), least=1.0).tolist()
     [[0.6, 0.8], [0.3, 0.4]]
-    >>> limit_norm(np.array([[3.0, -1.0]]), 1)
+    >>> unit(np.array([[3.0, -1.0]]), 1, least=1.0)
     array([[ 0.75, -0.25]])
     """
-    return np.asarray(vectors / np.maximum(norms_column(vectors, norm), 1.0))
+    exact = np.asarray(vectors, np.float64)
+    return exact / np.maximum(norms_column(exact, norm), least)
 
 
 Activation = Literal["identity", "relu", "sigmoid", "tanh"]
@@ -94,10 +90,10 @@ def multiply(left: Float64Array, right: Float64Array, *, conjugate: bool = False
     return np.concatenate([real, imaginary], axis=-1)
 
 
-def from_interleaved(array: FloatArray) -> FloatArray:
-    """Turn [re, im, re, im, …] rows into halves.
+def from_interleaved(array: FloatArray, parts: int = 2) -> FloatArray:
+    """Turn [re, im, re, im, …] rows into halves, or those of numbers of more parts into as many blocks.
 
     >>> from_interleaved(np.array([[1, 10, 2, 20]]))
     array([[ 1,  2, 10, 20]])
     """
-    return np.concatenate([array[:, 0::2], array[:, 1::2]], axis=1)
+    return np.concatenate([array[:, part::parts] for part in range(parts)], axis=1)

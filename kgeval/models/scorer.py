@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
@@ -159,6 +159,18 @@ class VectorScorer(ABC):
         return similarities + biases.reshape(candidates.shape) + offsets[:, None]
 
 
+@dataclass(frozen=True, eq=False)
+class LabelledScorer(LabelledModel):
+    """A scorer with the labels of its ids, where it has any."""
+
+    model: Scorer | VectorScorer
+    entities: Vocabulary | None
+    relations: Vocabulary | None
+    numbering: Numbering = "dataset"
+    layouts: tuple[str, ...] = ()
+    times: Vocabulary | None = None
+
+
 Inner = TypeVar("Inner", bound="Scorer | VectorScorer")
 
 
@@ -194,11 +206,16 @@ class PartitionedScorer(Scorer, ABC):
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Return each view's scores of candidates (int64[candidate] or int64[query, candidate])."""
         refuse_other_queries(queries, candidates)
-        parts = [
-            view.scores(queries[part], candidates if candidates.ndim == 1 else candidates[part])
-            for part, view in self.views(queries)
-        ]
-        return np.concatenate([np.empty((0, candidates.shape[-1])), *parts])
+        return scores_of_parts(((part, view.scores) for part, view in self.views(queries)), queries, candidates)
+
+
+def scores_of_parts(
+    parts: Iterable[tuple[slice, Callable[[Queries, IntArray], FloatArray]]], queries: Queries, candidates: IntArray
+) -> FloatArray:
+    """Put together the scores of consecutive parts of queries, each with what scores it."""
+    by_query = candidates.ndim == 2
+    scores = [score(queries[part], candidates[part] if by_query else candidates) for part, score in parts]
+    return np.concatenate([np.empty((0, candidates.shape[-1])), *scores])
 
 
 def checked_sides(sides: str | Collection[str], name: str = "sides") -> tuple[Side, ...]:

@@ -91,13 +91,9 @@ def _modulus(queries: Float64Array, entities: Float64Array) -> Float64Array:
     q_re, q_im, e_re, e_im = queries[..., :half], queries[..., half:], entities[..., :half], entities[..., half:]
 
     def moduli(k: slice) -> Float64Array:
-        return np.asarray(np.sqrt(_square(q_re[..., k] - e_re[..., k]) + _square(q_im[..., k] - e_im[..., k])))
+        return np.asarray(np.sqrt(np.square(q_re[..., k] - e_re[..., k]) + np.square(q_im[..., k] - e_im[..., k])))
 
     return -ordered_sum(moduli, half)
-
-
-def _square(values: Float64Array) -> Float64Array:
-    return values * values
 
 
 def _distance(term: Callable[[Float64Array], Float64Array]) -> Callable[[Float64Array, Float64Array], Float64Array]:
@@ -122,6 +118,6 @@ _CANONICAL: dict[Similarity, Callable[[Float64Array, Float64Array], Float64Array
     "cosine": lambda queries, entities: dot_rows(unit(queries), unit(entities)),
     "l1": _distance(np.abs),
     "l2": lambda queries, entities: -np.sqrt(-_CANONICAL["squared_l2"](queries, entities)),
-    "squared_l2": _distance(_square),
+    "squared_l2": _distance(np.square),
     "modulus": _modulus,
 }

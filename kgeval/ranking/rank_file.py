@@ -76,7 +76,7 @@ class RankFile:
         if RankTable.is_in(path):
             raise TableError(f"{path}: kgeval's own ranks. RankTable.from_parquet reads it.")
         delimiter = _separator_character(separator) if separator else None
-        table = read_table(path, Columns.of(columns), further=NAME, delimiter=delimiter, comments=True)
+        table = read_table(path, Columns.of(columns)._replace(further=NAME), delimiter=delimiter, comments=True)
         if not len(table):
             raise TableError(f"{path}: no ranks in it.")
         ranks, notes = _rank_columns(table, setting)

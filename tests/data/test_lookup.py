@@ -38,7 +38,7 @@ def test_the_largest_label_is_that_of_a_dictionary(said, asked, seed):
     best = {}
     for row, label in zip(said, labels, strict=True):
         best[row] = max(label, best.get(row, 0))
-    found = LabelledTriples(Triples.of(said), labels).largest().of(Triples.of(asked))
+    found = LabelledTriples(Triples.of(said), labels).largest(Triples.of(asked))
     np.testing.assert_array_equal(found, [best.get(row, np.nan) for row in asked])
 
 

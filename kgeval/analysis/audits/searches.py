@@ -51,7 +51,7 @@ class RelatedRelations:
             train,
             duplicates and duplicates.of_both(threshold),
             reverses and reverses.of_both(threshold),
-            rules and rules.of_either(threshold),
+            rules,
         )
 
     @property

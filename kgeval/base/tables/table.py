@@ -177,9 +177,7 @@ class Table:
 
     def latex(self, digits: int | None = None) -> str:
         """Write the table for a document with the packages ``booktabs`` and ``siunitx``."""
-        heads = [*[""] * self.keys, *self.heads] if self.heads else []
-        notes = " ".join(self.notes)
-        return latex(self.title, self.columns, self.text_columns, self._marked(digits), notes, heads=heads)
+        return latex(self, digits)
 
     @property
     def text_columns(self) -> int:
@@ -210,16 +208,14 @@ def escape_markdown(text: str) -> str:
 
 def _marked(cell: Cell, digits: int | None) -> Marked:
     figure = cell if isinstance(cell, Figure) else Figure(0.0 if isinstance(cell, str) else cell)
-    if figure.value is None and not figure.text:
-        return "", ""
-    marks = [*(["best"] if figure.best else []), *(["near"] if figure.near else [])]
-    return written(cell, digits), " ".join(marks)
+    is_undefined = figure.value is None and not figure.text
+    return "" if is_undefined else written(cell, digits), figure
 
 
-def _markdown_cell(text: str, mark: str, *, of_text: bool) -> str:
+def _markdown_cell(text: str, figure: Figure, *, of_text: bool) -> str:
     plain = escape_markdown(text) if text or of_text else "–"
-    plain = f"<u>{plain}</u>" if "near" in mark else plain
-    return f"**{plain}**" if "best" in mark else plain
+    plain = f"<u>{plain}</u>" if figure.near else plain
+    return f"**{plain}**" if figure.best else plain
 
 
 def _named(characters: str, names: str) -> dict[str, str]:
@@ -253,24 +249,18 @@ LONGEST_PAGE = 45
 
 NUMBER = re.compile(r"(-?)(\d+)(?:\.(\d+))?")
 
-Marked = tuple[str, str]
-"""a text, empty for an undefined number, and its marks: ``best``, ``near``, both or none"""
+Marked = tuple[str, Figure]
+"""a text, empty for an undefined number, and the figure, which says whether it is the best or near it"""
 
 
-def latex(
-    title: str,
-    columns: Sequence[str],
-    keys: int,
-    rows: Sequence[Sequence[Marked]],
-    notes: str,
-    *,
-    heads: Sequence[str] = (),
-) -> str:
-    """Write a table whose first ``keys`` columns are text; plain numbers in the other columns are aligned.
+def latex(table: Table, digits: int | None) -> str:
+    """Write a table whose first columns are text; plain numbers in the other columns are aligned.
 
-    ``heads`` stand above the columns, one above equal neighbours; a table of many such columns is as wide as the page.
+    Headings stand above the columns, one above equal neighbours; a table of many such columns is as wide as the page.
     A table of many rows goes on over several pages.
     """
+    title, columns, keys, rows = table.title, table.columns, table.text_columns, table._marked(digits)
+    heads = [*[""] * table.keys, *table.heads] if table.heads else []
     own = [[row[place] for row in rows] for place in range(len(columns))]
     formats = [_digits([text for text, _ in column]) for column in own]
     specs = [
@@ -279,8 +269,8 @@ def latex(
     ]
     cells = [
         [
-            escape_latex(text) if place < keys else _cell(text, mark, formats[place]) + _room(text, own[place])
-            for place, (text, mark) in enumerate(row)
+            escape_latex(text) if place < keys else _cell(text, figure, formats[place]) + _room(text, own[place])
+            for place, (text, figure) in enumerate(row)
         ]
         for row in rows
     ]
@@ -288,7 +278,7 @@ def latex(
     is_wide = bool(heads) and sum(max((len(text) for text, _ in column), default=0) + 2 for column in own) > WIDEST
     caption = rf"\caption{{{escape_latex(title)}.}}"
     head = [r"\toprule", *_spans(heads), _row([f"{{{escape_latex(name)}}}" for name in columns]), r"\midrule"]
-    below = [rf"\par\smallskip\footnotesize {escape_latex(notes)}"] if notes else []
+    below = [rf"\par\smallskip\footnotesize {escape_latex(' '.join(table.notes))}"] if table.notes else []
     if len(rows) > LONGEST_PAGE:
         lines = [
             PREAMBLE + r" \usepackage{longtable}",
@@ -361,11 +351,11 @@ def _text_column(cells: Sequence[Marked]) -> str:
     return "l" if max((len(text) for text, _ in cells), default=0) <= LONGEST else WRAPPED
 
 
-def _cell(text: str, mark: str, digits: str) -> str:
+def _cell(text: str, figure: Figure, digits: str) -> str:
     if not text:
         return "{--}"
-    text, bold = text if digits else escape_latex(text), r"\bfseries " if "best" in mark else ""
-    if "near" not in mark:
+    text, bold = text if digits else escape_latex(text), r"\bfseries " if figure.best else ""
+    if not figure.near:
         return bold + text
     weight = ",detect-weight" if bold else ""
     number = rf"{{\underline{{\tablenum[{digits}{weight}]{{{text}}}}}}}" if digits else rf"\underline{{{text}}}"

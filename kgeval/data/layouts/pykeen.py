@@ -197,9 +197,8 @@ def writable_home() -> Iterator[None]:
     except OSError as error:
         folder = error.filename or os.environ.get("PYSTOW_HOME") or "~/.data"
         fault = f"PyKEEN cannot make the folder {str(folder)!r} for its datasets ({error.strerror or error})"
-        raise DatasetError(
-            f"{fault}. Set the environment variable PYSTOW_HOME to another, or give a folder."
-        ) from error
+        cure = "Set the environment variable PYSTOW_HOME to another, or give a folder."
+        raise DatasetError(f"{fault}. {cure}") from error
 
 
 def _vocabulary(factory: Any, kind: str) -> Vocabulary:

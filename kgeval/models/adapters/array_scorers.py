@@ -187,6 +187,9 @@ class DualEncoder(TripleArrays, VectorScorer):
 
     what, content = "dual encoder", "query vectors"
 
+    vectors: FloatArray
+    similarity: Any = None  # set when it is made
+
     def __init__(
         self,
         triples: Triples,
@@ -200,9 +203,7 @@ class DualEncoder(TripleArrays, VectorScorer):
     ) -> None:
         super().__init__(triples, head, tail, entities, relations)
         refuse_other_similarities(similarity)
-        self._similarity: Similarity
-        self.vectors: FloatArray
-        object.__setattr__(self, "_similarity", similarity)
+        object.__setattr__(self, "similarity", similarity)
         object.__setattr__(self, "vectors", as_array(vectors, "the dual encoder's entities"))
         for side in self.sides:
             width = self.array_of(side).shape[1]
@@ -210,10 +211,6 @@ class DualEncoder(TripleArrays, VectorScorer):
                 fault = f"the entities' vectors have shape {self.vectors.shape}, those of queries {width} dimensions"
                 raise InputError(f"dual encoder: {fault}: they must have the same width.")
             self._refuse_other_order(side)
-
-    @property
-    def similarity(self) -> Similarity:
-        return self._similarity
 
     @property
     def num_entities(self) -> int:

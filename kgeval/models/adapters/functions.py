@@ -18,7 +18,7 @@ import numpy as np
 from kgeval.base.arrays import Float64Array, FloatArray, IntArray, detached
 from kgeval.base.errors import InputError, ScoreError, reason
 from kgeval.data.queries import Queries
-from kgeval.data.triples import SIDES, Side
+from kgeval.data.triples import SIDES, Side, triple_of
 from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.models.scorer import (
     ShrinkingBatches,
@@ -103,27 +103,24 @@ class FunctionCaller:
 class FunctionScorer:
     """A scoring function with the labels of its ids: the base of all scorers by a function.
 
-    >>> [FunctionScorer(f, OF_TRIPLES, 9).takes_times for f in (lambda h, r, t, tau: h, lambda h, r, t, scale=2: h)]
+    >>> functions = (lambda h, r, t, tau: h, lambda h, r, t, scale=2: h)
+    >>> [FunctionScorer(function, OF_TRIPLES, 9, None, None, None).takes_times for function in functions]
     [True, False]
     """
 
     def __init__(
-        self,
-        function: ScoreFunction,
-        parameters: Sequence[str],
-        batch_size: int,
-        entities: Labels | None = None,
-        relations: Labels | None = None,
-        times: Labels | None = None,
+        self, function: ScoreFunction, parameters: Sequence[str], batch_size: int, *labels: Labels | None
     ) -> None:
+        """``labels`` are those of entities, relations and times."""
         self.function = function
-        self.entities = None if entities is None else Vocabulary.of(entities, "entity")
-        self.relations = None if relations is None else Vocabulary.of(relations, "relation")
-        self.times = None if times is None else Vocabulary.of(times, "time")
+        self.entities, self.relations, self.times = (
+            None if given is None else Vocabulary.of(given, kind)
+            for given, kind in zip(labels, ("entity", "relation", "time"), strict=True)
+        )
         following = _positional(_signature(function))[len(parameters) : len(parameters) + 1]
         named = [it for it in following if it.name.lower() in TIME_NAMES]
-        self.takes_times = times is not None or bool(named)
-        self._needs_times = times is not None or any(it.default is inspect.Parameter.empty for it in named)
+        self.takes_times = self.times is not None or bool(named)
+        self._needs_times = self.times is not None or any(it.default is inspect.Parameter.empty for it in named)
         self._called = FunctionCaller(function, (*parameters, TIMES) if self.takes_times else parameters)
         self._batches = ShrinkingBatches(batch_size)
 
@@ -199,8 +196,7 @@ class CallableScorer(FunctionScorer):
         anchors = np.broadcast_to(queries.anchors[:, None], shape).flatten()
         relations = np.broadcast_to(queries.relations[:, None], shape).flatten()
         others = np.broadcast_to(candidates, shape).flatten()
-        heads, tails = (others, anchors) if queries.side == "head" else (anchors, others)
-        columns = [heads, relations, tails]
+        columns = [*triple_of(queries.side, anchors, relations, others)]
         columns += [np.broadcast_to(times[:, None], shape).flatten() for times in self._times_of(queries)]
 
         def score(part: slice) -> Float64Array:

@@ -155,7 +155,7 @@ CLASSES = {f"torch_geometric.nn.kge.{name.lower()}.{name}": name for name in TAB
 
 FORMULAS: Mapping[str, Callable[[FloatArray, FloatArray, Any], Family]] = {
     # Only entities are normalised, and by the norm that measures the distance.
-    "TransE": lambda entity, relation, norm: TransE(unit(np.asarray(entity, np.float64), norm), relation, norm),
+    "TransE": lambda entity, relation, norm: TransE(unit(entity, norm), relation, norm),
     "DistMult": lambda entity, relation, _: DistMult(entity, relation),
     "ComplEx": lambda entity, relation, _: ComplEx(entity, relation),
     "RotatE": lambda entity, relation, _: RotatE(entity, relation, 2),  # one norm of real and imaginary parts

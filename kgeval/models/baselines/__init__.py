@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -23,24 +23,17 @@ from kgeval.data.dataset import Dataset, Split
 from kgeval.data.labelled_triples import LabelledTriples, reverse
 from kgeval.data.loading import as_dataset
 from kgeval.data.triples import Triples, find_sorted
-from kgeval.data.vocabulary import Vocabulary
-from kgeval.models.scorer import LabelledModel, Numbering, Scorer
+from kgeval.models.scorer import LabelledScorer, Scorer
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FittedBaseline(LabelledModel):
+class FittedBaseline(LabelledScorer):
     """A baseline that has counted a dataset. It scores all entities, also those that are not in train."""
 
-    baseline: Baseline
-    model: Scorer
-    """the scores, in the ids of the dataset"""
-    entities: Vocabulary
-    relations: Vocabulary
-    numbering: Numbering = "dataset"
-    layouts: tuple[str, ...] = ()
+    baseline: Baseline = field(kw_only=True)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.title}: {len(self.entities)} entities, {len(self.relations)} relations)"
+        return f"{type(self).__name__}({self.title}: {self.num_entities} entities, {self.num_relations} relations)"
 
     @property
     def title(self) -> str:
@@ -125,7 +118,7 @@ class Baseline(Settings):
         """
         dataset = as_dataset(dataset)
         self.check(dataset)
-        return FittedBaseline(self, self.learn(dataset), dataset.entities, dataset.relations)
+        return FittedBaseline(self.learn(dataset), dataset.entities, dataset.relations, baseline=self)
 
     def check(self, dataset: Dataset) -> None:
         """Refuse a baseline that does not rank, and a dataset without the triples that it counts."""
@@ -235,10 +228,10 @@ class SameOrReversed(LabelBaseline):
         train = confidences_of_train(dataset)
         means = _means_by_relation(train, dataset)
         either = Triples.concatenated([train.triples.without_contexts(), reverse(train.triples)])
-        both = LabelledTriples(either, np.tile(train.labels, 2)).largest()
+        both = LabelledTriples(either, np.tile(train.labels, 2))
 
         def look_up(triples: Triples) -> Float64Array:
-            best = both.of(triples)
+            best = both.largest(triples)
             return np.where(np.isnan(best), means[triples.relations], best)
 
         return look_up

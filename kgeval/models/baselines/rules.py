@@ -217,9 +217,8 @@ class InverseBaseline(Baseline):
         facts = PairedFacts.of([train], len(dataset.entities), len(dataset.relations))
         overlaps = None if facts is None else facts.turned(least=self.threshold)
         if overlaps is None:
-            raise DatasetError(
-                f"dataset {dataset.name} has too many pairs of relations to search for inverse relations."
-            )
+            fault = f"dataset {dataset.name} has too many pairs of relations"
+            raise DatasetError(f"{fault} to search for inverse relations.")
         history = dataset.split(self.history)
         partners = overlaps.partners(history.relations)
         heads, _, tails = history.ids[partners.owners].T

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.base.errors import CheckpointError, InputError, UsageError, did_you_mean
+from kgeval.base.errors import CheckpointError, InputError, UsageError, refuse_unknown
 from kgeval.base.files import exists_safely, refuse_special, suggest_paths
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
@@ -89,8 +89,7 @@ def read_checkpoint(
     refuse_special(path)
     if not exists_safely(path):
         raise CheckpointError(f"no such file or folder {str(path)!r}. {suggest_paths(path)}".strip())
-    if nan not in {"error", "worst"}:
-        raise CheckpointError(f"unknown policy nan={nan!r}. {did_you_mean(str(nan), ['error', 'worst'])}")
+    refuse_unknown("unknown policy nan", nan, ["error", "worst"], CheckpointError)
     user_options = Options(options, dataset)
     reader = _reader(path, format, options)
     try:
@@ -122,6 +121,5 @@ def _reader(path: Path, format: str | Reader, options: Iterable[str]) -> Reader:
     if isinstance(format, Reader):
         return format
     name = str(format).lower()
-    if name not in ("auto", *formats()):
-        raise UsageError(f"unknown checkpoint format {format!r}. {did_you_mean(name, formats(), listed='formats')}")
+    refuse_unknown("unknown checkpoint format", name, ["auto", *formats()], UsageError, listed="formats")
     return recognise(path, options) if name == "auto" else formats()[name]

@@ -141,7 +141,6 @@ def _nonfinite(array: FloatArray) -> tuple[int, tuple[int, ...]]:
     return count, first
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class ModelWithoutFormula(Checkpoint):
     """A scorer that was read from files and has no formula, such as prediction lists."""
 

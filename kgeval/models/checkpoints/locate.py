@@ -146,6 +146,11 @@ def find_labels(folder: Path, options: Options, kinds: Sequence[LabelFiles] = LA
     return CheckpointLabels(read.get("entity"), read.get("relation"), files, read.get("time"))
 
 
+def labelled_checkpoint(model: Any, format: str, files: Sequence[Path], options: Options, **details: Any) -> Checkpoint:
+    """Make a checkpoint with the labels beside its first file, or in the folder of the option ``labels``."""
+    return find_labels(files[0].parent, options).checkpoint(model, format, files, options, **details)
+
+
 def named_folder(options: Options) -> Path | None:
     """Return the folder that the option ``labels`` names, if it does."""
     named = options.resolve("labels", None, "")

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any, get_args
 
 from kgeval.base.arrays import FloatArray
-from kgeval.base.errors import InputError, did_you_mean
+from kgeval.base.errors import InputError, refuse_unknown
 from kgeval.models.checkpoints.checkpoint import Checkpoint
-from kgeval.models.checkpoints.locate import contains_file, find_checkpoint_file, find_labels, folder_of
+from kgeval.models.checkpoints.locate import contains_file, find_checkpoint_file, labelled_checkpoint
 from kgeval.models.checkpoints.options import Options, spelled
 from kgeval.models.checkpoints.readers import Reader
-from kgeval.models.checkpoints.tensors import Tensors, names_in, normalize_rows
+from kgeval.models.checkpoints.tensors import Tensors, names_in
 from kgeval.models.family import Family
+from kgeval.models.ordered import unit
 from kgeval.models.scorer import Numbering
 
 
@@ -40,7 +41,7 @@ def halves(*names: str) -> Take:
 
 def unit_rows(take: Take) -> Take:
     """Take rows, scaled to length 1."""
-    return Take(f"{take.text}, rows of length 1", lambda tensors: normalize_rows(take.make(tensors)))
+    return Take(f"{take.text}, rows of length 1", lambda tensors: unit(take.make(tensors)))
 
 
 def holds(suffixes: Collection[str], *groups: Collection[str]) -> Callable[[Path], bool]:
@@ -155,8 +156,7 @@ class StateDictFormat:
     def __post_init__(self) -> None:
         place = f"format {self.name!r}"
         _refuse_text(place, ignored=self.ignored, files=self.files)
-        if self.numbering not in (known := get_args(Numbering)):
-            raise InputError(f"{place}: unknown numbering {self.numbering!r}. {did_you_mean(self.numbering, known)}")
+        refuse_unknown(f"{place}: unknown numbering", self.numbering, get_args(Numbering))
 
     def read(self, path: Path, options: Options) -> Checkpoint:
         """Read the tensors of a model, which a table of models names."""
@@ -170,8 +170,7 @@ class StateDictFormat:
         family = self.models[name].build(name, self.framework, tensors, options, *self.ignored)
         ids: dict[str, Any] = {"reciprocal": self.reciprocal, "numbering": self.numbering, "layouts": self.layouts}
         known_as = None if name == family.name else name
-        labels = find_labels(folder_of(path), options)
-        return labels.checkpoint(family, self.name, [file], options, name=known_as, **ids)
+        return labelled_checkpoint(family, self.name, [file], options, name=known_as, **ids)
 
     @property
     def unmarked(self) -> list[str]:

@@ -6,7 +6,6 @@ Of networks, batch normalisations are folded into the layers beside them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import MappingProxyType
@@ -23,7 +22,7 @@ from kgeval.models.checkpoints.mapped_arrays import ARRAYS, SAFE, array_names, r
 from kgeval.models.checkpoints.options import Options
 from kgeval.models.family import Family, family
 from kgeval.models.mapped import Reciprocal
-from kgeval.models.ordered import unit, weighted_sum
+from kgeval.models.ordered import weighted_sum
 
 
 def check_shape(name: str, array: Any, *shape: int | None, least: float | None = None) -> FloatArray:
@@ -74,40 +73,36 @@ def fold_batch_norm(layer: Any, width: int, *, affine: bool = True, epsilon: flo
     return scale, np.asarray(bias, np.float64) - mean * scale
 
 
-@dataclass(frozen=True)
-class Network:
-    """The layers, in the order in which head and relation pass them."""
+def folded_layers(
+    kernel: FloatArray,
+    dense: FloatArray,
+    *,
+    kernel_bias: FloatArray | None = None,
+    dense_bias: FloatArray | None = None,
+    before: Affine | None = None,
+    within: Affine | None = None,
+    after: Affine | None = None,
+) -> dict[str, Float64Array]:
+    """Fold the normalisations of a network; the arrays of the ConvE family, in float64.
 
-    kernel: FloatArray
-    """float[channel, input channel, height, width]"""
-    dense: FloatArray
-    """float[entity width, features], as PyTorch stores it"""
-    kernel_bias: FloatArray | None = None
-    dense_bias: FloatArray | None = None
-    before: Affine | None = None
-    """the normalisation of the image, per input channel"""
-    within: Affine | None = None
-    """the normalisation after the convolution, per channel"""
-    after: Affine | None = None
-    """the normalisation after the dense layer"""
-
-    def arrays(self) -> dict[str, Float64Array]:
-        """Fold the normalisations; the arrays of the ConvE family, in float64."""
-        kernel = np.asarray(self.kernel, np.float64)
-        bias = np.zeros(len(kernel)) if self.kernel_bias is None else np.asarray(self.kernel_bias, np.float64)
-        before, within = self.before or _unchanged(kernel.shape[1]), self.within or _unchanged(len(kernel))
-        # The image is not padded, so that its shift reaches every cell of the kernel.
-        bias = bias + weighted_sum(before[1], kernel.sum(axis=(2, 3)).T)
-        kernel = kernel * before[0][:, None, None] * within[0][:, None, None, None]
-        dense = np.asarray(self.dense, np.float64)
-        dense_bias = np.zeros(len(dense)) if self.dense_bias is None else np.asarray(self.dense_bias, np.float64)
-        after = self.after or _unchanged(len(dense))
-        return {
-            "kernel": kernel[:, 0] if kernel.shape[1] == 1 else kernel,
-            "kernel_bias": bias * within[0] + within[1],
-            "dense": np.ascontiguousarray((dense * after[0][:, None]).T),
-            "dense_bias": dense_bias * after[0] + after[1],
-        }
+    ``kernel`` is float[channel, input channel, height, width], and ``dense`` float[entity width, features], as PyTorch
+    stores it. The normalisation ``before`` is of the image, per input channel; ``within`` follows the convolution, per
+    channel; ``after`` the dense layer.
+    """
+    kernel, dense = np.asarray(kernel, np.float64), np.asarray(dense, np.float64)
+    bias = np.zeros(len(kernel)) if kernel_bias is None else np.asarray(kernel_bias, np.float64)
+    of_image, of_channels = before or _unchanged(kernel.shape[1]), within or _unchanged(len(kernel))
+    # The image is not padded, so that its shift reaches every cell of the kernel.
+    bias = bias + weighted_sum(of_image[1], kernel.sum(axis=(2, 3)).T)
+    kernel = kernel * of_image[0][:, None, None] * of_channels[0][:, None, None, None]
+    last = np.zeros(len(dense)) if dense_bias is None else np.asarray(dense_bias, np.float64)
+    scale, shift = after or _unchanged(len(dense))
+    return {
+        "kernel": kernel[:, 0] if kernel.shape[1] == 1 else kernel,
+        "kernel_bias": bias * of_channels[0] + of_channels[1],
+        "dense": np.ascontiguousarray((dense * scale[:, None]).T),
+        "dense_bias": last * scale + shift,
+    }
 
 
 def _unchanged(width: int) -> Affine:
@@ -286,11 +281,6 @@ def names_in(path: Path) -> frozenset[str]:
     return frozenset(word.removeprefix(PARALLEL) for word in words)
 
 
-def normalize_rows(array: FloatArray) -> Float64Array:
-    """Scale rows to length 1 in float64, as ``torch.nn.functional.normalize`` does."""
-    return unit(np.asarray(array, np.float64))
-
-
 def check_same_rows(where: Path, arrays: Iterable[FloatArray]) -> None:
     shapes = [array.shape for array in arrays]
     if len({shape[0] for shape in shapes}) > 1:
@@ -349,10 +339,8 @@ def model_of_arrays(
     inverse = options.resolve("reciprocal", reciprocal, file.name)
     if inverse not in (None, True, False):
         raise UsageError(f"{file}: reciprocal={inverse!r}: expected true or false.")
-    try:
+    with naming(file):
         built = kind.build(arrays, {key: value for key, value in chosen.items() if value is not None})
         if not inverse:
             built.refuse_heads()
-    except CheckpointError as error:
-        raise type(error)(f"{file}: {error}") from error
     return Reciprocal(built) if inverse else built

@@ -16,7 +16,6 @@ from kgeval.models.ordered import matmul_ordered, weighted_sum
 from kgeval.models.similarity import canonical, dot_rows
 
 
-@dataclass(frozen=True, eq=False)
 class DistMult(ProductFamily):
     """score(h, r, t) = Σ_k h_k r_k t_k.
 
@@ -30,7 +29,6 @@ class DistMult(ProductFamily):
         return np.asarray(np.multiply(*self.rows_of(queries)))
 
 
-@dataclass(frozen=True, eq=False)
 class RESCAL(ProductFamily):
     """score(h, r, t) = hᵀ M_r t; a relation is its matrix, [head, tail], or a row of it, row by row.
 
@@ -61,10 +59,9 @@ class RESCAL(ProductFamily):
             anchors = rows64(self.entity, queries.anchors[part])
             return matmul_ordered(anchors, matrix if queries.side == "tail" else matrix.T)
 
-        return by_relation(queries.relations, width, multiply)
+        return by_relation(queries.relations, multiply)
 
 
-@dataclass(frozen=True, eq=False)
 class SimplE(ProductFamily):
     """score(h, r, t) = ½ Σ_k (h_k r_k t'_k + t_k r'_k h'_k), halves [as head | as tail] and [relation | inverse].
 
@@ -85,7 +82,6 @@ class SimplE(ProductFamily):
         return 0.5 * np.concatenate([tail * backward, head * forward], axis=1)
 
 
-@dataclass(frozen=True, eq=False)
 class CP(ProductFamily):
     """score(h, r, t) = Σ_k h_k r_k t'_k, entities stored as halves [as head | as tail].
 
@@ -106,7 +102,6 @@ class CP(ProductFamily):
         return (heads if side == "head" else tails)[ids]
 
 
-@dataclass(frozen=True, eq=False)
 class HolE(ProductFamily):
     """score(h, r, t) = Σ_ij h_i r_{(j − i) mod d} t_j.
 
@@ -159,7 +154,6 @@ class AutoSF(ProductFamily):
         return vectors
 
 
-@dataclass(frozen=True, eq=False)
 class DistMA(ProductFamily):
     """score(h, r, t) = h·r + r·t + h·t.
 
@@ -189,8 +183,7 @@ class ClampedDistMult(ScoredFamily):
     high: float
     """the highest score; inf is none"""
 
-    def query_vectors(self, queries: Queries) -> Float64Array:
-        return np.asarray(np.multiply(*self.rows_of(queries)))
+    query_vectors = DistMult.query_vectors
 
     def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
         return np.clip(canonical("dot", queries[:, None], candidates), self.low, self.high)
@@ -280,4 +273,4 @@ def multiplied(family: TuckER | MultiLinearTucker, queries: Queries, vectors: Fl
         matrix = weighted_sum(weights, np.moveaxis(np.asarray(family.core, np.float64), 1, 0))
         return matmul_ordered(vectors[part], matrix if tails else matrix.T)
 
-    return by_relation(queries.relations, family.core.shape[2 if tails else 0], multiply)
+    return by_relation(queries.relations, multiply)

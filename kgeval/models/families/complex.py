@@ -17,7 +17,6 @@ from kgeval.models.ordered import multiply
 from kgeval.models.similarity import Similarity, ordered_sum
 
 
-@dataclass(frozen=True, eq=False)
 class ComplEx(ProductFamily):
     """score(h, r, t) = Re Σ_k h_k r_k conj(t_k), complex vectors stored as halves [re | im].
 
@@ -133,7 +132,6 @@ class RotatE(VectorFamily):
         return multiply(anchors, self.rotations[queries.relations], conjugate=queries.side == "head")
 
 
-@dataclass(frozen=True, eq=False)
 class PRotatE(ScoredFamily):
     """score(h, r, t) = −Σ_k |sin(h_k + r_k − t_k)|, entities and relations stored as phases in radians.
 

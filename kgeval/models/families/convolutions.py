@@ -13,6 +13,7 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.models.family import ScoredFamily, TailNetwork, rectified, rows64
 from kgeval.models.ordered import weighted_sum
+from kgeval.models.scorer import scores_of_parts
 from kgeval.models.similarity import dot_rows
 
 BATCH_HEADS = 64
@@ -74,8 +75,8 @@ class ConvE(TailNetwork):
         self.require(min(image) > 0 and self.dense.shape == (features, width), "dense must fit the convolved image")
         self.require_shapes(kernel_bias=(len(kernel),), dense_bias=(width,), tail_bias=(len(self.entity),))
 
-    def tail_biases(self, ids: IntArray) -> Float64Array:
-        return rows64(self.tail_bias, ids)
+    def candidate_biases(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
+        return rows64(self.tail_bias, ids) if side == "tail" else np.zeros(len(ids))
 
     def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
         shape = (-1, self._kernel.shape[1], self.height, self.entity.shape[1] // self._kernel.shape[1] // self.height)
@@ -138,12 +139,8 @@ class ConvKB(ScoredFamily):
         return scores + np.float64(self.output_bias[0])
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        by_query = candidates.ndim == 2
-        parts = [
-            super(ConvKB, self).scores(queries[part], candidates[part] if by_query else candidates)
-            for part in slices(len(queries), HELD_QUERIES)
-        ]
-        return np.concatenate([np.empty((0, candidates.shape[-1])), *parts])
+        score, parts = super().scores, slices(len(queries), HELD_QUERIES)
+        return scores_of_parts(((part, score) for part in parts), queries, candidates)
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,17 +219,8 @@ class AConEx(ConEx):
             real, imaginary = real + (a - d), imaginary + (b + c)
         return np.concatenate([real, imaginary], axis=1)
 
-    def query_offsets(self, queries: Queries) -> Float64Array:
-        if queries.side == "head" or not self.by_triple:
-            return np.zeros(len(queries))
-        return self._sums(queries.anchors, queries.relations)
-
     def candidate_biases(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
         if side == "tail" or not self.by_triple:
             return np.zeros(len(ids))
-        return self._sums(ids, np.full(len(ids), relation))
-
-    def _sums(self, heads: IntArray, relations: IntArray) -> Float64Array:
-        """Sum a + b + c − d of each pair of head and relation; float64[pair]."""
-        a, b, c, d = self.outputs(heads, relations)
+        a, b, c, d = self.outputs(ids, np.full(len(ids), relation))
         return dot_rows(a + b + (c - d), np.ones_like(a))

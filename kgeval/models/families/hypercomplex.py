@@ -18,7 +18,6 @@ POINTS = 100
 """evenly spaced points of the trapezoidal rule"""
 
 
-@dataclass(frozen=True, eq=False)
 class QuatE(ProductFamily):
     """score(h, r, t) = (h ⊗ r) · t, ⊗ the Hamilton product; quaternions are stored as quarters [1 | i | j | k].
 

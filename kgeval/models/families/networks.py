@@ -142,7 +142,7 @@ class NTN(ScoredFamily):
             outputs = np.tile(rows64(self.slice_output, relation), (part.sum(), 1))
             return np.concatenate([weights, added, outputs], axis=1)
 
-        return by_relation(queries.relations, slices * (width + 2), multiply)
+        return by_relation(queries.relations, multiply)
 
     def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
         count, slices = len(queries), self.slice_output.shape[1]
@@ -177,8 +177,8 @@ class ProjE(TailNetwork):
         width = (self.entity.shape[1],)
         self.require_shapes(head_scale=width, relation_scale=width, bias=width, score_bias=(1,))
 
-    def tail_biases(self, ids: IntArray) -> Float64Array:
-        return np.full(len(ids), np.float64(self.score_bias[0]))
+    def candidate_biases(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
+        return np.full(len(ids), np.float64(self.score_bias[0]) if side == "tail" else 0.0)
 
     def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
         scaled = np.asarray(self.head_scale, np.float64) * rows64(self.entity, heads)

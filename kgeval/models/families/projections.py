@@ -8,9 +8,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from kgeval.base.arrays import Float64Array, FloatArray, IntArray
-from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
-from kgeval.models.family import ProjectedTranslation, RelationalFamily, by_relation, rows64
+from kgeval.models.family import ProjectedTranslation, RelationalFamily, rows64
 from kgeval.models.ordered import matmul_ordered, multiply, unit
 from kgeval.models.similarity import Similarity, dot_rows
 
@@ -125,29 +124,13 @@ class BigGraph(RelationalFamily):
     def is_shared(self, side: Side) -> bool:
         return side != self.operand or self.kinds == {"none"}
 
-    def query_vectors(self, queries: Queries) -> Float64Array:
-        return self._compared(self._anchors(queries))
-
-    def query_offsets(self, queries: Queries) -> Float64Array:
-        return self._anchors(queries)[:, 0] if self.bias else np.zeros(len(queries))
-
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> FloatArray:
-        return self._compared(self._rows(side, ids, relation))
+        rows = self._rows(side, ids, relation)
+        vectors = rows[:, 1:] if self.bias else rows
+        return unit(vectors) if self.comparator == "cos" else vectors
 
     def candidate_biases(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
         return self._rows(side, ids, relation)[:, 0] if self.bias else np.zeros(len(ids))
-
-    def _anchors(self, queries: Queries) -> Float64Array:
-        side: Side = "head" if queries.side == "tail" else "tail"
-        return by_relation(
-            queries.relations,
-            self.entity.shape[1],
-            lambda relation, part: self._rows(side, queries.anchors[part], relation),
-        )
-
-    def _compared(self, rows: Float64Array) -> Float64Array:
-        vectors = rows[:, 1:] if self.bias else rows
-        return unit(vectors) if self.comparator == "cos" else vectors
 
     def _rows(self, side: Side, ids: IntArray, relation: int) -> Float64Array:
         """Return entities on one side, after the operator where that side passes it."""

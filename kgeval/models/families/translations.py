@@ -16,17 +16,16 @@ from kgeval.models.family import (
     RelationalFamily,
     ScoredFamily,
     VectorFamily,
-    by_relation,
+    moved,
     rows64,
 )
 from kgeval.models.ordered import matmul_ordered
 from kgeval.models.similarity import NormDistance, Similarity, dot_rows
 
 
-def moved(family: Family, queries: Queries) -> Float64Array:
-    """Move anchors by the relation: h + r of a tail query, t − r of a head query; float64[query, width]."""
-    anchors, relations = family.rows_of(queries)
-    return anchors + relations if queries.side == "tail" else anchors - relations
+def translated(family: Family, queries: Queries) -> Float64Array:
+    """Move the stored anchors by the stored relations; float64[query, width]."""
+    return moved(*family.rows_of(queries), queries.side)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,10 +38,9 @@ class TransE(NormDistance, VectorFamily):
     formula: ClassVar[str] = "−‖h + r − t‖_p"
     equal_widths: ClassVar[bool] = True
 
-    query_vectors = moved
+    query_vectors = translated
 
 
-@dataclass(frozen=True, eq=False)
 class MariusTransE(ProductFamily):
     """score(h, r, t) = +‖h + r − t‖² = [−2q | 1] · [e | e²] + ‖q‖², a dot product; the distance itself ranks alike."""
 
@@ -50,11 +48,11 @@ class MariusTransE(ProductFamily):
     equal_widths: ClassVar[bool] = True
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        vectors = moved(self, queries)
+        vectors = translated(self, queries)
         return np.concatenate([-2 * vectors, np.ones_like(vectors)], axis=1)
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        vectors = moved(self, queries)
+        vectors = translated(self, queries)
         return dot_rows(vectors, vectors)
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
@@ -76,7 +74,7 @@ class TorusE(ScoredFamily):
     norm: Literal[1, 2]
     """the p of the norm"""
 
-    query_vectors = moved
+    query_vectors = translated
 
     def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
         # Numba is loaded when something is scored, not before.
@@ -87,7 +85,6 @@ class TorusE(ScoredFamily):
         return -distances
 
 
-@dataclass(frozen=True, eq=False)
 class TransF(ProductFamily):
     """score(h, r, t) = (h + r)·t + h·(t − r).
 
@@ -99,7 +96,7 @@ class TransF(ProductFamily):
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         anchors, relations = self.rows_of(queries)
-        return 2 * anchors + relations if queries.side == "tail" else 2 * anchors - relations
+        return moved(2 * anchors, relations, queries.side)
 
     def query_offsets(self, queries: Queries) -> Float64Array:
         product = dot_rows(*self.rows_of(queries))
@@ -132,13 +129,7 @@ class MuRE(RelationalFamily):
         return side == "tail"
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        anchors, relations = self.rows_of(queries)
-        if queries.side == "head":
-            return anchors - relations
-        return rows64(self.diagonal, queries.relations) * anchors + relations
-
-    def query_offsets(self, queries: Queries) -> Float64Array:
-        return rows64(self.head_bias if queries.side == "tail" else self.tail_bias, queries.anchors)
+        return moved(super().query_vectors(queries), rows64(self.relation, queries.relations), queries.side)
 
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> FloatArray:
         if side == "tail":
@@ -150,30 +141,6 @@ class MuRE(RelationalFamily):
 
 
 @dataclass(frozen=True, eq=False)
-class LineaRE(NormDistance, RelationalFamily):
-    """score(h, r, t) = −‖h∘r + b − t∘r'‖_p, relations stored as thirds [for heads | b | for tails].
-
-    TripleRE (Yu et al., 2022) is the same with a number added to r and r'.
-    Peng and Zhang: LineaRE: Simple but Powerful Knowledge Graph Embedding for Link Prediction, ICDM 2020.
-    """
-
-    formula: ClassVar[str] = "−‖h∘r + b − t∘r'‖_p"
-
-    def check_shapes(self) -> None:
-        fits = self.relation.shape[1] == 3 * self.entity.shape[1]
-        self.require(fits, "relation must be three times as wide as entity")
-
-    def query_vectors(self, queries: Queries) -> Float64Array:
-        anchors, relations = self.rows_of(queries)
-        forward, between, backward = np.split(relations, 3, axis=1)
-        return anchors * forward + between if queries.side == "tail" else anchors * backward - between
-
-    def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
-        forward, _, backward = np.split(rows64(self.relation, relation), 3)
-        return rows64(self.entity, ids) * (forward if side == "head" else backward)
-
-
-@dataclass(frozen=True, eq=False)
 class PairRE(NormDistance, RelationalFamily):
     """score(h, r, t) = −‖h∘r − t∘r'‖_p, relations stored as halves [for heads | for tails].
 
@@ -182,18 +149,31 @@ class PairRE(NormDistance, RelationalFamily):
     """
 
     formula: ClassVar[str] = "−‖h∘r − t∘r'‖_p"
+    parts: ClassVar[int] = 2
+    """how many vectors a relation has, the first for heads and the last for tails"""
 
     def check_shapes(self) -> None:
-        self.require(self.relation.shape[1] == 2 * self.entity.shape[1], "relation must be twice as wide as entity")
-
-    def query_vectors(self, queries: Queries) -> Float64Array:
-        anchors, relations = self.rows_of(queries)
-        forward, backward = np.split(relations, 2, axis=1)
-        return anchors * (forward if queries.side == "tail" else backward)
+        fits = self.relation.shape[1] == self.parts * self.entity.shape[1]
+        self.require(fits, f"relation must be {self.parts} times as wide as entity")
 
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
-        forward, backward = np.split(rows64(self.relation, relation), 2)
-        return rows64(self.entity, ids) * (forward if side == "head" else backward)
+        vectors = np.split(rows64(self.relation, relation), self.parts)
+        return rows64(self.entity, ids) * vectors[0 if side == "head" else -1]
+
+
+class LineaRE(PairRE):
+    """score(h, r, t) = −‖h∘r + b − t∘r'‖_p, relations stored as thirds [for heads | b | for tails].
+
+    TripleRE (Yu et al., 2022) is the same with a number added to r and r'.
+    Peng and Zhang: LineaRE: Simple but Powerful Knowledge Graph Embedding for Link Prediction, ICDM 2020.
+    """
+
+    formula: ClassVar[str] = "−‖h∘r + b − t∘r'‖_p"
+    parts: ClassVar[int] = 3
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        between = np.split(rows64(self.relation, queries.relations), 3, axis=1)[1]
+        return moved(super().query_vectors(queries), between, queries.side)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,14 +192,6 @@ class SE(NormDistance, RelationalFamily):
         whole = self.relation.shape[1] % self.entity.shape[1] == 0
         self.require(whole, "relation must be a matrix with rows of the entity width a row")
         self.require_shapes(tail_relation=self.relation.shape)
-
-    def query_vectors(self, queries: Queries) -> Float64Array:
-        side: Side = "head" if queries.side == "tail" else "tail"
-        return by_relation(
-            queries.relations,
-            self.relation.shape[1] // self.entity.shape[1],
-            lambda relation, part: self.candidate_vectors(side, relation, queries.anchors[part]),
-        )
 
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
         matrices = self.relation if side == "head" else self.tail_relation

@@ -17,7 +17,7 @@ from kgeval.base.progress import Progress
 from kgeval.base.provenance import LabelProvenance, percent
 from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import Dataset
-from kgeval.data.labelled_triples import LabelledTriples, LargestLabels, reverse
+from kgeval.data.labelled_triples import LabelledTriples, reverse
 from kgeval.data.loading import as_dataset
 from kgeval.data.triples import EntitySide, TripleIndex, Triples
 from kgeval.data.vocabulary import Labels, Vocabulary
@@ -86,7 +86,7 @@ class ConfidenceTables:
             return None
         table = self.ranks[scores]
         greater, tied, candidates = (table.column(name) for name in ("greater", "tied", "candidates"))
-        weights = self._test_confidences.of(_triples(table))
+        weights = self._test_confidences.largest(_triples(table))
         draws = TableView(table, MetricOptions(ties, seed)).draws_for(ties)
         ranks = Ranks(greater, tied, candidates, ties=ties, weights=weights, draws=draws)
         tails = table.column("side") == "tail"
@@ -97,10 +97,10 @@ class ConfidenceTables:
         return RankedFacts(ranks, weights, table.column("score"), np.where(tails, queries, -1), relations)
 
     @cached_property
-    def _test_confidences(self) -> LargestLabels:
-        """The confidence of each test fact; of a repeated fact, the largest."""
+    def _test_confidences(self) -> LabelledTriples:
+        """The confidences of the test facts; of a repeated fact, the largest counts."""
         test = self.labels.where(self.labels.column("is_positive") & (self.labels.column("split") == "test"))
-        return LabelledTriples(_triples(test), test.column("label")).largest()
+        return LabelledTriples(_triples(test), test.column("label"))
 
 
 def _triples(table: RankTable | LabelTable) -> Triples:

@@ -150,10 +150,10 @@ def test_grades_above_one_agree_with_scikit_learn_and_fit_no_mapping_to_confiden
 
 
 def test_a_model_that_knows_the_confidences_is_perfect():
-    best = DATA.confidences["test"].largest()
+    best = DATA.confidences["test"]
 
     def oracle(heads, relations, tails):
-        return np.nan_to_num(best.of(Triples(np.stack([heads, relations, tails], 1))), nan=-1.0)
+        return np.nan_to_num(best.largest(Triples(np.stack([heads, relations, tails], 1))), nan=-1.0)
 
     names = ["graded-ndcg", "graded-ndcg-exp", "graded-ndcg@3"]
     summary = summarize(Confidences()(oracle, DATA), names)
@@ -325,7 +325,7 @@ def test_a_fourth_column_is_read_and_repetitions_are_kept(tmp_path):
     assert len(data.test) == 1
     assert data.repeated == {"test": 1}
     assert data.confidences["test"].labels.tolist() == [0.25, 0.75]
-    assert data.confidences["test"].largest().of(data.test).tolist() == [0.75]
+    assert data.confidences["test"].largest(data.test).tolist() == [0.75]
     write(tmp_path, train="a\tr\tb\t0.5\nb\tr\ta\t1\n", test="a\tr\ta\t0.25\na\tr\ta\t.85\n")
     assert kgeval.load_dataset(tmp_path).sha256() != data.sha256()
 

@@ -53,55 +53,31 @@ class ArrayModel(ModelWithoutFormula):
 ENTITIES, QUERIES = "entities.txt", "queries.tsv"
 
 
-@dataclass(frozen=True, eq=False)
-class EncodedTriples:
-    """The triples, in ids of the model's entities and of the dataset's relations, and the labels of these."""
+def _triples_of_rows(folder: Path, dataset: Dataset, options: Options) -> tuple[Triples, str, tuple[Path, ...]]:
+    """Find the triples of the rows, where they come from, and the files that were read.
 
-    triples: Triples
-    entities: Vocabulary | None
-    """None where nothing labels the model's entities"""
-    relations: Vocabulary
-    files: tuple[Path, ...]
-    """those that were read"""
-    source: str
-    """where the triples come from"""
-
-    def refuse_other_rows(self, file: Path, rows: int) -> None:
-        if rows != len(self.triples):
-            fault = f"{rows} rows, but {self.source} has {len(self.triples)} triples"
-            cure = f"Name it with the option split=NAME, or write {QUERIES} beside it (head<TAB>relation<TAB>tail)."
-            raise CheckpointError(f"{file}: {fault}. {cure}")
-
-
-def encoded_triples(folder: Path, options: Options) -> EncodedTriples:
-    """Find the triples of a folder's arrays, and the labels of its entities.
-
-    The entities are labelled in ``entities.txt``, a label a line, or as checkpoints are, in the folder or in that of
-    the option ``labels``; without labels their ids are
-    taken as those of the dataset. The triples are in ``queries.tsv``, or those of the split that the option ``split``
-    names, by default test, in its order.
+    They are in ``queries.tsv``, or those of the split that the option ``split`` names, by default test, in its order.
     """
-    dataset = needed_dataset(folder, options, "its arrays do not name the queries")
-    entities, label_files = _entities(folder, options)
     split = options.resolve("split", None, "")
     queries = folder / QUERIES
     if queries.is_file() and split is not None:
         raise UsageError(f"{folder}: {QUERIES} already names the triples of the rows. Leave the option split out.")
     if queries.is_file():
-        triples, source, files = _triples_of_file(queries, dataset), QUERIES, (*label_files, queries)
-    else:
-        split, files = str(split or "test"), label_files
-        triples, source = dataset.split(split), f"split {split} of {dataset.name}"
-    if entities is not None:
-        ids = triples.ids.copy()
-        rows = entities.ids(dataset.entities.labels)[ids[:, 0::2]]
-        # Entities that the model does not know get new ids, which no query uses.
-        ids[:, 0::2] = np.where(rows < 0, len(entities) + ids[:, 0::2], rows)
-        triples = Triples(ids, triples.contexts)
-    return EncodedTriples(triples, entities, dataset.relations, files, source)
+        return _triples_of_file(queries, dataset), QUERIES, (queries,)
+    split = str(split or "test")
+    return dataset.split(split), f"split {split} of {dataset.name}", ()
+
+
+def _in_ids_of(entities: Vocabulary, triples: Triples, dataset: Dataset) -> Triples:
+    """Give the heads and tails the ids of the model; those that it does not know get new ones, which no query uses."""
+    ids = triples.ids.copy()
+    rows = entities.ids(dataset.entities.labels)[ids[:, 0::2]]
+    ids[:, 0::2] = np.where(rows < 0, len(entities) + ids[:, 0::2], rows)
+    return Triples(ids, triples.contexts)
 
 
 def _entities(folder: Path, options: Options) -> tuple[Vocabulary | None, tuple[Path, ...]]:
+    """Read ``entities.txt``, a label a line, or labels as checkpoints have them, perhaps in the folder ``labels``."""
     file = (named_folder(options) or folder) / ENTITIES
     if not file.is_file():
         beside = find_labels(folder, options)
@@ -140,8 +116,7 @@ def read_score_array(path: Path, options: Options) -> ArrayModel:
 
     Each may be a ``.safetensors`` with one tensor.
     """
-    path = folder_of_tables(path, *SCORES.values())
-    return _array_model(path, "scores", SCORES, ScoreTable, encoded_triples(path, options), options)
+    return _array_model(folder_of_tables(path, *SCORES.values()), "scores", SCORES, ScoreTable, options)
 
 
 def _array_model(
@@ -149,19 +124,28 @@ def _array_model(
     format: str,
     names: Mapping[Side, str],
     make: Callable[..., TripleArrays],
-    found: EncodedTriples,
     options: Options,
     *first: Path,
 ) -> ArrayModel:
-    """Make the model of the tables of some names, of which each side has one; the ``first`` files are read already."""
+    """Make the model of the tables of some names, of which each side has one; the ``first`` files are read already.
+
+    Entities without labels have the ids of the dataset.
+    """
+    dataset = needed_dataset(folder, options, "its arrays do not name the queries")
+    entities, label_files = _entities(folder, options)
+    triples, source, query_files = _triples_of_rows(folder, dataset, options)
     files = {side: file for side, name in names.items() if (file := table_file(folder, name))}
     arrays = {side: mapped_array(file) for side, file in files.items()}
     for side, file in files.items():
-        found.refuse_other_rows(file, len(arrays[side]))
+        if (rows := len(arrays[side])) != len(triples):
+            fault = f"{rows} rows, but {source} has {len(triples)} triples"
+            cure = f"Name it with the option split=NAME, or write {QUERIES} beside it (head<TAB>relation<TAB>tail)."
+            raise CheckpointError(f"{file}: {fault}. {cure}")
     with naming(folder):
-        model = make(found.triples, relations=found.relations, **arrays)
-    read_files = (*first, *files.values(), *found.files)
-    return ArrayModel(model, format, read_files, found.entities, found.relations, options.origins)
+        asked = triples if entities is None else _in_ids_of(entities, triples, dataset)
+        model = make(asked, relations=dataset.relations, **arrays)
+    read_files = (*first, *files.values(), *label_files, *query_files)
+    return ArrayModel(model, format, read_files, entities, dataset.relations, options.origins)
 
 
 SCORE_ARRAYS = Reader(
@@ -184,12 +168,11 @@ def read_dual_encoder(path: Path, options: Options) -> ArrayModel:
     """
     path = folder_of_tables(path, ENTITY, *QUERY.values())
     similarity = options.require("similarity", None, str(path), get_args(Similarity))
-    coded = encoded_triples(path, options)
     entity = table_file(path, ENTITY)
     if entity is None:
         raise CheckpointError(f"{path}: found no {ENTITY}.npy or {ENTITY}.safetensors, the vectors of the entities.")
     make = partial(DualEncoder, vectors=mapped_array(entity), similarity=similarity)
-    return _array_model(path, "dual-encoder", QUERY, make, coded, options, entity)
+    return _array_model(path, "dual-encoder", QUERY, make, options, entity)
 
 
 DUAL_ENCODERS = Reader(

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.base.arrays import FloatArray
+from kgeval.base.arrays import Float64Array, FloatArray
 from kgeval.base.errors import CheckpointError, UsageError
 from kgeval.base.files import no_file
 from kgeval.base.pickled import read_pickled
@@ -38,10 +38,10 @@ from kgeval.models.checkpoints.readers.pykeen_modules import PyKEENModel
 from kgeval.models.checkpoints.tensors import (
     COUNTERS,
     LIGHTNING,
-    Network,
     Tensors,
     check_same_rows,
     fold_batch_norm,
+    folded_layers,
     names_in,
 )
 from kgeval.models.families.bilinear import DistMult
@@ -171,19 +171,18 @@ def _blocks(array: FloatArray, p: int, q: int) -> FloatArray:
     return np.concatenate([head, *blocks], axis=1)
 
 
-def _layers(parts: Parts, halves: int) -> dict[str, FloatArray]:
+def _layers(parts: Parts, halves: int) -> dict[str, Float64Array]:
     """Take the layers of ConEx, whose network makes so many vectors as long as half an entity."""
     entity, _, tensors, _ = parts
     kernel = tensors.take("conv2d.weight", None, 1, 3, 3)
     channels, width = len(kernel), entity.shape[1]
-    network = Network(
+    return folded_layers(
         kernel=kernel,
         kernel_bias=tensors.take("conv2d.bias", channels),
         dense=tensors.take("fc1.weight", halves * width // 2, 2 * width * channels),
         dense_bias=tensors.take("fc1.bias", halves * width // 2),
         within=fold_batch_norm(tensors.under("bn_conv2d."), channels),
     )
-    return {**network.arrays()}
 
 
 def _aconex(parts: Parts) -> Family:

@@ -28,13 +28,14 @@ from kgeval.models.checkpoints.locate import (
 from kgeval.models.checkpoints.options import Options
 from kgeval.models.checkpoints.readers import Reader
 from kgeval.models.checkpoints.state_dict_format import holds
-from kgeval.models.checkpoints.tensors import COUNTERS, Network, Tensors, fold_batch_norm, normalize_rows
+from kgeval.models.checkpoints.tensors import COUNTERS, Tensors, fold_batch_norm, folded_layers
 from kgeval.models.families.bilinear import CP, RESCAL, DistMult, SimplE, TuckER
 from kgeval.models.families.complex import ComplEx, RotatE
 from kgeval.models.families.convolutions import ConvE
 from kgeval.models.families.projections import TransH
 from kgeval.models.families.translations import TransE
 from kgeval.models.family import Family
+from kgeval.models.ordered import unit
 
 RECIPROCAL = "reciprocal_relations_model"
 
@@ -117,7 +118,7 @@ def _conve(parts: LibKGEModel) -> Family:
         raise CheckpointError(f"{tensors.path}: kgeval does not read {fault}.")
     kernel = tensors.take("convolution.weight", None, 1, None, None)
     biased = parts.settings.get("convolution_bias", "convolution.bias" in tensors)
-    network = Network(
+    layers = folded_layers(
         kernel=kernel,
         kernel_bias=tensors.take("convolution.bias", len(kernel)) if biased else None,
         dense=tensors.take("projection.weight", width, None),
@@ -125,7 +126,7 @@ def _conve(parts: LibKGEModel) -> Family:
         within=fold_batch_norm(tensors.under("bn1."), len(kernel), affine=False),
         after=fold_batch_norm(tensors.under("bn2."), width, affine=False),
     )
-    return ConvE(entity[:, 1:], relation[:, 1:], **network.arrays(), tail_bias=entity[:, 0], height=height)
+    return ConvE(entity[:, 1:], relation[:, 1:], **layers, tail_bias=entity[:, 0], height=height)
 
 
 def _transh(parts: LibKGEModel) -> Family:
@@ -134,7 +135,7 @@ def _transh(parts: LibKGEModel) -> Family:
     if halves.shape[1] % 2:
         raise CheckpointError(f"{parts.tensors.path}: {halves.shape[1]} columns are no translation and normal vector.")
     relation, normal = np.split(halves, 2, axis=1)
-    return TransH(parts.entity, relation, normal=normalize_rows(normal), norm=parts.norm(), normalization="none")
+    return TransH(parts.entity, relation, normal=unit(normal), norm=parts.norm(), normalization="none")
 
 
 def _tucker(parts: LibKGEModel) -> Family:

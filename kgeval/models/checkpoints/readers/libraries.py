@@ -26,12 +26,12 @@ from typing import Any
 import numpy as np
 
 from kgeval.base.arrays import FloatArray
-from kgeval.base.files import read_json
+from kgeval.base.files import beginning_of, read_json
 from kgeval.base.pickled import PICKLED, read_pickled
 from kgeval.base.unpickle import StubObject
 from kgeval.models.adapters.live_models import CLASSES, FORMULAS, TABLES
 from kgeval.models.checkpoints.checkpoint import Checkpoint
-from kgeval.models.checkpoints.locate import contains_file, find_checkpoint_file, find_labels, folder_of, readable
+from kgeval.models.checkpoints.locate import contains_file, find_checkpoint_file, labelled_checkpoint, readable
 from kgeval.models.checkpoints.options import Options
 from kgeval.models.checkpoints.readers import Reader
 from kgeval.models.checkpoints.state_dict_format import (
@@ -102,8 +102,7 @@ def _is_model(file: Path, prefix: str = "") -> bool:
 def _is_json(file: Path) -> bool:
     if file.suffix != ".json":
         return False
-    with file.open("rb") as opened:
-        beginning = opened.read(2**12)
+    beginning = beginning_of(file, 2**12)
     names = (b'"ent_embeddings.weight"', b'"ent_re_embeddings.weight"', b'"zero_const"', b'"pi_const"')
     return beginning.lstrip().startswith(b"{") and any(name in beginning for name in names)
 
@@ -271,7 +270,6 @@ def read_pyg(path: Path, options: Options) -> Checkpoint:
     content = read_pickled(file)
     module = _module_in(content)
     tensors = Tensors(file, unwrap_state_dict(content)).of_model("node_emb.")
-    labels = find_labels(folder_of(path), options)
     models = [CLASSES[module.origin]] if module else _models_with(tensors)
     name = options.require("model", models[0] if len(models) == 1 else None, file.name, models)
     norm = None
@@ -281,7 +279,7 @@ def read_pyg(path: Path, options: Options) -> Checkpoint:
     family = FORMULAS[name](entity, relation, norm)
     options.record_origins(family, "PyTorch Geometric", norm="p_norm")
     tensors.refuse_unused(name)
-    return labels.checkpoint(family, "pyg", [file], options, name=name)
+    return labelled_checkpoint(family, "pyg", [file], options, name=name)
 
 
 def _module_in(content: Any) -> StubObject | None:

@@ -47,7 +47,7 @@ from kgeval.models.checkpoints.locate import (
     contains_file,
     find_checkpoint_file,
     find_labels,
-    folder_of,
+    labelled_checkpoint,
     readable,
 )
 from kgeval.models.checkpoints.mapped_arrays import (
@@ -245,7 +245,7 @@ def read_state_dict(path: Path, options: Options) -> Checkpoint:
     """Read the tensors that the options name, as the family that the option ``model`` names."""
     file = find_checkpoint_file(path, [lambda file: file.suffix in PICKLED], "state dictionary")
     model = model_of_named(Tensors(file, dict(flat(unwrap_state_dict(read_pickled(file))))), options)
-    return find_labels(folder_of(path), options).checkpoint(model, NAMED_BY_USER, [file], options)
+    return labelled_checkpoint(model, NAMED_BY_USER, [file], options)
 
 
 STATE_DICT = Reader(

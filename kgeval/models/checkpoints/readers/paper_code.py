@@ -22,7 +22,7 @@ from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import CheckpointError
 from kgeval.base.pickled import PICKLED, read_pickled
 from kgeval.models.checkpoints.checkpoint import Checkpoint
-from kgeval.models.checkpoints.locate import find_labels, folder_of, settings_in
+from kgeval.models.checkpoints.locate import folder_of, labelled_checkpoint, settings_in
 from kgeval.models.checkpoints.mapped_arrays import NUMPY, mapped_array
 from kgeval.models.checkpoints.options import Options
 from kgeval.models.checkpoints.readers import Reader
@@ -101,8 +101,7 @@ def read_rotate(path: Path, options: Options) -> Checkpoint:
     name = options.require("model", settings.get("model"), files[-1].name, list(ROTATE_MODELS))
     tensors = _checkpoint(file) if file.is_file() else _arrays(files, name, settings, options)
     family = ROTATE_MODELS[name].build(name, "RotatE", tensors, options, "gamma", "embedding_range", "modulus")
-    labels = find_labels(folder, options)
-    return labels.checkpoint(family, "rotate", files, options, numbering="files", layouts=("rotate", "ogb"))
+    return labelled_checkpoint(family, "rotate", files, options, numbering="files", layouts=("rotate", "ogb"))
 
 
 def _checkpoint(file: Path) -> Tensors:

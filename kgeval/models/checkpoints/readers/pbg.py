@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -146,17 +147,9 @@ def entity_path(model: PBGModel) -> Path:
 
 
 @dataclass(frozen=True)
-class PBGLabels:
-    types: tuple[Vocabulary, ...]
+class PBGLabels(CheckpointLabels):
+    types: tuple[Vocabulary, ...] = ()
     """the labels of each type; empty where the files of names are not found"""
-    relations: Vocabulary | None
-    files: tuple[Path, ...] = ()
-
-    @property
-    def entities(self) -> Vocabulary | None:
-        if len(self.types) < 2:
-            return self.types[0] if self.types else None
-        return Vocabulary(dict.fromkeys(label for labels in self.types for label in labels))
 
     def entity_types(self, model: PBGModel, sizes: list[int], num_relations: int) -> EntityTypes:
         """Return the row of each entity in each type, -1 where it is not of that type, and the types of relations.
@@ -189,11 +182,10 @@ def labels_of(model: PBGModel, folder: Path | None) -> PBGLabels:
     types = [[label for file in of_kind for label in read_names(file, "entity")] for of_kind in files if are_there]
     names = relation_names(model, place) if are_there or not model.dynamic else []
     every += [place / "dynamic_rel_names.json"] if model.dynamic else []
-    return PBGLabels(
-        tuple(Vocabulary(labels) for labels in types) if all(types) else (),
-        Vocabulary(names, "relation") if names else None,
-        tuple(every) if are_there else (),
-    )
+    vocabularies = tuple(Vocabulary(labels) for labels in types) if all(types) else ()
+    entities = Vocabulary(dict.fromkeys(chain.from_iterable(types))) if vocabularies else None
+    relations = Vocabulary(names, "relation") if names else None
+    return PBGLabels(entities, relations, tuple(every) if are_there else (), types=vocabularies)
 
 
 SLACK = 1e-7
@@ -282,8 +274,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     typed = scorer if len(sizes) == 1 else Typed(scorer, labels.entity_types(model, sizes, scorer.num_relations))
     files = (folder / CONFIG, folder / VERSION, model.file("model"), *embeddings)
     name = f"{'/'.join(model.operators)}, {model.config['comparator']}"
-    stored = CheckpointLabels(labels.entities, labels.relations, labels.files)
-    return stored.checkpoint(typed, "pbg", files, options, name=name, numbering="files", layouts=("pbg",))
+    return labels.checkpoint(typed, "pbg", files, options, name=name, numbering="files", layouts=("pbg",))
 
 
 def _stacked(model: PBGModel, tables: list[FloatArray]) -> FloatArray:

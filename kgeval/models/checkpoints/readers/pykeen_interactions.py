@@ -11,7 +11,7 @@ from kgeval.base.arrays import Float64Array, FloatArray
 from kgeval.base.errors import CheckpointError
 from kgeval.models.checkpoints.options import truth_value
 from kgeval.models.checkpoints.readers.pykeen_modules import Module, NoFormula, PyKEENModel
-from kgeval.models.checkpoints.tensors import Affine, Network, check_shape, fold_batch_norm, joined
+from kgeval.models.checkpoints.tensors import Affine, check_shape, fold_batch_norm, folded_layers, joined
 from kgeval.models.families.bilinear import (
     CP,
     RESCAL,
@@ -45,17 +45,17 @@ def _conve(parts: PyKEENModel) -> Family:
     entity = parts.entity()
     kernel = convolution.take("weight", None, None, None, None)
     channels, width = len(kernel), entity.shape[1]
-    network = Network(
+    network = folded_layers(
         kernel,
         linear.take("weight", width, None),
-        convolution.find("bias", channels),
-        linear.find("bias", width),
-        affine(norms[0], kernel.shape[1]) if norms else None,
-        affine(norms[1], channels) if norms else None,
-        affine(after["BatchNorm1d"], width) if "BatchNorm1d" in after else None,
+        kernel_bias=convolution.find("bias", channels),
+        dense_bias=linear.find("bias", width),
+        before=affine(norms[0], kernel.shape[1]) if norms else None,
+        within=affine(norms[1], channels) if norms else None,
+        after=affine(after["BatchNorm1d"], width) if "BatchNorm1d" in after else None,
     )
     height = int(shape["image_height"])
-    return ConvE(entity, parts.relation(), **network.arrays(), tail_bias=parts.bias(1), height=height)
+    return ConvE(entity, parts.relation(), **network, tail_bias=parts.bias(1), height=height)
 
 
 def _layers(module: Module, name: str) -> list[Module]:
@@ -319,10 +319,6 @@ def _mure(parts: PyKEENModel) -> Family:
     return MuRE(parts.entity(), **relations, head_bias=parts.bias(1), tail_bias=parts.bias(2))
 
 
-def _quarters(array: FloatArray) -> FloatArray:
-    return np.concatenate([array[:, part::4] for part in range(4)], axis=1)
-
-
 def _simple(parts: PyKEENModel) -> Family:
     """Since version 1.8 it is the mean of two DistMults, before that it followed the paper."""
     if parts.model.child("tail_entity_embeddings") is not None:
@@ -382,7 +378,7 @@ FAMILIES: dict[str, Callable[[PyKEENModel], Family]] = {
     "PairRE": lambda parts: PairRE(parts.entity(), side_by_side(parts.relation), norm=norm_of(parts, 1)),
     "ProjE": _proje,
     # Quaternions lie one after the other, and PyKEEN's score is negative.
-    "QuatE": lambda parts: QuatE(_quarters(parts.entity()), -_quarters(parts.relation())),
+    "QuatE": lambda parts: QuatE(from_interleaved(parts.entity(), 4), -from_interleaved(parts.relation(), 4)),
     "RESCAL": lambda parts: RESCAL(parts.entity(), parts.relation()),
     # Relations that are no rotations are read too: PyKEEN turns back by conj(r) as well.
     # PyKEEN's interaction takes a p and a power_norm, and computes with neither.

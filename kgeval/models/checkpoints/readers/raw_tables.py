@@ -30,8 +30,8 @@ from kgeval.models.checkpoints.checkpoint import Checkpoint
 from kgeval.models.checkpoints.locate import (
     contains_file,
     find_checkpoint_file,
-    find_labels,
     folder_of,
+    labelled_checkpoint,
     readable,
     settings_in,
 )
@@ -72,8 +72,8 @@ def read_dglke(path: Path, options: Options) -> Checkpoint:
     family = FAMILIES[name](**arrays)
     options.record_origins(family, "DGL-KE", **({"norm": option} if name.startswith("TransE_") else {}))
     files += sorted(folder.glob(f"{first}*.npy"))
-    labels = find_labels(folder, options)
-    return labels.checkpoint(family, "dglke", files, options, name=name, numbering="files", layouts=("rotate", "ogb"))
+    layouts = ("rotate", "ogb")
+    return labelled_checkpoint(family, "dglke", files, options, name=name, numbering="files", layouts=layouts)
 
 
 def _first_part(path: Path) -> str:
@@ -146,10 +146,9 @@ def read_marius(path: Path, options: Options) -> Checkpoint:
     relations = _relations(folder / MODEL, inverse=inverse)
     family = DECODERS[name](_nodes(folder / NODES, relations.shape[1]), relations)
     options.record_origins(family, "Marius")
-    labels = find_labels(folder, options)
     files = (config, folder / NODES, folder / MODEL)
     ids: dict[str, Any] = {"numbering": "files", "layouts": ("marius",)}
-    return labels.checkpoint(family, "marius", files, options, reciprocal=inverse, name=name, **ids)
+    return labelled_checkpoint(family, "marius", files, options, reciprocal=inverse, name=name, **ids)
 
 
 def _relations(file: Path, *, inverse: bool) -> FloatArray:

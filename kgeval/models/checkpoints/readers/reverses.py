@@ -34,7 +34,7 @@ from kgeval.models.checkpoints.locate import (
 from kgeval.models.checkpoints.options import Options
 from kgeval.models.checkpoints.readers import Reader
 from kgeval.models.checkpoints.state_dict_format import holds
-from kgeval.models.checkpoints.tensors import COUNTERS, Network, Tensors, fold_batch_norm
+from kgeval.models.checkpoints.tensors import COUNTERS, Tensors, fold_batch_norm, folded_layers
 from kgeval.models.families.bilinear import DistMult, TuckER
 from kgeval.models.families.complex import ComplEx
 from kgeval.models.families.convolutions import ConvE
@@ -95,7 +95,7 @@ def _with_dataset_spelling(lowered: Iterable[str], labels: Vocabulary | None, ki
 def _conve(tensors: Tensors, entity: FloatArray, relation: FloatArray, options: Options) -> Family:
     width, channels = entity.shape[1], KERNELS[0]
     dense = tensors.take("fc.weight", width, None)
-    network = Network(
+    layers = folded_layers(
         kernel=tensors.take("conv1.weight", *KERNELS),
         kernel_bias=tensors.find("conv1.bias", channels),  # only where it was asked for
         dense=dense,
@@ -105,7 +105,7 @@ def _conve(tensors: Tensors, entity: FloatArray, relation: FloatArray, options: 
         after=fold_batch_norm(tensors.under("bn2."), width),
     )
     height = _height(tensors, width, dense.shape[1], options)
-    return ConvE(entity, relation, **network.arrays(), tail_bias=tensors.take("b", len(entity)), height=height)
+    return ConvE(entity, relation, **layers, tail_bias=tensors.take("b", len(entity)), height=height)
 
 
 def _height(tensors: Tensors, width: int, features: int, options: Options) -> int:

@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 
 from kgeval.base.arrays import Float64Array, FloatArray
 from kgeval.base.errors import CheckpointError
-from kgeval.base.files import read_bytes
+from kgeval.base.files import beginning_of, read_bytes
 from kgeval.base.pickled import read_pickled
 from kgeval.base.unpickle import StubObject
 from kgeval.data.text import UNIT_SEPARATOR, line_of, read_columns
@@ -34,9 +34,8 @@ from kgeval.models.checkpoints.checkpoint import Checkpoint
 from kgeval.models.checkpoints.locate import (
     contains_file,
     find_checkpoint_file,
-    find_labels,
     first_lines,
-    folder_of,
+    labelled_checkpoint,
     naming,
 )
 from kgeval.models.checkpoints.mapped_arrays import mapped_array
@@ -58,8 +57,7 @@ NO_TEXT = re.compile("[\0-\x1f\ufffd]|^$")
 
 
 def sizes_in(file: Path) -> re.Match[bytes] | None:
-    with file.open("rb") as opened:
-        return SIZES.match(opened.read(LONGEST))
+    return SIZES.match(beginning_of(file, LONGEST))
 
 
 def announced_sizes(file: Path) -> tuple[int, int, int]:
@@ -112,8 +110,7 @@ LONGEST_PICKLE = 64
 
 
 def is_of_gensim(file: Path) -> bool:
-    with file.open("rb") as opened:
-        beginning = opened.read(LONGEST_PICKLE)
+    beginning = beginning_of(file, LONGEST_PICKLE)
     return beginning[:1] == b"\x80" and b"gensim.models." in beginning
 
 
@@ -251,8 +248,7 @@ def read_transx(path: Path, options: Options) -> Checkpoint:
     norm = 1 if options.require("L1_flag", None, files[0].name, [True, False]) else 2
     family = TransE(read_vectors(files[0]), read_vectors(files[1]), norm)  # type: ignore[arg-type]
     options.record_origins(family, "KB2E", norm="L1_flag")
-    labels = find_labels(folder_of(path), options)
-    return labels.checkpoint(family, "transx", files, options, numbering="files", layouts=("openke",))
+    return labelled_checkpoint(family, "transx", files, options, numbering="files", layouts=("openke",))
 
 
 def _sibling(file: Path, name: str) -> Path:
