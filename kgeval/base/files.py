@@ -14,13 +14,6 @@ from typing import Any
 from kgeval.base.contexts import holding
 from kgeval.base.errors import FileError, RunError, nearest
 
-MANIFEST, METRICS = "manifest.json", "metrics.json"
-"""the files of a run by which its folder is known"""
-
-STAGE, LOCK = ".kgeval.partial", ".kgeval.lock"
-"""the hidden folder that a run is written in until it is complete, and the file that one process at a time has"""
-
-
 SPECIAL = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 
 
@@ -125,7 +118,10 @@ POINTER, MAX_POINTER = b"version https://git-lfs.github.com/spec/v1\n", 1024
 
 
 def refuse_special(path: Path) -> None:
-    """Refuse a pipe, a socket, a device, a file of the system or a Git LFS pointer; accept a missing file."""
+    """Refuse a pipe, a socket, a device, a file of the system or a Git LFS pointer; accept a missing file.
+
+    Under ``noting_openings``, the state of the file is noted.
+    """
     try:
         status, place = path.stat(), path.resolve()
     except (OSError, ValueError, RuntimeError):
@@ -209,7 +205,8 @@ class ReadFiles:
 
         If it was replaced and not read again, what was read is what was hashed.
         """
-        opened, now = (_OPENED.get() or {}).get(path.absolute(), state), _state(path.stat()) if path.exists() else state
+        opened = (_OPENED.get() or {}).get(path.absolute(), state)
+        now = _state(path.stat()) if path.exists() else state
         if opened != state or (now != state and now[0] == state[0]):
             raise RunError(f"{path}: it changed while it was evaluated. Evaluate it again, or a copy of it.")
 

@@ -32,14 +32,14 @@ LABELS = pa.dictionary(pa.int32(), pa.string())
 """labels: dictionary-encoded text, as there are few different ones, each repeated often"""
 
 
-ROWS = 10
+ROWS_SHOWN = 10
 """how many rows are shown"""
 
 MORE = "; .to_pandas() returns all."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Columns(Displayed):
+class StoredTable(Displayed):
     """A table that has at least the columns of its schema; further columns are kept as they are."""
 
     data: pa.Table
@@ -52,7 +52,7 @@ class Columns(Displayed):
     """what it is called in messages"""
     KEY: ClassVar[str]
     """the key of its metadata in a Parquet file"""
-    ROWS: ClassVar[tuple[str, str]] = ("row", "rows")
+    NOUN: ClassVar[tuple[str, str]] = ("row", "rows")
     """what a row is called, and several"""
     SHOWN: ClassVar[tuple[str, ...]]
     """the columns that a notebook shows, of those that there are"""
@@ -160,11 +160,11 @@ class Columns(Displayed):
         return Parts([visible(str(getattr(self, "provenance", self.KIND)))], self._tables(), [self._size(), *notes])
 
     def _size(self) -> str:
-        shown = f"{ROWS} of " if len(self) > ROWS else ""
-        return f"{shown}{counted(len(self), *self.ROWS)}{f' shown{MORE}' if shown else '.'}"
+        shown = f"{ROWS_SHOWN} of " if len(self) > ROWS_SHOWN else ""
+        return f"{shown}{counted(len(self), *self.NOUN)}{f' shown{MORE}' if shown else '.'}"
 
     def _tables(self) -> list[Table]:
-        return [replace(self, data=self.data.slice(0, ROWS))._table()]
+        return [replace(self, data=self.data.slice(0, ROWS_SHOWN))._table()]
 
     def _table(self) -> Table:
         """All rows, with the columns that are shown and further ones; those of text stand first."""

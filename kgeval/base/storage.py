@@ -49,7 +49,7 @@ def write_text(path: Path, text: str) -> None:
         partial.write_text(text, encoding="utf-8")
 
 
-def refuse_special(path: Path) -> None:
+def refuse_to_replace_special(path: Path) -> None:
     """Refuse to replace a device, a pipe or a socket, which others use by its name."""
     if kind := special(path):
         raise InputError(f"{str(path)!r} is {kind}, which no file may replace. Choose another name.")
@@ -58,7 +58,7 @@ def refuse_special(path: Path) -> None:
 @contextmanager
 def _replaced(path: Path) -> Iterator[tuple[Path, Path]]:
     """Give a path in a temporary folder, and the path that it shall take: the target of a link, not the link."""
-    refuse_special(path)
+    refuse_to_replace_special(path)
     place = Path(os.path.realpath(path))
     folder = place.with_name(f".{secrets.token_hex(8)}.partial")
     try:

@@ -16,7 +16,7 @@ import click
 from kgeval.base.errors import ConfigError, InputError
 from kgeval.base.files import exists_safely
 from kgeval.base.progress import loops_shown
-from kgeval.base.storage import refuse_special
+from kgeval.base.storage import refuse_to_replace_special
 from kgeval.cli.display import SortKey
 from kgeval.cli.setting_options import PATH, OneOf, option, options_of, split_at_commas, together
 
@@ -240,6 +240,6 @@ def _named(word: str) -> tuple[str, str]:
 
 def refuse_file(path: Path, *, force: bool) -> None:
     """Refuse to replace a file, or what none may replace."""
-    refuse_special(path)
+    refuse_to_replace_special(path)
     if exists_safely(path) and not force:
         raise InputError(f"{str(path)!r} already exists. Choose another name, or add --force.")

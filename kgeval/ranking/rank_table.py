@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import TableError, counted, refuse_unknown
-from kgeval.base.parquet_tables import LABELS, Columns
+from kgeval.base.parquet_tables import LABELS, StoredTable
 from kgeval.base.provenance import UNKNOWN, LeakCounts, Provenance, provenance_of, subject_of
 from kgeval.data import KnownTimes
 from kgeval.data.triples import TARGETS, Side
@@ -52,7 +52,7 @@ TIME = "time"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RankTable(Columns):
+class RankTable(StoredTable):
     """The ranks of a split.
 
     The optimistic rank of a row is ``1 + greater``, the pessimistic one ``1 + greater + tied``, the realistic one their
@@ -62,7 +62,7 @@ class RankTable(Columns):
     SCHEMA = SCHEMA
     FILE = "ranks.parquet"
     KIND = "rank table"
-    ROWS = ("rank", "ranks")
+    NOUN = ("rank", "ranks")
     SHOWN = ("head_label", "relation_label", "tail_label", TIME, "side", RANK, "candidates")
     COMPUTED = (RANK,)
     KEY = "kgeval"

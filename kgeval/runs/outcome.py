@@ -12,7 +12,7 @@ import numpy as np
 
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import KgevalError, RunError
-from kgeval.base.parquet_tables import Columns
+from kgeval.base.parquet_tables import StoredTable
 from kgeval.data.columns import TRIPLE
 from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.rank_summary import RankSummary
@@ -123,7 +123,7 @@ def concealed(value: Any, variables: Variables) -> Any:
         return value
     if isinstance(value, Mapping):
         return {name: concealed(part, variables) for name, part in value.items()}
-    if isinstance(value, Columns):
+    if isinstance(value, StoredTable):
         words = [name for name in ("model", "candidates", "negatives", "notes") if hasattr(value, name)]
         return replace(value, **{name: variables.conceal(getattr(value, name)) for name in words})
     if not is_dataclass(value) or isinstance(value, type):

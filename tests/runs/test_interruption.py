@@ -21,8 +21,8 @@ from kgeval.base.storage import replacing_folder
 from kgeval.ranking.corruption import Uniform
 from kgeval.ranking.corruption.export import write_negatives
 from kgeval.ranking.rank_table import SCHEMA
-from kgeval.ranking.run_directory.contents import STAGE, is_run
-from kgeval.ranking.run_directory.staging import LOCK, reserve
+from kgeval.ranking.run_directory.contents import LOCK, STAGE, is_run
+from kgeval.ranking.run_directory.staging import reserve
 from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run

@@ -14,7 +14,7 @@ from kgeval.analysis.answer_sets.nonconformity import Limit, ScoredSplit, SideTa
 from kgeval.analysis.slices.annotation import annotate, slices_to_add
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import InputError, counted
-from kgeval.base.parquet_tables import Columns
+from kgeval.base.parquet_tables import StoredTable
 from kgeval.base.provenance import UNKNOWN, subject_of
 from kgeval.base.tables.shown import Brief, Shown
 from kgeval.base.tables.table import Cell, Figure, Table
@@ -36,7 +36,7 @@ SCHEMA = pa.schema([("triple", pa.int64()), *map(prediction_table.SCHEMA.field, 
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AnswerSetTable(Columns):
+class AnswerSetTable(StoredTable):
     """The sets of all rows, each by score, descending, and where scores are equal by entity id.
 
     An entity whose score is minus infinity has no place: it is in a set only where all candidates are.
@@ -45,7 +45,7 @@ class AnswerSetTable(Columns):
     SCHEMA = SCHEMA
     FILE = "answer-sets.parquet"
     KIND = "table of answer sets"
-    ROWS = ("entity", "entities")
+    NOUN = ("entity", "entities")
     SHOWN = ("anchor_label", "relation_label", "side", "place", "entity_label", "score", "is_answer")
     KEY = "kgeval_answer_sets"
     REQUIRED = ("split", "coverage", "nonconformity", "model", "dataset")

@@ -262,10 +262,10 @@ def latex(table: Table, digits: int | None) -> str:
     title, columns, keys, rows = table.title, table.columns, table.text_columns, table._marked(digits)
     heads = [*[""] * table.keys, *table.heads] if table.heads else []
     own = [[row[place] for row in rows] for place in range(len(columns))]
-    formats = [_digits([text for text, _ in column]) for column in own]
+    formats = [_siunitx_format([text for text, _ in column]) for column in own]
     specs = [
-        _text_column(column) if place < keys else f"S[{digits},detect-weight]" if digits else "r"
-        for place, (column, digits) in enumerate(zip(own, formats, strict=True))
+        _text_column(column) if place < keys else f"S[{siunitx},detect-weight]" if siunitx else "r"
+        for place, (column, siunitx) in enumerate(zip(own, formats, strict=True))
     ]
     cells = [
         [
@@ -351,15 +351,15 @@ def _text_column(cells: Sequence[Marked]) -> str:
     return "l" if max((len(text) for text, _ in cells), default=0) <= LONGEST else WRAPPED
 
 
-def _cell(text: str, figure: Figure, digits: str) -> str:
+def _cell(text: str, figure: Figure, siunitx: str) -> str:
     if not text:
         return "{--}"
-    text, bold = text if digits else escape_latex(text), r"\bfseries " if figure.best else ""
+    text, bold = text if siunitx else escape_latex(text), r"\bfseries " if figure.best else ""
     if not figure.near:
         return bold + text
     weight = ",detect-weight" if bold else ""
-    number = rf"{{\underline{{\tablenum[{digits}{weight}]{{{text}}}}}}}" if digits else rf"\underline{{{text}}}"
-    return rf"{{{bold}{number}}}" if bold else number
+    underlined = rf"{{\underline{{\tablenum[{siunitx}{weight}]{{{text}}}}}}}" if siunitx else rf"\underline{{{text}}}"
+    return rf"{{{bold}{underlined}}}" if bold else underlined
 
 
 def _room(text: str, column: Sequence[Marked]) -> str:
@@ -368,7 +368,7 @@ def _room(text: str, column: Sequence[Marked]) -> str:
     return rf"\phantom{{{escape_latex(spreads[0])}}}" if text and spreads and " ±" not in text else ""
 
 
-def _digits(texts: Sequence[str]) -> str:
+def _siunitx_format(texts: Sequence[str]) -> str:
     """Tell siunitx how many digits the numbers of a column have before and after the point; empty for other cells."""
     found = [NUMBER.fullmatch(text) for text in texts if text]
     numbers = [match for match in found if match]

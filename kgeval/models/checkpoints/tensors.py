@@ -256,7 +256,7 @@ def _of_module(module: StubObject, prefix: str, seen: set[int]) -> Iterator[tupl
             yield f"{prefix}{name}", part if isinstance(part, np.ndarray) else np.zeros(())
 
 
-EPSILON = 2.0
+ADDED_TO_GAMMA = 2.0
 """what the RotatE code and DGL-KE add to γ"""
 
 
@@ -272,7 +272,7 @@ def embedding_range(where: Path, relation: FloatArray, settings: Mapping[str, An
     if (named := options.resolve("hidden_dim", settings.get("hidden_dim"), where.name)) not in (None, width):
         fault = f"hidden_dim is {named!r:.60}, but the relations have {width} columns"
         raise CheckpointError(f"{where}: {fault}. The unit of phases depends on it: correct what is wrong.")
-    return float((gamma + EPSILON) / width)
+    return float((gamma + ADDED_TO_GAMMA) / width)
 
 
 def names_in(path: Path) -> frozenset[str]:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray
 from kgeval.base.errors import counted
-from kgeval.base.parquet_tables import LABELS, MORE, ROWS, Columns
+from kgeval.base.parquet_tables import LABELS, MORE, ROWS_SHOWN, StoredTable
 from kgeval.base.provenance import UNKNOWN, PredictionProvenance, provenance_of, subject_of
 from kgeval.base.tables.table import Table
 from kgeval.ranking.rank_table import RANK
@@ -48,7 +48,7 @@ split has."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PredictionTable(Columns):
+class PredictionTable(StoredTable):
     """The best answers of queries, by score, and where scores are equal by entity id.
 
     The counts are those of a rank table, for an answer the very same: ``greater`` and ``tied`` without other known
@@ -92,7 +92,7 @@ class PredictionTable(Columns):
         """The first predictions for the first queries, a table each."""
         tables = []
         for query in dict.fromkeys(self.column("query").tolist()[: QUERIES * max(self.places, 1)]):
-            rows = np.flatnonzero(self.column("query") == query)[:ROWS]
+            rows = np.flatnonzero(self.column("query") == query)[:ROWS_SHOWN]
             part = replace(self, data=self.data.take(pa.array(rows)))
             side, anchor, relation = (str(part.column(name)[0]) for name in ("side", "anchor_label", "relation_label"))
             title = f"?, {relation}, {anchor}" if side == "head" else f"{anchor}, {relation}, ?"

@@ -29,15 +29,18 @@ from typing_extensions import TypedDict
 
 from kgeval.base import files
 from kgeval.base.errors import InputError, counted, reason
-from kgeval.base.files import LOCK, exists_safely, is_plain_name
-from kgeval.base.files import MANIFEST as MANIFEST
-from kgeval.base.files import METRICS as METRICS
-from kgeval.base.files import STAGE as STAGE
+from kgeval.base.files import exists_safely, is_plain_name
 from kgeval.base.settings import problems_of
 from kgeval.data.dataset import Dataset
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.tasks.labelled_split import LabelTable
+
+MANIFEST, METRICS = "manifest.json", "metrics.json"
+"""the files of a run by which its folder is known"""
+
+STAGE, LOCK = ".kgeval.partial", ".kgeval.lock"
+"""the hidden folder that a run is written in until it is complete, and the file that one process at a time has"""
 
 CONFIG, RANKS = "config.yaml", RankTable.FILE
 LABELS, CURVES, PREDICTIONS = LabelTable.FILE, "curves.json", PredictionTable.FILE

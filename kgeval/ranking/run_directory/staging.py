@@ -10,11 +10,11 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from kgeval.base.errors import FileError, InputError, RunError
-from kgeval.base.files import LOCK as LOCK
 from kgeval.base.files import is_plain_name, read_json
-from kgeval.base.storage import refuse_special
+from kgeval.base.storage import refuse_to_replace_special
 from kgeval.ranking.run_directory.contents import (
     CONFIG,
+    LOCK,
     MANIFEST,
     METRICS,
     MODEL,
@@ -90,7 +90,7 @@ def locked(folder: Path, *, wait: float = 0) -> Iterator[None]:
         with _as_run_error(folder):
             folder.mkdir(parents=True, exist_ok=True)
             for path in folder.iterdir():
-                refuse_special(path)
+                refuse_to_replace_special(path)
         lock = _lock(folder / LOCK, _in_use(folder), wait=wait)
         try:
             yield

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from kgeval.base.errors import ConfigError, InputError, reason
 from kgeval.base.files import exists_safely, read_settings, refuse_special, sha256_of_file, suggest_paths
-from kgeval.base.parquet_tables import Columns
+from kgeval.base.parquet_tables import StoredTable
 from kgeval.base.settings_text import dump_yaml, expanded, read_yaml
 from kgeval.base.storage import write_text
 from kgeval.data.dataset import Dataset
@@ -271,7 +271,7 @@ class StoredRun:
             )
 
 
-def _files_of(table: KeptTable) -> Mapping[str, Columns]:
+def _files_of(table: KeptTable) -> Mapping[str, StoredTable]:
     if isinstance(table, ConfidenceTables):
         ranks = {RANKS if name == "score" else ranks_of(name): each for name, each in table.ranks.items()}
         return {LABELS: table.labels, **ranks}

@@ -13,7 +13,7 @@ from pydantic import Discriminator, Tag
 
 from kgeval.base.arrays import BoolArray, Float64Array
 from kgeval.base.errors import InputError, counted
-from kgeval.base.parquet_tables import LABELS, Columns
+from kgeval.base.parquet_tables import LABELS, StoredTable
 from kgeval.base.provenance import UNKNOWN, LabelProvenance, percent, subject_of
 from kgeval.base.settings import Settings
 from kgeval.data.columns import TRIPLE
@@ -169,13 +169,13 @@ name."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LabelTable(Columns):
+class LabelTable(StoredTable):
     """Labelled triples with the scores of a model, and of each baseline in a further column."""
 
     SCHEMA = SCHEMA
     FILE = "labels.parquet"
     KIND = "label table"
-    ROWS = ("labelled triple", "labelled triples")
+    NOUN = ("labelled triple", "labelled triples")
     SHOWN = (*(f"{name}_label" for name in TRIPLE), "split", "label", "score")
     KEY = "kgeval_labels"
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from kgeval import PredictionTable, RankTable
 from kgeval.analysis.answer_sets.answer_sets import AnswerSetTable
-from kgeval.base.parquet_tables import Columns
+from kgeval.base.parquet_tables import StoredTable
 from kgeval.ranking.tasks import LabelTable
 
 FOLDER = Path(__file__).parent / "stored"
-KINDS: dict[str, type[Columns]] = {
+KINDS: dict[str, type[StoredTable]] = {
     "ranks": RankTable,
     "temporal-ranks": RankTable,
     "sampled-ranks": RankTable,
@@ -28,7 +28,7 @@ def stored_tables() -> dict[str, object]:
     return {name: content(kind.from_parquet(FOLDER / f"{name}.parquet")) for name, kind in KINDS.items()}
 
 
-def content(table: Columns) -> dict[str, object]:
+def content(table: StoredTable) -> dict[str, object]:
     """List the fields of a table that its file keeps, and hash its rows."""
     kept = {field.name: repr(getattr(table, field.name)) for field in fields(table) if field.name != "data"}
     return {**kept, "rows": hashlib.sha256(repr(table.data.to_pydict()).encode()).hexdigest()}
