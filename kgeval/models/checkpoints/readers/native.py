@@ -40,6 +40,7 @@ from kgeval.base.settings import problems_of
 from kgeval.base.settings_text import flat
 from kgeval.base.storage import replacing
 from kgeval.data.vocabulary import Vocabulary
+from kgeval.models.checkpoints.building import model_of_named
 from kgeval.models.checkpoints.checkpoint import Checkpoint
 from kgeval.models.checkpoints.locate import (
     NATIVE,
@@ -60,7 +61,7 @@ from kgeval.models.checkpoints.mapped_arrays import (
 )
 from kgeval.models.checkpoints.options import Options
 from kgeval.models.checkpoints.readers import NAMED_BY_USER, Reader, formats
-from kgeval.models.checkpoints.tensors import Tensors, model_of_named, unwrap_state_dict
+from kgeval.models.checkpoints.tensors import Tensors, unwrap_state_dict
 from kgeval.models.family import Family
 from kgeval.models.mapped import Reciprocal, Typed
 from kgeval.models.scorer import Numbering

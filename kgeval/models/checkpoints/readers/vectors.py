@@ -30,6 +30,7 @@ from kgeval.base.pickled import read_pickled
 from kgeval.base.unpickle import StubObject
 from kgeval.data.text import UNIT_SEPARATOR, line_of, read_columns
 from kgeval.data.vocabulary import Vocabulary
+from kgeval.models.checkpoints.building import model_of_arrays
 from kgeval.models.checkpoints.checkpoint import Checkpoint
 from kgeval.models.checkpoints.locate import (
     contains_file,
@@ -41,7 +42,7 @@ from kgeval.models.checkpoints.locate import (
 from kgeval.models.checkpoints.mapped_arrays import mapped_array
 from kgeval.models.checkpoints.options import Options
 from kgeval.models.checkpoints.readers import Reader
-from kgeval.models.checkpoints.tensors import check_shape, model_of_arrays
+from kgeval.models.checkpoints.tensors import check_shape
 from kgeval.models.families.translations import TransE
 
 BINARY = ".bin"

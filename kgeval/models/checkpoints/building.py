@@ -1,0 +1,76 @@
+"""The model that named arrays make: of the family that the file or an option says, with its options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from kgeval.base.arrays import FloatArray
+from kgeval.base.errors import CheckpointError, UsageError
+from kgeval.models.checkpoints.locate import naming
+from kgeval.models.checkpoints.options import Options
+from kgeval.models.checkpoints.tensors import COUNTERS, Tensors
+from kgeval.models.family import Family, family
+from kgeval.models.mapped import Reciprocal
+
+
+def model_of_named(tensors: Tensors, options: Options, **said: Any) -> Family | Reciprocal:
+    """Make the model whose arrays are the tensors that the options name, or else those of the arrays' own names.
+
+    An option named after an array of a family is the name of its tensor, or several with commas between them, which
+    are put side by side. The option ``ignored`` names those that no score depends on: no tensor is passed over in
+    silence. What the file says is ``said``, as for :func:`model_of_arrays`.
+    """
+    file, kind = tensors.path, options.given("model", said.get("model"))
+    arrays = ["entity", "relation"] if kind is None else family(str(kind)).array_names()
+    names = {array: str(options.resolve(array, None, file.name) or array) for array in arrays}
+    ignored = str(options.resolve("ignored", None, file.name) or "").split(",")
+    taken = {
+        array: tensors.get(name) if name in tensors else tensors.side_by_side(*name.split(","))
+        for array, name in names.items()
+        if name != array or name in tensors
+    }
+    if missing := [array for array in ("entity", "relation") if array not in taken]:
+        held = ", ".join(f"{name} {list(np.shape(tensors.get(name)))}" for name in tensors) or "no arrays"
+        give = " ".join(f"--option {array}=NAME" for array in missing)
+        expected = f"expected arrays named {' and '.join(missing)}. Or name them: {give}"
+        raise CheckpointError(f"{file}: holds {held}; {expected}")
+    built = model_of_arrays(file, taken, options, **said)
+    cure = " If no score depends on it, name it: the option ignored=NAME,NAME."
+    tensors.refuse_unused(str(options.resolved["model"]), COUNTERS, *ignored, cure=cure)
+    return built
+
+
+def model_of_arrays(
+    file: Path,
+    arrays: Mapping[str, FloatArray],
+    options: Options,
+    *,
+    model: str | None = None,
+    stored: Mapping[str, Any] = MappingProxyType({}),
+    reciprocal: bool | None = None,
+) -> Family | Reciprocal:
+    """Make the model that the option ``model`` or the file names.
+
+    ``arrays`` have the family's names; ``model``, ``stored`` (its options) and ``reciprocal`` are what the file says.
+    """
+    name = options.resolve("model", model, file.name)
+    if name is None:
+        cure = "Give the option model=MODEL, for example model=TransE; 'kgeval list models' shows all."
+        raise UsageError(f"{file} does not say which model it is. {cure}")
+    kind = family(str(name))
+    # An option that is stored and that the family does not have is refused where the family is built.
+    keys = dict.fromkeys([*kind.option_names(), *stored])
+    chosen = {key: options.resolve(key, stored.get(key), file.name) for key in keys}
+    inverse = options.resolve("reciprocal", reciprocal, file.name)
+    if inverse not in (None, True, False):
+        raise UsageError(f"{file}: reciprocal={inverse!r}: expected true or false.")
+    with naming(file):
+        built = kind.build(arrays, {key: value for key, value in chosen.items() if value is not None})
+        if not inverse:
+            built.refuse_heads()
+    return Reciprocal(built) if inverse else built
