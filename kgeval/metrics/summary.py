@@ -208,11 +208,7 @@ class Summary(Shown, Mapping[str, float], ABC):
         if self.by:
             groups = [group for group in self.groups if group.predictor == self.groups[0].predictor]
             return f"{subject}: {counted(len(groups), 'group')} by {', '.join(self.by)}"
-        return f"{subject}: {first_few([f'{name} {self.brief_value(name)}' for name in self.requested])}"
-
-    def brief_value(self, name: MetricName) -> str:
-        """Write a requested metric of the model on all rows with three decimals."""
-        return number(record.value if (record := self._record(MODEL, str(name), {})) else None, 3)
+        return f"{subject}: {first_few([f'{name} {number(self.get(str(name)), 3)}' for name in self.requested])}"
 
     @property
     def tie_notes(self) -> tuple[str, ...]:
