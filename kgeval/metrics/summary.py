@@ -251,12 +251,10 @@ class Summary(Shown, Mapping[str, float], ABC):
         numbers: dict[str, float] = {}
         for record in self.records:
             baseline = [] if record.model == MODEL else [record.model]
-            name = "/".join(
-                [*baseline, *(f"{column}={key}" for column, key in record.group.items()), str(record.metric)]
-            )
-            ends = {end: getattr(record.interval, end, None) for end in ("low", "high")}
-            ends_too = {name: record.value, **{f"{name}.{end}": value for end, value in ends.items()}}
-            numbers |= {key: value for key, value in ends_too.items() if value is not None}
+            of_group = [f"{column}={key}" for column, key in record.group.items()]
+            name = "/".join([*baseline, *of_group, str(record.metric)])
+            ends = {f"{name}.{end}": getattr(record.interval, end, None) for end in ("low", "high")}
+            numbers |= {key: value for key, value in {name: record.value, **ends}.items() if value is not None}
         return numbers
 
     def of(self, predictor: str, name: str | Metric, /, **key: Any) -> float:

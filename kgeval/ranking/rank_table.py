@@ -296,9 +296,8 @@ def to_rank_columns(dataset: Dataset, split: str, rows: IntArray, side: Side, ra
     ]
     arrays = [pa.array(np.ascontiguousarray(c)) if isinstance(c, np.ndarray) else c for c in columns]
     table = with_times(dataset, pa.table(arrays, SCHEMA), triples.contexts)
-    return (
-        table if ranked.nan is None else with_columns(table, dict(zip(NAN, map(pa.array, ranked.nan.T), strict=True)))
-    )
+    holes = {} if ranked.nan is None else dict(zip(NAN, map(pa.array, ranked.nan.T), strict=True))
+    return with_columns(table, holes)
 
 
 def with_columns(table: pa.Table, columns: Mapping[str, Any]) -> pa.Table:

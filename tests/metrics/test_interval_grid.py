@@ -60,7 +60,7 @@ class Estimated(Made):
         counts = np.bincount(strata.ids[chosen], minlength=len(strata.sizes))
         sampling = Sampling(Estimate(triples=len(chosen)), tuple(counts.tolist()), tuple(strata.sizes.tolist()))
         further = {STRATUM: np.repeat(strata.ids[chosen], 2)}
-        super().__init__(chosen, relations[chosen], ranks[chosen], further=further, sampling=sampling)
+        super().__init__(chosen, relations[chosen], ranks[chosen], CANDIDATES, further, sampling=sampling)
 
 
 def held(relations, ranks, seeds, by_relation):

@@ -21,6 +21,7 @@ from kgeval.base.tables.table import Table
 from kgeval.data.columns import TRIPLE
 from kgeval.data.queries import starts_of_runs
 from kgeval.data.triples import TARGETS
+from kgeval.metrics.averages import numbered
 from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.kinds import RANKS
 from kgeval.metrics.rank_summary import rank_summary
@@ -86,11 +87,10 @@ def same_rows(tables: Mapping[str, RankTable]) -> SameRows:
     of_first = rows[0]
     triple, side = triples[0][of_first], sides[0][of_first]
     head, relation, tail = (numbers[0][of_first] for numbers in (heads, relations, tails))
-    starts = np.r_[np.zeros(min(len(triple), 1), np.int64), triple[1:] != triple[:-1]]
     return SameRows(
         rows=dict(zip(tables, rows, strict=True)),
         others={model: len(table) - len(of_first) for model, table in tables.items()},
-        triples=np.cumsum(starts, dtype=np.int64),
+        triples=numbered(triple)[1],
         sides=side,
         relations=relation,
         anchors=np.where(side == TARGETS.index("head"), tail, head),

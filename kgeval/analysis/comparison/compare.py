@@ -295,8 +295,7 @@ def _groups(
                     f"by: {model} and {first} have different values of {name!r} in {int(unequal.sum()):,} rows. "
                     "Group by a property of triples, not of a model."
                 )
-    places = np.empty(len(same), np.int64)
-    places[same.rows[first]] = np.arange(len(same))
+    places = np.argsort(same.rows[first])
     for number, key in enumerate(grouping.keys):
         yield key, np.sort(places[grouping.of_group(number)])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from typing import Any
 
@@ -32,11 +32,11 @@ from kgeval.metrics.intervals.interval import (
     is_rounding,
     too_few,
 )
-from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, mean_terms, standard_error
+from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, attempt, mean_terms, standard_error
 from kgeval.metrics.intervals.random_halves import MOST, RandomHalves
 from kgeval.metrics.intervals.selection_intervals import UnitScatter, drawn_values, percentile_interval
 from kgeval.metrics.kinds import Needs
-from kgeval.metrics.metric import Metric, Undefined
+from kgeval.metrics.metric import Metric, Undefined, or_reason
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.selection import RowSelection, TableView
 
@@ -165,13 +165,8 @@ class _GroupTests:
     @cached_property
     def _terms(self) -> dict[tuple[str, MetricName], MeanTerms | Undefined | None]:
         """The terms of each model and metric; ``None`` where it is no function of means."""
-        found: dict[tuple[str, MetricName], MeanTerms | Undefined | None] = {}
-        for model, name in product(self.group.views, self.names):
-            try:
-                found[model, name] = self.group.terms(model, name)
-            except Undefined as reason:
-                found[model, name] = reason
-        return found
+        each = product(self.group.views, self.names)
+        return {(model, name): or_reason(partial(self.group.terms, model, name)) for model, name in each}
 
     def _resampled(self, empty: PairedDifference) -> PairedDifference:
         """Compute the metric anew in each draw: of a bootstrap, and of sign flips."""
@@ -216,10 +211,9 @@ class _GroupTests:
         of_units = differences_of_units(own, others)
         if not of_units.any():
             return replace(estimate, difference=0.0, reason=f"no {empty.unit} differs"), of_units
-        try:
-            interval = interval_of_difference(own, others, empty.metric.metric, self.options)
-        except NoInterval as reason:
-            return replace(estimate, reason=str(reason)), of_units
+        interval = attempt(partial(interval_of_difference, own, others, empty.metric.metric, self.options))
+        if isinstance(interval, NoInterval):
+            return replace(estimate, reason=str(interval)), of_units
         error, level = interval.standard_error, self.options.level
         detectable = detectable_difference(error, level=level) if error else None
         return replace(estimate, interval=interval, detectable=detectable), of_units

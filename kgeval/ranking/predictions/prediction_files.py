@@ -37,11 +37,8 @@ def write_top10(table: PredictionTable, dataset: Dataset, path: str | Path) -> P
     """
     tails = _tails(table)
     if table.split is not None:
-        triples = dataset.split(table.split)
-        queries = Queries.of(triples, "tail")
-        rows = np.empty(len(triples), np.int64)
-        rows[queries.triples] = queries.owners
-        tails = tails[rows]
+        queries = Queries.of(dataset.split(table.split), "tail")
+        tails = tails[queries.owners[np.argsort(queries.triples)]]
     path = Path(path)
     if path.suffix != ".npz":
         if len(tails) not in NAMES:
