@@ -10,7 +10,7 @@ import functools
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -144,6 +144,18 @@ def listed(value: Any) -> Any:
     (('tail',), ['head', 'tail'])
     """
     return (value,) if isinstance(value, str) else value
+
+
+def names_among(what: str, value: Any, known: Iterable[str], error: type[InputError] = InputError) -> tuple[Any, ...]:
+    """Read one name or several; one that is unknown is refused, as :func:`refuse_unknown` does.
+
+    >>> names_among("unknown side", "tail", ["head", "tail"])
+    ('tail',)
+    """
+    names = (value,) if isinstance(value, str) or not isinstance(value, Iterable) else tuple(value)
+    for name in names:
+        refuse_unknown(what, name, known, error)
+    return names
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgeval.base.arrays import Float64Array, detached
+from kgeval.base.arrays import BoolArray, Float64Array, detached
 from kgeval.base.errors import MetricError, reason
 from kgeval.metrics.metric import checked_cutoff
 
@@ -21,10 +21,15 @@ def as_number_row(values: npt.ArrayLike, name: str, *, infinite: bool = False) -
     row = floats(values, name)
     if not len(row):
         raise MetricError(f"{name}: expected one row of at least one number, found shape {row.shape}.")
-    wrong = np.isnan(row) if infinite else ~np.isfinite(row)
-    if wrong.any():
-        raise MetricError(f"{name}[{int(np.argmax(wrong))}] is {row[np.argmax(wrong)]:g}: expected a number.")
+    refuse_items(name, row, np.isnan(row) if infinite else ~np.isfinite(row), "expected a number")
     return row
+
+
+def refuse_items(name: str, row: Float64Array, wrong: BoolArray, rule: str) -> None:
+    """Refuse a row that has wrong items (bool[item]), by the first of them and the rule that it breaks."""
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        raise MetricError(f"{name}[{first}] is {row[first]:g}: {rule}.")
 
 
 def floats(values: npt.ArrayLike, name: str) -> Float64Array:
@@ -50,13 +55,9 @@ def order_preserving_float64(scores: npt.ArrayLike, name: str) -> Float64Array:
 def relevances(values: npt.ArrayLike, name: str) -> Float64Array:
     """Read grades of relevance, from 0 to 1e300; float64[item]."""
     grades = as_number_row(values, name)
-    if (grades < 0).any():
-        raise MetricError(f"{name}[{int(np.argmax(grades < 0))}] is negative: grades of relevance are 0 or more.")
-    if (grades > MAX_GRADE).any():
-        row = int(np.argmax(grades > MAX_GRADE))
-        raise MetricError(
-            f"{name}[{row}] is {grades[row]:g}: grades of relevance, which are added, go up to {MAX_GRADE:g}."
-        )
+    refuse_items(name, grades, grades < 0, "grades of relevance are 0 or more")
+    rule = f"grades of relevance, which are added, go up to {MAX_GRADE:g}"
+    refuse_items(name, grades, grades > MAX_GRADE, rule)
     return grades
 
 

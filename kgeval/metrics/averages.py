@@ -78,20 +78,6 @@ def evenly(groups: IntArray) -> Float64Array:
     return np.asarray(1 / np.bincount(group_ids)[group_ids], np.float64)
 
 
-def against_popularity(
-    answers: IntArray, relations: IntArray, frequencies: tuple[IntArray, IntArray], exponents: tuple[float, float]
-) -> Float64Array:
-    """Weigh rows by 1 / (freq(e)^βe · freq(r)^βr), e the answer (Mohamed et al., 2020); float64[row].
-
-    ``frequencies`` are int64[entity] and int64[relation]; exponents βe and βr of 0 give equal weights, 1 makes every
-    entity or relation count the same.
-    """
-    entity, relation = frequencies
-    return np.asarray(
-        entity[answers].astype(float) ** -exponents[0] * relation[relations].astype(float) ** -exponents[1], np.float64
-    )
-
-
 @runtime_checkable
 class OfGroups(Protocol):
     """A function that can compute a metric for many groups at once."""

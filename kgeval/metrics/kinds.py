@@ -60,15 +60,13 @@ class Kind:
         return [name for name in OPTIONS if name not in self.without]
 
 
+OF_CONFIDENCES = dict.fromkeys(("mapping", "high_confidence"), "only metrics of confidences, such as rmse, use it")
+
 RANKS = Kind(
     "ranks",
     ("ranks", "lists"),
     ("mrr", "hits@1", "hits@3", "hits@10", "mr", "amri", "count"),
-    {
-        "calibration": "only the scores of labelled triples are calibrated, not ranks",
-        "mapping": "only metrics of confidences, such as rmse, use it",
-        "high_confidence": "only metrics of confidences, such as rmse, use it",
-    },
+    {"calibration": "only the scores of labelled triples are calibrated, not ranks", **OF_CONFIDENCES},
 )
 
 CLASSIFICATION = Kind(
@@ -80,12 +78,10 @@ CLASSIFICATION = Kind(
     ),
     {
         "intervals": "only metrics of ranks have intervals",
-        "ties": "a classification has no ranks, so no ties",
-        "seed": "a classification has no ranks, so no ties",
+        **dict.fromkeys(("ties", "seed"), "a classification has no ranks, so no ties"),
         "chance": "only metrics of ranks are compared with chance",
         "popularity": "only metrics of ranks are weighted by popularity",
-        "mapping": "only metrics of confidences, such as rmse, use it",
-        "high_confidence": "only metrics of confidences, such as rmse, use it",
+        **OF_CONFIDENCES,
     },
 )
 

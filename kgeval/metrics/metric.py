@@ -154,6 +154,12 @@ class Metric(Brief):
             self, name=name, title=title, cutoff="none", synonyms=(), compute=lambda data, _: compute(data, k)
         )
 
+    @property
+    def of_differences(self) -> Metric:
+        """The difference of two of its values, whose range is twice its own."""
+        reach = self.highest - self.lowest
+        return replace(self, lowest=-reach, highest=reach)
+
     def bounded(self, value: float) -> float:
         """Return a value of the metric; one that exceeds the range by a rounding error becomes the end of the range.
 

@@ -313,8 +313,11 @@ class Grouping:
 def group_rows(table: RankColumns, by: tuple[str, ...]) -> Grouping:
     """Group a table by the values of columns; entities and relations are keyed by their labels.
 
-    Groups are in the order that a column declares for its values, such as 1-1, 1-N, N-1, N-N, or else sorted.
+    Groups are in the order that a column declares for its values, such as 1-1, 1-N, N-1, N-N, or else sorted. Without
+    columns, all rows are one group.
     """
+    if not by:
+        return Grouping([{}], np.arange(len(table)), np.zeros(len(table), np.int64))
     columns = [f"{name}_label" if f"{name}_label" in table.columns else name for name in by]
     for name in columns:
         if name not in table.columns:
@@ -369,12 +372,10 @@ def groups_of(
             continue
         for name in of_side:
             for number, value in enumerate(_of_all_groups(name, selection, len(groups))):
+                record = Value(name, value)
                 if value is None:
-                    groups[number].records[name] = Value.computed(
-                        name, partial(_value, name, selection.of_group(number))
-                    )
-                else:
-                    groups[number].records[name] = Value(name, value)
+                    record = Value.computed(name, partial(selection.of_group(number).value, name))
+                groups[number].records[name] = record
         if intervals is not None:
             _add_intervals(groups, of_side, selection, intervals)
     return groups
@@ -438,10 +439,6 @@ def _estimate(group: Group, names: Iterable[MetricName], selection: RowSelection
         if record.value is not None:
             record = record.with_interval(attempt(partial(estimates.interval, name, selection, record.value)))
         group.records[name] = record
-
-
-def _value(name: MetricName, selection: RowSelection) -> float:
-    return name(selection.data(name))
 
 
 def _plain(value: Any) -> Any:

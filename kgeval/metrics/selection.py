@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, Protocol, TypeGuard, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import MetricError, refuse_unknown
-from kgeval.base.provenance import Provenance
+from kgeval.base.parquet_tables import StoredTable
+from kgeval.base.provenance import UNKNOWN, Provenance
 from kgeval.data.queries import starts_of_runs
-from kgeval.metrics.averages import Average, against_popularity, evenly, numbered
+from kgeval.metrics.averages import Average, evenly, numbered
 from kgeval.metrics.intervals.estimate import Sampling
 from kgeval.metrics.kinds import Chance, Needs
 from kgeval.metrics.lists.ranked_lists import RankedLists, answer_lists
@@ -68,43 +69,40 @@ RETRIEVED = "retrieved"
 """the column of ranks that says which answers their list has; in metrics of lists, the others count as 0"""
 
 
-class RankColumns(Protocol):
-    """The columns of a rank table that a summary reads."""
+@dataclass(frozen=True, eq=False, repr=False)
+class RankColumns(StoredTable):
+    """The columns of a rank table, and how they were made."""
+
+    split: str = "test"
+    notes: tuple[str, ...] = ()
+    """notes on the ranks, the most important first: dropped triples, short candidate lists, …"""
+    work: Mapping[str, Any] = field(default_factory=dict)
+    """how the counts were made: the kernel, and how many comparisons needed a canonical score"""
+    filter: tuple[str, ...] | None = None
+    """the splits of the dataset whose triples were known answers; None if that is not known"""
+    protocol: str = UNKNOWN
+    """the name of the protocol"""
+    model: str = UNKNOWN
+    """the name of the model"""
+    dataset: str = UNKNOWN
+    """the name of the dataset"""
+    candidates: str = UNKNOWN
+    """which entities competed"""
+    competing: int | None = None
+    """how many entities the model knows, if only these compete; None if it knows all"""
+    missing: int = 0
+    """how many ranks of the split are missing or were left out"""
+    sampling: Sampling | None = None
+    """how the triples were sampled, if they are a sample of the split"""
 
     @property
-    def split(self) -> str: ...
-
-    @property
-    def filter(self) -> tuple[str, ...] | None:
-        """The splits whose triples were known answers, where that is known."""
-
-    @property
-    def provenance(self) -> Provenance: ...
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes on the ranks."""
-
-    @property
-    def sampling(self) -> Sampling | None:
-        """How its triples were sampled, if it has only some of the split."""
-
-    @property
-    def columns(self) -> list[str]: ...
-
-    def column(self, name: str) -> np.ndarray[Any, Any]: ...
-
-    def ordered_codes(self, name: str) -> IntArray | None:
-        """Return the place of each value of a column in the order that it declares, if it declares one."""
-
-
-def is_rank_table(table: Any) -> TypeGuard[RankColumns]:
-    # Two members that no other kind of table has; a runtime_checkable protocol would compute all of them.
-    return callable(getattr(table, "column", None)) and hasattr(table, "filter")
+    def provenance(self) -> Provenance:
+        """The model, dataset, split, rules and candidates of the ranks."""
+        raise NotImplementedError
 
 
 def refuse_other_tables(tables: Iterable[Any]) -> None:
-    if others := [type(table).__name__ for table in tables if not is_rank_table(table)]:
+    if others := [type(table).__name__ for table in tables if not isinstance(table, RankColumns)]:
         what = "a rank table (from kgeval.evaluate, RankTable.from_parquet or kgeval.load_ranks)"
         raise MetricError(f"expected {what}, found {others[0]}.")
 
@@ -170,18 +168,19 @@ class TableView:
 
     @cached_property
     def unpopularity(self) -> Float64Array:
-        """The weight of each row against the popularity of its answer and relation.
+        """The weight of each row, 1 / (freq(e)^βe · freq(r)^βr), e its answer (Mohamed et al., 2020); float64[row].
 
-        Both are counted in all rows of entities; where the relation is the answer, it is weighed by its own popularity
-        alone, in all rows of relations.
+        Exponents of 0 give equal weights, 1 makes every entity or relation count the same. Both are counted in all rows
+        of entities; where the relation is the answer, it is weighed by its own popularity alone, in all rows of
+        relations.
         """
         _, anchor, relation, answer = self.ids
         of_entity, of_relation = self.options.popularity
         weights = np.empty(len(relation))
         for rows, exponent in ((np.flatnonzero(self.of_entities), of_entity), (np.flatnonzero(~self.of_entities), 0.0)):
-            frequencies = np.bincount(np.r_[anchor[rows], answer[rows]]), np.bincount(relation[rows])
-            exponents = exponent, of_relation
-            weights[rows] = against_popularity(answer[rows], relation[rows], frequencies, exponents)
+            of_entities, of_relations = np.bincount(np.r_[anchor[rows], answer[rows]]), np.bincount(relation[rows])
+            weights[rows] = of_entities[answer[rows]].astype(float) ** -exponent
+            weights[rows] *= of_relations[relation[rows]].astype(float) ** -of_relation
         return weights
 
     @cached_property
@@ -214,6 +213,10 @@ class RowSelection:
     def data(self, name: MetricName) -> Any:
         """Return what a metric is computed from, their ranks or their lists."""
         return self.lists(name.average) if name.metric.needs == "lists" else self.ranks(name.ties, name.average)
+
+    def value(self, name: MetricName) -> float:
+        """Compute a metric of them."""
+        return name(self.data(name))
 
     def ranks(self, ties: Ties | None, average: Average | None) -> Ranks:
         """Return their ranks under a tie policy (by default that of the options), weighed by an average (micro)."""

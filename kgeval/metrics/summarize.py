@@ -14,7 +14,7 @@ from kgeval.metrics.metric import Metric
 from kgeval.metrics.names import parse_all
 from kgeval.metrics.rank_summary import column_names, rank_summary
 from kgeval.metrics.ranks.ties import Ties
-from kgeval.metrics.selection import MetricOptions, RankColumns, is_rank_table
+from kgeval.metrics.selection import MetricOptions, RankColumns
 from kgeval.metrics.summary import Summary
 
 
@@ -101,7 +101,7 @@ def summarize(  # noqa: PLR0913
     options |= {"high_confidence": high_confidence, "intervals": intervals}
     if isinstance(table, Mapping):
         table = ScoredSplits(table)
-    if is_rank_table(table):
+    if isinstance(table, RankColumns):
         chosen = _chosen(metrics, RANKS, options)
         policies = MetricOptions(ties, seed, chance, popularity)
         return rank_summary(table, chosen, by=by, options=policies, intervals=read_intervals(intervals))

@@ -208,11 +208,7 @@ class Summary(Shown, Mapping[str, float], ABC):
         if self.by:
             groups = [group for group in self.groups if group.predictor == self.groups[0].predictor]
             return f"{subject}: {counted(len(groups), 'group')} by {', '.join(self.by)}"
-        return f"{subject}: {first_few([f'{name} {self.brief_value(name)}' for name in self.requested])}"
-
-    def brief_value(self, name: MetricName) -> str:
-        """Write a requested metric of the model on all rows with three decimals."""
-        return number(record.value if (record := self._record(MODEL, str(name), {})) else None, 3)
+        return f"{subject}: {first_few([f'{name} {number(self.get(str(name)), 3)}' for name in self.requested])}"
 
     @property
     def tie_notes(self) -> tuple[str, ...]:
@@ -255,12 +251,10 @@ class Summary(Shown, Mapping[str, float], ABC):
         numbers: dict[str, float] = {}
         for record in self.records:
             baseline = [] if record.model == MODEL else [record.model]
-            name = "/".join(
-                [*baseline, *(f"{column}={key}" for column, key in record.group.items()), str(record.metric)]
-            )
-            ends = {end: getattr(record.interval, end, None) for end in ("low", "high")}
-            ends_too = {name: record.value, **{f"{name}.{end}": value for end, value in ends.items()}}
-            numbers |= {key: value for key, value in ends_too.items() if value is not None}
+            of_group = [f"{column}={key}" for column, key in record.group.items()]
+            name = "/".join([*baseline, *of_group, str(record.metric)])
+            ends = {f"{name}.{end}": getattr(record.interval, end, None) for end in ("low", "high")}
+            numbers |= {key: value for key, value in {name: record.value, **ends}.items() if value is not None}
         return numbers
 
     def of(self, predictor: str, name: str | Metric, /, **key: Any) -> float:

@@ -202,24 +202,19 @@ class Evaluation(Settings):
 
     @field_validator("estimate")
     @classmethod
-    def _fits_sides_and_predictions(cls, value: Estimate | None, block: ValidationInfo) -> Estimate | None:
+    def _fits_predictions(cls, value: Estimate | None, block: ValidationInfo) -> Estimate | None:
         if value is not None and block.data.get("keep") is not None:
             raise ValueError(
                 "kept predictions need all queries, and an estimate ranks only some. Leave out keep or estimate"
             )
-        if value is not None and "relation" in block.data.get("sides", ()):
-            raise ValueError(
-                "only heads and tails can be estimated. Leave relation out of the sides, or leave out estimate"
-            )
         return value
 
-    @field_validator("keep")
+    @field_validator("keep", "estimate")
     @classmethod
-    def _keeps_entities(cls, value: Keep | None, block: ValidationInfo) -> Keep | None:
-        if value is not None and value.predictions and "relation" in block.data.get("sides", ()):
-            raise ValueError(
-                "only predictions of heads and tails can be kept. Leave relation out of the sides, or leave out keep"
-            )
+    def _is_of_entities(cls, value: Keep | Estimate | None, block: ValidationInfo) -> Keep | Estimate | None:
+        if value not in (None, Keep()) and "relation" in block.data.get("sides", ()):
+            it = block.field_name
+            raise ValueError(f"{it} is for heads and tails only. Leave relation out of the sides, or leave out {it}")
         return value
 
     @property

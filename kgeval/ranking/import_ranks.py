@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import TableError, counted, refuse_unknown
-from kgeval.base.settings import listed
+from kgeval.base.settings import names_among
 from kgeval.data import KnownTimes
 from kgeval.data.columns import TRIPLE, ColumnNames
 from kgeval.data.dataset import SPLITS, Dataset, Split
@@ -27,7 +27,7 @@ from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.corruption.candidates import Candidates
 from kgeval.ranking.rank_file import RankColumns, RankFile, RankSetting, notes_on_exchanged_sides
-from kgeval.ranking.rank_table import RankTable, to_rank_columns
+from kgeval.ranking.rank_table import COUNTS, RankTable, to_rank_columns, with_columns
 from kgeval.ranking.ranking_task import RankCounts, Ranked, RankingTask
 
 Unmatched = Literal["error", "drop"]
@@ -102,7 +102,8 @@ def load_ranks(  # noqa: PLR0913
     """
     if not isinstance(path, str | Path):
         raise TableError(f"path: expected the name of a file of ranks, found {path!r:.60}.")
-    path, known, split = Path(path), _splits(filter), str(joined(split))
+    known: tuple[Split, ...] = names_among("filter: unknown split", filter, SPLITS, TableError)
+    path, split = Path(path), str(joined(split))
     refuse_unknown("unmatched: unknown value", unmatched, get_args(Unmatched), TableError)
     dataset = _read_dataset(dataset, split)
     file = RankFile.read(path, columns=columns, separator=separator, setting=setting)
@@ -150,13 +151,6 @@ def _notes_on_filter(dataset: Dataset, known: Sequence[Split], times: KnownTimes
     if dataset.times is not None and times is None and known:
         unsaid = "the file does not say whether its filter was time-aware or static"
         yield f"{unsaid}; candidates were counted as time-aware. To say which: --times (in Python times=)."
-
-
-def _splits(filter: Split | Sequence[Split]) -> tuple[Split, ...]:
-    names = tuple(listed(filter))
-    for name in names:
-        refuse_unknown("filter: unknown split", name, SPLITS, TableError)
-    return names
 
 
 def _read_dataset(dataset: Dataset | str | Path, split: str) -> Dataset:
@@ -251,8 +245,7 @@ class _RowsOfSplit:
             self.dataset, self.split, triples[rows], side, Ranked(unknown, filtered, raw or filtered)
         )
         if raw is None:
-            for name in ("raw_greater", "raw_tied", "raw_candidates"):
-                table = table.set_column(table.column_names.index(name), name, pa.nulls(len(rows), pa.int64()))
+            table = with_columns(table, {f"raw_{name}": pa.nulls(len(rows), pa.int64()) for name in COUNTS})
         return RankTable(table.sort_by("triple"), self.split)
 
     def _first_of_each(self, side: Side, triples: IntArray, rows: IntArray) -> IntArray:

@@ -41,7 +41,7 @@ from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.kernels.collectors import ALL, KNOWN, BestAnswers
 from kgeval.ranking.predictions.prediction_table import NEW, SCHEMA, PredictionTable
 from kgeval.ranking.predictions.query_rows import NumberedQueries, as_triples, queries_of_rows, queries_of_triples
-from kgeval.ranking.rank_table import with_times
+from kgeval.ranking.rank_table import with_columns, with_times
 from kgeval.ranking.ranking_notes import notes_on_device, require_times
 from kgeval.ranking.ranking_task import Plan, RankCounts, RankingTask
 
@@ -165,10 +165,8 @@ class ModelOnDataset:
         blocks, sizes = [], []
         for alike, entities in scorer.groups(side, part.queries.relations):
             group = part.where(alike)
-            ids, widths = (
-                known.lengths(group.queries) + IDS_PER_PLACE * places,
-                corruption.widths(group.queries, dataset),
-            )
+            ids = known.lengths(group.queries) + IDS_PER_PLACE * places
+            widths = corruption.widths(group.queries, dataset)
             whole = iter([slice(0, len(group.queries))])
             for block in whole if widths is None else Plan(engine.memory).tasks(ids + widths):
                 part_of_group = NumberedQueries(group.queries[block], group.numbers[block])
@@ -332,18 +330,10 @@ LABELLED = {"anchor": "entities", "relation": "relations", "entity": "entities"}
 """the columns whose labels stand in the last columns of a table"""
 
 
-class Counts(NamedTuple):
-    """Of each query and place, how many candidates are above, and how many others tie; int64[query, place]."""
-
-    greater: IntArray
-    tied: IntArray
-
-
 def with_labels(dataset: Dataset, table: pa.Table) -> pa.Table:
     """Add the labels of the ids: those of all rows together, so that they are coded alike wherever blocks end."""
-    for name, kind in LABELLED.items():
-        column = getattr(dataset, kind).column(table[name].to_numpy())
-        table = table.append_column(SCHEMA.field(f"{name}_label"), column)
+    labels = {name: getattr(dataset, kind).column(table[name].to_numpy()) for name, kind in LABELLED.items()}
+    table = with_columns(table, {f"{name}_label": column for name, column in labels.items()})
     return table.select([*SCHEMA.names, *(name for name in table.column_names if name not in SCHEMA.names)])
 
 
@@ -367,13 +357,16 @@ def _counts(
     return [*filtered, *of_all, everyone]
 
 
-def _in_list(best: BestAnswers, counted: BoolArray, tied_with_last: IntArray) -> Counts:
-    """Count some of the best answers, bool[query, place], at and above the score of each; ties go beyond the list."""
+def _in_list(best: BestAnswers, counted: BoolArray, tied_with_last: IntArray) -> tuple[IntArray, IntArray]:
+    """Count some of the best answers, bool[query, place]: those above each, and its ties, which go beyond the list.
+
+    Int64[query, place] both.
+    """
     scores, (starts, ends) = best.scores, best.spans_of_ties
     upto = np.hstack([np.zeros((len(scores), 1), np.int64), np.cumsum(counted, axis=1)])
     greater = np.take_along_axis(upto, starts, axis=1)
     tied = np.take_along_axis(upto, ends, axis=1) - greater
-    return Counts(greater, np.where(scores == scores[:, -1:], tied_with_last[:, None], tied))
+    return greater, np.where(scores == scores[:, -1:], tied_with_last[:, None], tied)
 
 
 def _known_from(dataset: Dataset, queries: Queries, owners: IntArray, entities: IntArray) -> pa.DictionaryArray:

@@ -19,7 +19,7 @@ from kgeval.base.files import exists_safely
 from kgeval.data.columns import ColumnNames, Columns
 from kgeval.data.tables import SIDE_WORDS, NamedTable, read_table
 from kgeval.data.triples import Side
-from kgeval.ranking.rank_table import RankTable
+from kgeval.ranking.rank_table import COUNTS, RankTable
 
 RankSetting = Literal["filtered", "raw"]
 
@@ -33,8 +33,6 @@ NAME = re.compile(
     rf"(?:(ranks?)|(greater)|(tied)|((?:n_|num_)?candidates))(?:_({_SIDE}))?"
 )
 """the name of a column of ranks or counts: what it says about the filter, and about the side, before or after"""
-
-COUNTS = ("greater", "tied", "candidates")
 
 
 @dataclass(frozen=True)
@@ -79,8 +77,7 @@ class RankFile:
         table = read_table(path, Columns.of(columns)._replace(further=NAME), delimiter=delimiter, comments=True)
         if not len(table):
             raise TableError(f"{path}: no ranks in it.")
-        ranks, notes = _rank_columns(table, setting)
-        return cls(table, ranks, notes)
+        return cls(table, *_rank_columns(table, setting))
 
     @property
     def has_ties(self) -> bool:

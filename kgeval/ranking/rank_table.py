@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import TableError, counted, refuse_unknown
-from kgeval.base.parquet_tables import LABELS, StoredTable
+from kgeval.base.parquet_tables import LABELS
 from kgeval.base.provenance import UNKNOWN, LeakCounts, Provenance, provenance_of, subject_of
 from kgeval.data import KnownTimes
 from kgeval.data.triples import TARGETS, Side
-from kgeval.metrics.intervals.estimate import Sampling
+from kgeval.metrics.selection import RankColumns
 from kgeval.ranking.ranking_task import RankCounts, Ranked
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ TIME = "time"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RankTable(StoredTable):
+class RankTable(RankColumns):
     """The ranks of a split.
 
     The optimistic rank of a row is ``1 + greater``, the pessimistic one ``1 + greater + tied``, the realistic one their
@@ -67,27 +67,6 @@ class RankTable(StoredTable):
     COMPUTED = (RANK,)
     KEY = "kgeval"
 
-    split: str = "test"
-    notes: tuple[str, ...] = ()
-    """notes on the ranks, the most important first: dropped triples, short candidate lists, …"""
-    work: Mapping[str, Any] = field(default_factory=dict)
-    """how the counts were made: the kernel, and how many comparisons needed a canonical score"""
-    filter: tuple[str, ...] | None = None
-    """the splits of the dataset whose triples were known answers; None if that is not known"""
-    protocol: str = UNKNOWN
-    """the name of the protocol"""
-    model: str = UNKNOWN
-    """the name of the model"""
-    dataset: str = UNKNOWN
-    """the name of the dataset"""
-    candidates: str = UNKNOWN
-    """which entities competed"""
-    competing: int | None = None
-    """how many entities the model knows, if only these compete; None if it knows all"""
-    missing: int = 0
-    """how many ranks of the split are missing or were left out"""
-    sampling: Sampling | None = None
-    """how the triples were sampled, if they are a sample of the split"""
     times: KnownTimes | None = None
     """for a temporal graph, which facts were known answers: those at the ``same`` time, or at ``all`` times"""
     leaks: LeakCounts | None = None
@@ -157,10 +136,6 @@ class RankTable(StoredTable):
         sampling = None if self.sampling is None else self.sampling.without_regression()
         return replace(super().where(keep), work={}, sampling=sampling)
 
-    def _about(self) -> dict[str, Any]:
-        sampling = {} if self.sampling is None else {"sampling": self.sampling.to_dict()}
-        return {**self.provenance.to_dict(), "notes": self.notes, **sampling}
-
     @classmethod
     def _of(cls, data: pa.Table, metadata: Mapping[str, Any]) -> RankTable:
         if (sampling := metadata.get("sampling")) and (missing := {"typed_counts", "typed_means"} - {*sampling}):
@@ -217,10 +192,8 @@ class RankTable(StoredTable):
             if they are not known, as in a file of filtered ranks
         """
         self.refuse_without_raw()
-        data = self.data
-        for name in COUNTS:
-            data = data.set_column(data.column_names.index(name), name, data.column(f"raw_{name}"))
-        return replace(self, data=data, filter=())
+        raw = {name: self.data.column(f"raw_{name}") for name in COUNTS}
+        return replace(self, data=with_columns(self.data, raw), filter=())
 
     def refuse_without_raw(self) -> None:
         """Refuse ranks whose raw counts are not known.
@@ -323,8 +296,15 @@ def to_rank_columns(dataset: Dataset, split: str, rows: IntArray, side: Side, ra
     ]
     arrays = [pa.array(np.ascontiguousarray(c)) if isinstance(c, np.ndarray) else c for c in columns]
     table = with_times(dataset, pa.table(arrays, SCHEMA), triples.contexts)
-    for name, column in zip(NAN, () if ranked.nan is None else ranked.nan.T, strict=False):
-        table = table.append_column(name, pa.array(column))
+    holes = {} if ranked.nan is None else dict(zip(NAN, map(pa.array, ranked.nan.T), strict=True))
+    return with_columns(table, holes)
+
+
+def with_columns(table: pa.Table, columns: Mapping[str, Any]) -> pa.Table:
+    """Add columns, each in the place of the one of its name, if there is one."""
+    for name, column in columns.items():
+        place = table.schema.get_field_index(name)
+        table = table.append_column(name, column) if place < 0 else table.set_column(place, name, column)
     return table
 
 
@@ -338,9 +318,7 @@ def with_times(dataset: Dataset, table: pa.Table, contexts: IntArray | None) -> 
 
 def with_test_known(table: pa.Table, other: pa.Table) -> pa.Table:
     """Add the filtered counts of another table of the same rows, for which the triples of test were known too."""
-    for name in ("greater", "tied", "candidates"):
-        table = table.append_column(WITH_TEST + name, other[name])
-    return table
+    return with_columns(table, {WITH_TEST + name: other[name] for name in COUNTS})
 
 
 def join_parts(parts: Sequence[RankedPart]) -> RankedPart:

@@ -174,7 +174,7 @@ def test_the_summary_of_a_table_is_this_estimate(made):
     )
     table = replace(
         made.table(np.sort(order[:1000]), strata),
-        sampling=TypeAdapter(Sampling).validate_python(sampling.to_dict()),
+        sampling=TypeAdapter(Sampling).validate_python(TypeAdapter(Sampling).dump_python(sampling, mode="json")),
     )
     summary = kgeval.summarize(table, [*METRICS, "mr", "median"])
     for name in METRICS:

@@ -7,6 +7,7 @@ ranks. A share of n draws that is 95 % has a standard error of √(.95 · .05 / 
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from kgeval.base.provenance import UNKNOWN, Provenance
@@ -14,23 +15,23 @@ from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.intervals.over_seeds import interval_over_seeds
 from kgeval.metrics.intervals.selection_intervals import SelectionIntervals
 from kgeval.metrics.names import parse
-from kgeval.metrics.selection import RowSelection, TableView
+from kgeval.metrics.selection import RankColumns, RowSelection, TableView
 
 CANDIDATES, RELATIONS, TRIPLES, DRAWS = 200, 1_000, 20_000, 1_200
 METRICS = ("mrr", "hits@10", "amri", "tail.hits@3")
 
 
-class Made:
+class Made(RankColumns):
     """A rank table that is made of arrays."""
 
-    split, filter, notes, sampling = "test", None, (), None
+    SCHEMA = pa.schema([])
     provenance = Provenance(UNKNOWN, UNKNOWN, "test", 0, UNKNOWN, None, UNKNOWN)
 
-    def __init__(self, triples, relations, ranks, candidates=CANDIDATES):
+    def __init__(self, triples, relations, ranks, candidates=CANDIDATES, further=(), **about):
         """One triple and relation, and a rank for each side: int64[triple], int64[triple], int64[triple, 2]."""
         greater = np.ravel(ranks) - 1
         triple = np.repeat(triples, 2)
-        self._columns = {
+        columns = {
             "triple": triple,
             "relation": np.repeat(relations, 2),
             "head": triple,
@@ -40,10 +41,7 @@ class Made:
             "tied": 0 * greater,
             "candidates": 0 * greater + candidates,
         }
-        self.columns = list(self._columns)
-
-    def column(self, name):
-        return self._columns[name]
+        super().__init__(pa.table({**columns, **dict(further)}), **about)
 
 
 def effects(rng, count):

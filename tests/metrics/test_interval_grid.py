@@ -57,10 +57,10 @@ class Estimated(Made):
     """A stratified sample of triples."""
 
     def __init__(self, chosen, relations, ranks, strata):
-        super().__init__(chosen, relations[chosen], ranks[chosen], CANDIDATES)
-        self._columns[STRATUM] = np.repeat(strata.ids[chosen], 2)
         counts = np.bincount(strata.ids[chosen], minlength=len(strata.sizes))
-        self.sampling = Sampling(Estimate(triples=len(chosen)), tuple(counts.tolist()), tuple(strata.sizes.tolist()))
+        sampling = Sampling(Estimate(triples=len(chosen)), tuple(counts.tolist()), tuple(strata.sizes.tolist()))
+        further = {STRATUM: np.repeat(strata.ids[chosen], 2)}
+        super().__init__(chosen, relations[chosen], ranks[chosen], CANDIDATES, further, sampling=sampling)
 
 
 def held(relations, ranks, seeds, by_relation):

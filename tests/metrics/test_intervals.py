@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from kgeval import CallableScorer, Metric, evaluate, summarize
+from kgeval import CallableScorer, Metric, RankTable, evaluate, summarize
 from kgeval.base.errors import InputError, MetricError, TableError
 from kgeval.base.tables.table import written
 from kgeval.metrics.intervals.interval import Intervals
-from kgeval.metrics.intervals.mean_terms import mean_terms
+from kgeval.metrics.intervals.mean_terms import mean_terms, units_of
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import parse
 from kgeval.metrics.selection import RowSelection, TableView
@@ -43,9 +43,14 @@ def keys_of(table, unit):
     return [(side, h if side == "tail" else t, r) for side, h, r, t in zip(*columns, strict=True)]
 
 
+def terms_of(table, unit, name):
+    selection, name = RowSelection(TableView(table), slice(None)), parse(name)
+    return mean_terms(name, selection, units_of(selection, unit, needs=name.metric.needs))
+
+
 def by_brute_force(table, unit, name):
     """The jackknife's infinitesimal limit: how the metric moves as the weight of one unit does, by differences."""
-    terms = mean_terms(parse(name), RowSelection(TableView(table), slice(None)), unit=unit)
+    terms = terms_of(table, unit, name)
     keys = keys_of(table, unit)
     distinct = sorted(set(keys))
     influences = []
@@ -108,7 +113,7 @@ def test_linearised_intervals_against_brute_force(name, unit):
 @pytest.mark.parametrize("unit", ["triple", "relation"])
 def test_lists_are_drawn_by_query_or_relation(name, unit):
     interval = summarize(TABLE, name, intervals=unit).interval(name)
-    terms = mean_terms(parse(name), RowSelection(TableView(TABLE), slice(None)), unit=unit)
+    terms = terms_of(TABLE, unit, name)
     keys = keys_of(TABLE, "relation" if unit == "relation" else "query")
     assert interval.unit == ("relation" if unit == "relation" else "query")
     assert interval.units == len(set(keys))
@@ -142,8 +147,7 @@ def test_every_metric_has_an_interval_around_it_or_a_reason(name):
 
 
 def test_terms_give_the_value_of_the_metric():
-    selection = RowSelection(TableView(TABLE), slice(None))
-    found = {name: mean_terms(parse(name), selection, unit="triple") for name in SPELLED}
+    found = {name: terms_of(TABLE, "triple", name) for name in SPELLED}
     by_bootstrap = {name for name, terms in found.items() if terms is None}
     assert by_bootstrap == {
         *("count", "gmr", "igmr", "agmri", "z-gmr", "median", "inverse-median", "variance", "std", "mad")
@@ -340,16 +344,13 @@ def test_settings_that_cannot_be_are_refused():
 
 
 def test_a_table_without_the_column_is_refused():
-    class WithoutTriples:
-        split, filter, sampling, provenance, notes = "test", None, None, TABLE.provenance, ()
-        columns = TABLE.columns
-
+    class WithoutTriples(RankTable):
         def column(self, name):
-            return TABLE.column("no_triple" if name == "triple" else name)
+            return super().column("no_triple" if name == "triple" else name)
 
     with pytest.raises(TableError, match="triple"):
-        summarize(WithoutTriples(), "mrr", intervals="triple")
-    assert summarize(WithoutTriples(), "mrr", intervals="query").interval("mrr").units > 20
+        summarize(WithoutTriples(TABLE.data), "mrr", intervals="triple")
+    assert summarize(WithoutTriples(TABLE.data), "mrr", intervals="query").interval("mrr").units > 20
 
 
 def test_everything_that_shows_numbers_shows_intervals(tmp_path):

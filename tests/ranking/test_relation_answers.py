@@ -216,7 +216,7 @@ HEADS = QueryScorer(lambda anchors, relations, side: np.zeros((len(anchors), E))
         (HEADS, {}, "it predicts heads only"),
         (SCORED["ComplEx"][0], {"corruption": Uniform(count=3)}, "the corruption 'uniform' chooses entities"),
         (SCORED["ComplEx"][0], {"protocol": "libkge"}, "the protocol libkge ranks heads and tails only"),
-        (SCORED["ComplEx"][0], {"estimate": Estimate(error=0.01)}, "only heads and tails can be estimated"),
+        (SCORED["ComplEx"][0], {"estimate": Estimate(error=0.01)}, "estimate is for heads and tails only"),
     ],
 )
 def test_what_cannot_predict_relations_says_why(model, settings, message):
@@ -241,7 +241,7 @@ VALID = evaluate(SCORED["ComplEx"][0], DATA, sides=TARGETS, split="valid")
         (lambda ranks: answers_of_ranks(VALID, ranks), "there are no answer sets of relations yet"),
         (
             lambda _: Evaluation(sides=("relation",), keep={"predictions": 3}),
-            "only predictions of heads and tails can be kept",
+            "keep is for heads and tails only",
         ),
     ],
 )

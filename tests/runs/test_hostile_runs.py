@@ -102,7 +102,7 @@ def test_a_stored_configuration_may_not_unfold(config, place):
     run(load_config(config(model=None, models=MODELS)), Path("run"))
     name = next(iter(MODELS))
     (place / "run" / name / "config.yaml").write_text(LAUGHS)
-    with pytest.raises(InputError, match=r"not the configuration of a run .*Add --force"):
+    with pytest.raises(InputError, match=r"(?s)not the configuration of a run.*Add --force"):
         run(load_config(config(model=None, models=MODELS)), Path("run"))
 
 

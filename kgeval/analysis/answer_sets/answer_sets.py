@@ -25,6 +25,7 @@ from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, attempt, limit
 from kgeval.metrics.intervals.selection_intervals import unit_scatter
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.rank_summary import group_rows
+from kgeval.metrics.selection import TableView
 from kgeval.ranking.kernels.collectors import BestAnswers
 from kgeval.ranking.predictions import prediction_table
 from kgeval.ranking.rank_table import RankTable
@@ -61,17 +62,13 @@ class AnswerSetTable(StoredTable):
         entities = counted(len(self), "entity")
         return f"{entities} in sets of {subject_of(self.model, self.dataset)}, coverage {self.coverage:g}"
 
-    def _head(self) -> str:
-        sets = f"sets of {self.coverage:g} coverage by {self.nonconformity}"
-        return f"{subject_of(self.model, self.dataset)}, {self.split} split, {sets}"
-
 
 def entries_of_sets(split: ScoredSplit, lowest: Float64Array, sizes: IntArray) -> pa.Table:
     """List the candidates that score at least ``lowest`` (float64[row]), of which there are int64[row]."""
     # The search finds the others alone: an answer that is a known one is added by itself.
     added = split.answer_is_known & (split.scores >= lowest)
     rows = np.flatnonzero(added)
-    parts = [(rows, _answers(split)[rows], split.scores[rows])]
+    parts = [(rows, TableView(split.ranks).ids[3][rows], split.scores[rows])]
     parts += [_entries_in_sets(side, best, lowest) for side, best in split.best(sizes - added)]
     rows, entities, scores = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.lexsort((entities, -scores, rows))
@@ -89,22 +86,15 @@ def _entries_in_sets(
     return side.rows[answers], entities, scores[answers, places]
 
 
-def _answers(split: ScoredSplit) -> IntArray:
-    """Take the entity of each answer; int64[row]."""
-    column = split.ranks.column
-    return np.where(column("side").astype(str) == "head", column("head"), column("tail"))
-
-
 def _columns(split: ScoredSplit, rows: IntArray, entities: IntArray, scores: Float64Array) -> pa.Table:
     """Lay out the entries, which are sorted by row."""
-    dataset, column = split.dataset, split.ranks.column
-    anchors = np.where(column("side").astype(str) == "head", column("tail"), column("head"))[rows]
-    relations = column("relation")[rows]
+    dataset = split.dataset
+    anchors, relations, answers = (ids[rows] for ids in TableView(split.ranks).ids[1:])
     sides = split.ranks.data.column("side").combine_chunks().take(pa.array(rows))
     places = 1 + np.arange(len(rows)) - np.searchsorted(rows, rows)
     columns = [
-        *(column("triple")[rows], sides, anchors, relations, places, entities, scores),
-        _answers(split)[rows] == entities,
+        *(split.ranks.column("triple")[rows], sides, anchors, relations, places, entities, scores),
+        answers == entities,
         *(dataset.entities.column(anchors), dataset.relations.column(relations), dataset.entities.column(entities)),
     ]
     return pa.table([pa.array(values) if isinstance(values, np.ndarray) else values for values in columns], SCHEMA)
@@ -226,8 +216,6 @@ class AnswerSets(Shown):
             raise InputError(f"by: the slice {new[0].name!r} needs the dataset: groups({new[0].name!r}, dataset).")
         if new and dataset is not None:
             table = annotate(table, dataset, new)
-        if not names:
-            return [self._group({}, np.arange(len(table)), level)]
         grouping = group_rows(table, names)
         return [self._group(key, grouping.of_group(number), level) for number, key in enumerate(grouping.keys)]
 

@@ -23,9 +23,9 @@ from kgeval.analysis.answer_sets.nonconformity import (
     pessimistic_ranks,
 )
 from kgeval.base.arrays import BoolArray
-from kgeval.base.errors import InputError, MetricError, refuse_unknown
+from kgeval.base.errors import InputError, MetricError
 from kgeval.base.progress import Progress, reporting
-from kgeval.base.settings import takes
+from kgeval.base.settings import names_among, takes
 from kgeval.base.threads import bound_threads
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
@@ -51,9 +51,7 @@ class SetRequest:
         number = isinstance(coverage, float | int | np.number) and not isinstance(coverage, bool)
         if not number or not 0 < coverage < 1:
             raise InputError(f"coverage: expected a probability between 0 and 1, such as 0.9; found {coverage!r:.40}.")
-        columns = (per,) if isinstance(per, str) else tuple(per)
-        for name in columns:
-            refuse_unknown("per: cannot calibrate per", name, COLUMNS, MetricError)
+        columns = names_among("per: cannot calibrate per", per, COLUMNS, MetricError)
         return cls(float(coverage), find_nonconformity(nonconformity).name, tuple(dict.fromkeys(columns)))
 
 

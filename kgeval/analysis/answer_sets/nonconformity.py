@@ -346,8 +346,6 @@ def _numbered(
     valid: RankTable, test: RankTable, per: tuple[str, ...]
 ) -> tuple[list[dict[str, Any]], tuple[IntArray, IntArray]]:
     """Number the groups of two tables' rows by columns: their keys by label, and the group of each row, int64[row]."""
-    if not per:
-        return [{}], (np.zeros(len(valid), np.int64), np.zeros(len(test), np.int64))
     both = pa.concat_tables([table.data.select(SCHEMA.names) for table in (valid, test)])
     grouping, numbers = group_rows(replace(test, data=both), per), np.empty(len(both), np.int64)
     numbers[grouping.rows] = grouping.group_ids

@@ -146,12 +146,11 @@ def leaks_of(related: RelatedRelations, triples: Triples) -> dict[str, BoolArray
 def flags_of(dataset: Dataset, split: str, related: RelatedRelations, cartesian: IntArray) -> dict[str, BoolArray]:
     """Flag the triples of a split by kind; bool[triple] each."""
     triples = dataset.split(split)
-    leaks = leaks_of(related, triples)
     known, used = (np.zeros(len(part), np.bool_) for part in (dataset.entities, dataset.relations))
     known[dataset.train.heads] = known[dataset.train.tails] = used[dataset.train.relations] = True
-    flags = dict(leaks)
-    if {*leaks} == {*WAYS}:
-        flags["leaked"] = np.any([*leaks.values()], axis=0)
+    flags = leaks_of(related, triples)
+    if {*flags} == {*WAYS}:
+        flags["leaked"] = np.any([*flags.values()], axis=0)
     if related.train is not None:
         flags["Cartesian"] = np.isin(triples.relations, cartesian)
     if split == "test" and len(dataset.valid):

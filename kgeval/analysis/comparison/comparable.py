@@ -12,14 +12,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray, IntArray
-from kgeval.base.errors import MetricError, refuse_unknown
+from kgeval.base.errors import MetricError
 from kgeval.base.parquet_tables import LABELS
-from kgeval.base.provenance import ALIKE, UNKNOWN, Provenance
+from kgeval.base.provenance import ALIKE, UNKNOWN
+from kgeval.base.settings import names_among
 from kgeval.base.tables.shown import Shown
 from kgeval.base.tables.table import Table
 from kgeval.data.columns import TRIPLE
 from kgeval.data.queries import starts_of_runs
 from kgeval.data.triples import TARGETS
+from kgeval.metrics.averages import numbered
 from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.kinds import RANKS
 from kgeval.metrics.rank_summary import rank_summary
@@ -85,11 +87,10 @@ def same_rows(tables: Mapping[str, RankTable]) -> SameRows:
     of_first = rows[0]
     triple, side = triples[0][of_first], sides[0][of_first]
     head, relation, tail = (numbers[0][of_first] for numbers in (heads, relations, tails))
-    starts = np.r_[np.zeros(min(len(triple), 1), np.int64), triple[1:] != triple[:-1]]
     return SameRows(
         rows=dict(zip(tables, rows, strict=True)),
         others={model: len(table) - len(of_first) for model, table in tables.items()},
-        triples=np.cumsum(starts, dtype=np.int64),
+        triples=numbered(triple)[1],
         sides=side,
         relations=relation,
         anchors=np.where(side == TARGETS.index("head"), tail, head),
@@ -156,15 +157,13 @@ TRIPLES = "triples"
 """a further difference that can be allowed: the triples and sides that were ranked"""
 
 
-def differing_fields(
-    tables: Mapping[str, RankTable], same: SameRows, provenances: Mapping[str, Provenance], allow: Collection[str]
-) -> dict[str, str]:
+def differing_fields(tables: Mapping[str, RankTable], same: SameRows, allow: Collection[str]) -> dict[str, str]:
     """Return the allowed differences of models' ranks, and refuse others; an unknown value differs from none."""
     differences = {}
     for field in ALIKE:
         whose: dict[str, list[str]] = {}
-        for model, provenance in provenances.items():
-            value = _value(provenance, field)
+        for model, table in tables.items():
+            value = _value(table, field)
             same_value = (other for other in whose if field == "dataset" and _bare(other) == _bare(value))
             if value != UNKNOWN:
                 whose.setdefault(next(same_value, value), []).append(model)
@@ -182,10 +181,7 @@ def differing_fields(
 
 
 def allowed_fields(allow: object) -> list[str]:
-    named = list(allow) if isinstance(allow, Collection) and not isinstance(allow, str) else [allow]
-    for name in named:
-        refuse_unknown("allow (--allow): unknown field", name, [*ALIKE, TRIPLES], MetricError)
-    return [str(name) for name in named]
+    return [*names_among("allow (--allow): unknown field", allow, [*ALIKE, TRIPLES], MetricError)]
 
 
 def _other_ranks(tables: Mapping[str, RankTable], same: SameRows) -> dict[str, str]:
@@ -204,8 +200,8 @@ def _other_ranks(tables: Mapping[str, RankTable], same: SameRows) -> dict[str, s
     return {}
 
 
-def _value(provenance: Provenance, field: str) -> str:
-    value = getattr(provenance, field)
+def _value(table: RankTable, field: str) -> str:
+    value = getattr(table, field)
     if field != "filter":
         return str(value)
     return UNKNOWN if value is None else ", ".join(value) or "none"
@@ -235,10 +231,10 @@ def notes_on_samples(tables: Mapping[str, RankTable]) -> Iterator[str]:
             yield f"{model} is {table.sampling}"
 
 
-def notes_on_unknowns(provenances: Mapping[str, Provenance]) -> Iterator[str]:
+def notes_on_unknowns(tables: Mapping[str, RankTable]) -> Iterator[str]:
     models: dict[str, list[str]] = {}
-    for model, provenance in provenances.items():
-        if unknown := ", ".join(field for field in ALIKE if _value(provenance, field) == UNKNOWN):
+    for model, table in tables.items():
+        if unknown := ", ".join(field for field in ALIKE if _value(table, field) == UNKNOWN):
             models.setdefault(unknown, []).append(model)
     for fields, names in models.items():
         yield f"not known of the ranks of {', '.join(names)}, and perhaps different: {fields}."
@@ -326,7 +322,9 @@ def same_ranks(tables: Mapping[str, RankTable], metrics: Any = RANKS.metrics, **
     """
     if len(tables) != 2:
         raise MetricError(f"expected two tables of ranks, found {len(tables)}: {', '.join(tables)}.")
-    rows, provenances = same_rows(tables), {name: table.provenance for name, table in tables.items()}
+    rows = same_rows(tables)
+    fields = differing_fields(tables, rows, (*ALIKE, TRIPLES))
+    notes = [*(f"{field}: {difference}." for field, difference in fields.items()), *notes_on_unknowns(tables)]
     one, other = tables.values()
     prefixes = [""] if one.knows_no_raw or other.knows_no_raw else ["", "raw_"]
     tells_ties = UNKNOWN not in (one.protocol, other.protocol)
@@ -344,8 +342,6 @@ def same_ranks(tables: Mapping[str, RankTable], metrics: Any = RANKS.metrics, **
     summaries = {name: rank_summary(table, metrics, by=(), options=options) for name, table in tables.items()}
     wanted = dict.fromkeys(name for summary in summaries.values() for name in summary.columns())
     values = {name.column: {of: its.groups[0].values.get(name) for of, its in summaries.items()} for name in wanted}
-    fields = differing_fields(tables, rows, provenances, (*ALIKE, TRIPLES))
-    notes = [*(f"{field}: {difference}." for field, difference in fields.items()), *notes_on_unknowns(provenances)]
     notes += [] if len(prefixes) > 1 else ["raw ranks were not compared: one table has none."]
     notes += [] if tells_ties else ["ties were not compared: one table has only ranks."]
     same = rows.of_all and not len(differing) and all(len({*pair.values()}) == 1 for pair in values.values())

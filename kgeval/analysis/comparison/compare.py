@@ -28,7 +28,6 @@ from kgeval.metrics.intervals.interval import Intervals, Unit
 from kgeval.metrics.intervals.over_seeds import refuse_unlike_runs, summary_over_seeds
 from kgeval.metrics.kinds import RANKS, Chance
 from kgeval.metrics.metric import Metric
-from kgeval.metrics.names import MetricName
 from kgeval.metrics.rank_summary import RankSummary, column_names, group_rows, rank_summary
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import MetricOptions, TableView, refuse_other_tables
@@ -106,7 +105,11 @@ def compare(  # noqa: PLR0913
     candidates: all 14 entities in full; 5 uniform (seed 0) in sampled
     Rank them alike, or allow the differences: --allow candidates (in Python allow=['candidates']).
     """
-    _refuse_other_inputs(tables, reference)
+    if not isinstance(tables, Mapping) or not tables:
+        raise MetricError('nothing to compare: give tables with names, as in {"complex": table, "distmult": other}.')
+    refuse_other_tables(tables.values())
+    if len(tables) < 2:
+        raise MetricError(f"nothing to compare {next(iter(tables))!r} with: give at least two models.")
     options = MetricOptions(ties, seed, chance, popularity)
     differences = DifferenceOptions(intervals, level, draws, seed, reference)
     rules = _Rules(metrics, column_names(by), options, differences, None, frozenset(), allowed_fields(allow))
@@ -175,23 +178,15 @@ def compare_grid(  # noqa: PLR0913
     """
     refuse_unknown("spread: unknown", spread, get_args(Spread), MetricError)
     several = {
-        dataset: {model: _as_list(tables) for model, tables in models.items()} for dataset, models in results.items()
+        dataset: {model: [of] if isinstance(of, RankTable) else list(of) for model, of in models.items()}
+        for dataset, models in results.items()
     }
     if not any(several.values()):
         raise MetricError("nothing to compare: give {dataset: {model: tables}}.")
-    if reference is not None:
-        names = {model for models in several.values() for model in models}
-        refuse_unknown("reference: no model is called", reference, names, MetricError)
     options = MetricOptions(ties, seed, chance, popularity)
     differences = DifferenceOptions(intervals, level, draws, seed, reference)
     columns, allowed = column_names(by), allowed_fields(allow)
     return _Rules(metrics, columns, options, differences, spread, frozenset(baselines), allowed).compare(several)
-
-
-def _as_list(tables: Tables) -> list[RankTable]:
-    several = [tables] if isinstance(tables, RankTable) else list(tables)
-    refuse_other_tables(several)
-    return several
 
 
 @dataclass(frozen=True)
@@ -208,6 +203,9 @@ class _Rules:
 
     def compare(self, datasets: Mapping[str, Mapping[str, Sequence[RankTable]]]) -> Comparison:
         """Compare the runs of models, {dataset: {model: runs}}."""
+        if (reference := self.differences.reference) is not None:
+            names = {model for models in datasets.values() for model in models}
+            refuse_unknown("reference: no model is called", reference, names, MetricError)
         summaries: dict[str, dict[str, RankSummary]] = {}
         remarks: dict[str, list[str]] = {}
         pairs: list[PairedDifference] = []
@@ -230,10 +228,8 @@ class _Rules:
         if len(models) < 2:
             return {model: self._summary(runs) for model, runs in models.items()}, (), []
         same = same_rows(tables)
-        differing = differing_fields(
-            tables, same, {key: table.provenance for key, table in tables.items()}, self.allowed
-        )
-        remarks, firsts = _remarks(same, models, differing, self.allowed), {model: tables[model] for model in models}
+        differing = differing_fields(tables, same, self.allowed)
+        remarks, firsts = self._remarks(same, models, differing), {model: tables[model] for model in models}
         if samples := [f"{note}." for note in notes_on_samples(firsts)]:
             estimates = "values with an interval are estimates for the whole split"
             remarks += [*samples, f"{estimates}; differences are for the common rows."]
@@ -244,27 +240,26 @@ class _Rules:
         pairs: tuple[PairedDifference, ...] = ()
         if same.of_all and self.differences.reference in (None, *models):
             names = [one for one in next(iter(summaries.values())).columns() if one.metric.increasing is not None]
-            pairs = self._pairs(tables, same, keys, names)
+            views = {key: TableView(table, self.options) for key, table in tables.items()}
+            shared = (names, same, _groups(tables, same, self.by), self.differences)
+            if len(models) == len(tables):
+                pairs = paired_differences(views, *shared)
+            else:
+                pairs = differences_over_seeds(views, keys, *shared, self.baselines)
         if same.of_all:
             remarks += _notes_on_equals({model: tables[model] for model in models}, same)
-        return (
-            summaries,
-            pairs,
-            [*remarks, *notes_on_unknowns({model: one.provenance for model, one in firsts.items()})],
-        )
+        return summaries, pairs, [*remarks, *notes_on_unknowns(firsts)]
 
-    def _pairs(
-        self,
-        tables: Mapping[str, RankTable],
-        same: SameRows,
-        keys: Mapping[str, Sequence[str]],
-        names: list[MetricName],
-    ) -> tuple[PairedDifference, ...]:
-        views = {key: TableView(table, self.options) for key, table in tables.items()}
-        groups = _groups(tables, same, self.by)
-        if len(keys) == len(tables):
-            return paired_differences(views, names, same, groups, self.differences)
-        return differences_over_seeds(views, keys, names, same, groups, self.differences, self.baselines)
+    def _remarks(self, same: SameRows, models: Collection[str], differing: Mapping[str, str]) -> list[str]:
+        rows = []
+        if not same.of_all and len(same) and TRIPLES in self.allowed:
+            others = [(model, same.others[model]) for model in models if same.others[model]]
+            left_out = ", ".join(f"{count:,} of {count + len(same):,} of {model}" for model, count in others)
+            rows = [f"compared on the {len(same):,} rows that all models have. Rows left out: {left_out}."]
+        elif not same.of_all:
+            rows = ["no difference is tested: the models did not rank the same triples and sides."]
+        fields = [field for field in differing if field != TRIPLES]
+        return [*rows, *(f"these metrics do not compare: {field}: {differing[field]}." for field in fields)]
 
     def _summary(self, runs: Sequence[RankTable]) -> RankSummary:
         """Summarize the runs of a model."""
@@ -283,42 +278,12 @@ class _Rules:
         return replace(summary, groups=tuple(groups))
 
 
-def _refuse_other_inputs(tables: Any, reference: str | None) -> None:
-    if not isinstance(tables, Mapping) or not tables:
-        raise MetricError('nothing to compare: give tables with names, as in {"complex": table, "distmult": other}.')
-    refuse_other_tables(tables.values())
-    models = list(tables)
-    if len(models) < 2:
-        raise MetricError(f"nothing to compare {models[0]!r} with: give at least two models.")
-    if reference is not None:
-        refuse_unknown("reference: no model is called", reference, models, MetricError)
-
-
-def _remarks(
-    same: SameRows, models: Collection[str], differences: Mapping[str, str], allowed: Collection[str]
-) -> list[str]:
-    rows = []
-    if not same.of_all and len(same) and TRIPLES in allowed:
-        others = {model: same.others[model] for model in models}
-        left_out = ", ".join(
-            f"{count:,} of {count + len(same):,} of {model}" for model, count in others.items() if count
-        )
-        rows = [f"compared on the {len(same):,} rows that all models have. Rows left out: {left_out}."]
-    elif not same.of_all:
-        rows = ["no difference is tested: the models did not rank the same triples and sides."]
-    fields = [field for field in differences if field != TRIPLES]
-    return [*rows, *(f"these metrics do not compare: {field}: {differences[field]}." for field in fields)]
-
-
 def _groups(
     tables: Mapping[str, RankTable], same: SameRows, by: tuple[str, ...]
 ) -> Iterator[tuple[dict[str, Any], IntArray]]:
     """Yield what the rows of each group have in common, and their places among the shared rows."""
     (first, table), *others = tables.items()
     if not len(same):
-        return
-    if not by:
-        yield {}, np.arange(len(same))
         return
     grouping = group_rows(table, by)
     for name in by:
@@ -330,8 +295,7 @@ def _groups(
                     f"by: {model} and {first} have different values of {name!r} in {int(unequal.sum()):,} rows. "
                     "Group by a property of triples, not of a model."
                 )
-    places = np.empty(len(same), np.int64)
-    places[same.rows[first]] = np.arange(len(same))
+    places = np.argsort(same.rows[first])
     for number, key in enumerate(grouping.keys):
         yield key, np.sort(places[grouping.of_group(number)])
 

@@ -181,13 +181,8 @@ class Comparison(Shown):
     def heads(self) -> tuple[str, ...]:
         """What the models have in common, what follows ±, and what speaks against the numbers, such as leaks."""
         head, _ = self._common_head
-        intervals_said = self.spread is not None  # after ±
-
-        summaries = {
-            place: replace(summary, intervals=None) if intervals_said else summary
-            for place, summary in self._every.items()
-        }
-        further = {place: summary.heads[1:] for place, summary in summaries.items()}
+        unsaid: dict[str, Any] = {} if self.spread is None else {"intervals": None}  # said after ±
+        further = {place: replace(summary, **unsaid).heads[1:] for place, summary in self._every.items()}
         lines = collected_notes(further, exact=len(self.datasets) <= MOST_DATASETS)
         return (f"{head}, ties: {self.ties}{self._spread_in_words()}", *lines)
 
@@ -482,12 +477,8 @@ class Comparison(Shown):
         """
         import pandas as pd
 
-        keys = [(*dict(group).values(), model) for group, model in self._rows]
-        index = (
-            pd.MultiIndex.from_tuples(keys, names=[*self.by, "model"])
-            if self.by
-            else pd.Index([key[0] for key in keys], name="model")
-        )
+        names_of_rows = [{**dict(group), "model": model} for group, model in self._rows]
+        index = pd.DataFrame(names_of_rows, columns=(keys := [*self.by, "model"])).set_index(keys).index
         if self.spread is not None:
             rows = [self._numbers_of(*row) for row in self._rows]
             frame = pd.DataFrame([list(row.values()) for row in rows], index)

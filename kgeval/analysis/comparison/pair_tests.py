@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from typing import Any
 
@@ -30,14 +30,13 @@ from kgeval.metrics.intervals.interval import (
     NoInterval,
     Unit,
     is_rounding,
-    refuse_constant,
     too_few,
 )
-from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, mean_terms, standard_error
+from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, attempt, mean_terms, standard_error
 from kgeval.metrics.intervals.random_halves import MOST, RandomHalves
-from kgeval.metrics.intervals.selection_intervals import UnitScatter, drawn_values, percentiles
+from kgeval.metrics.intervals.selection_intervals import UnitScatter, drawn_values, percentile_interval
 from kgeval.metrics.kinds import Needs
-from kgeval.metrics.metric import Metric, Undefined
+from kgeval.metrics.metric import Metric, Undefined, or_reason
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.selection import RowSelection, TableView
 
@@ -89,11 +88,13 @@ class SharedGroup:
 
     def terms(self, model: str, name: MetricName) -> MeanTerms | None:
         """Take the terms of a metric of a model; ``None`` where it is no function of means."""
+        return mean_terms(name, self.selections[model, str(name.side)], self.units_of(model, name))
+
+    def units_of(self, model: str, name: MetricName) -> Units:
+        """The unit of each row of a metric's side, or of each list, in the table of a model."""
         needs, side = name.metric.needs, str(name.side)
-        selection, units = self.selections[model, side], self.units[needs, side]
-        if needs == "lists":
-            units = replace(units, ids=selection.of_lists(units.ids))
-        return mean_terms(name, selection, unit=units.kind, units=units)
+        units, selection = self.units[needs, side], self.selections[model, side]
+        return units if needs == "ranks" else replace(units, ids=selection.of_lists(units.ids))
 
 
 def paired_differences(
@@ -164,13 +165,8 @@ class _GroupTests:
     @cached_property
     def _terms(self) -> dict[tuple[str, MetricName], MeanTerms | Undefined | None]:
         """The terms of each model and metric; ``None`` where it is no function of means."""
-        found: dict[tuple[str, MetricName], MeanTerms | Undefined | None] = {}
-        for model, name in product(self.group.views, self.names):
-            try:
-                found[model, name] = self.group.terms(model, name)
-            except Undefined as reason:
-                found[model, name] = reason
-        return found
+        each = product(self.group.views, self.names)
+        return {(model, name): or_reason(partial(self.group.terms, model, name)) for model, name in each}
 
     def _resampled(self, empty: PairedDifference) -> PairedDifference:
         """Compute the metric anew in each draw: of a bootstrap, and of sign flips."""
@@ -191,13 +187,12 @@ class _GroupTests:
             drawn = _without_rounding(of_own - self._drawn(empty.other, name, units), of_own)
             found, draws = estimate, min(options.draws, MOST_FLIPS)
             p = swapped_p_value(name, own, others, units, draws=draws, seed=options.seed)
-            found, error, level = replace(estimate, p=p, draws=draws), float(drawn.std(ddof=1)), options.level
-            refuse_constant(error, difference)
+            found, of_differences = replace(estimate, p=p, draws=draws), name.metric.of_differences
+            interval = percentile_interval(of_differences, difference, drawn, level=options.level, units=units)
         except (Undefined, NoInterval) as reason:
             return replace(found, reason=str(reason))
-        method = f"bootstrap, percentile, {len(drawn)} draws"
-        interval = Interval(*percentiles(drawn, level), level, empty.unit, units.count, method, standard_error=error)
-        return replace(found, interval=interval, detectable=detectable_difference(error, level=level))
+        detectable = detectable_difference(interval.standard_error, level=options.level)
+        return replace(found, interval=interval, detectable=detectable)
 
     def _drawn(self, model: str, name: MetricName, units: Units) -> Float64Array:
         """A metric of a model in each draw of a bootstrap, whose units are the same for all models; float64[draw]."""
@@ -216,10 +211,9 @@ class _GroupTests:
         of_units = differences_of_units(own, others)
         if not of_units.any():
             return replace(estimate, difference=0.0, reason=f"no {empty.unit} differs"), of_units
-        try:
-            interval = interval_of_difference(own, others, empty.metric.metric, self.options)
-        except NoInterval as reason:
-            return replace(estimate, reason=str(reason)), of_units
+        interval = attempt(partial(interval_of_difference, own, others, empty.metric.metric, self.options))
+        if isinstance(interval, NoInterval):
+            return replace(estimate, reason=str(interval)), of_units
         error, level = interval.standard_error, self.options.level
         detectable = detectable_difference(error, level=level) if error else None
         return replace(estimate, interval=interval, detectable=detectable), of_units
@@ -261,11 +255,9 @@ def interval_of_difference(own: MeanTerms, others: MeanTerms, metric: Metric, op
         np.array([1 / (own.unit_shares**2).sum()]),
         halves=RandomHalves(deviations, shares, np.zeros_like(shares, np.int64), signed_sums, most),
     )
-    reach = metric.highest - metric.lowest
-    of_differences = replace(metric, lowest=-reach, highest=reach)
     draws = {"draws": max(options.draws, 100), "seed": options.seed % 2**64}  # those of the sign-flip test
     settings = Intervals(unit=unit, level=options.level, **draws)
-    interval = scatter.interval(of_differences, own.value - others.value, settings)
+    interval = scatter.interval(metric.of_differences, own.value - others.value, settings)
     ends = np.array([interval.low, interval.high])
     low, high = _without_rounding(ends, ends).tolist()
     return replace(interval, low=low, high=high)

@@ -35,14 +35,14 @@ from kgeval.metrics.intervals.over_seeds import (
 )
 from kgeval.metrics.intervals.selection_intervals import t_quantile
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.names import MetricName, parse
+from kgeval.metrics.names import MetricName, parse_all
 from kgeval.metrics.selection import DEFAULT_OPTIONS, MetricOptions, RowSelection, TableView, refuse_other_tables
 from kgeval.ranking.rank_table import RankTable
 
 
 def seed_differences(
     runs: Mapping[str, Sequence[RankTable]],
-    metrics: str | Sequence[str | MetricName],
+    metrics: str | Sequence[str],
     *,
     options: DifferenceOptions = DEFAULT_DIFFERENCES,
     metric_options: MetricOptions = DEFAULT_OPTIONS,
@@ -93,12 +93,10 @@ def seed_differences(
     keys = {model: [f"{model}, run {number}" for number in range(1, 1 + len(runs[model]))] for model in runs}
     tables = {key: table for model in runs for key, table in zip(keys[model], runs[model], strict=True)}
     same = same_rows(tables)
-    differing_fields(tables, same, {key: table.provenance for key, table in tables.items()}, allowed_fields(allow))
+    differing_fields(tables, same, allowed_fields(allow))
     views = {key: TableView(table, metric_options) for key, table in tables.items()}
     pooled = next(iter(views.values())).pooled
-    requested = [metrics] if isinstance(metrics, str) else metrics
-    names = [(one if isinstance(one, MetricName) else parse(one)).of_part(pooled) for one in requested]
-    names = [name for name in names if name.metric.increasing is not None]
+    names = [name.of_part(pooled) for name in parse_all(metrics) if name.metric.increasing is not None]
     return differences_over_seeds(views, keys, names, same, [({}, np.arange(len(same)))], options, baselines)
 
 
@@ -156,9 +154,8 @@ class _MetricTests:
         places, covariance, units = self._covariance
         runs = [places[key] for model in (pair.model, pair.other) for key in self.keys[model]]
         spread = error, degrees = error_over_seeds([values, other_values], covariance[np.ix_(runs, runs)], units)
-        difference, level, metric = float(values.mean() - other_values.mean()), self.options.level, self.name.metric
-        reach = metric.highest - metric.lowest
-        metric = replace(metric, lowest=-reach, highest=reach)
+        difference, level = float(values.mean() - other_values.mean()), self.options.level
+        metric = self.name.metric.of_differences
         interval = student_interval(metric, difference, spread, level=level, unit=pair.resampled, units=units)
         p = float(2 * stdtr(degrees, -abs(difference) / error))
         detectable = float(nctdtrinc(degrees, 1 - POWER, t_quantile(degrees, level))) * error
@@ -175,7 +172,7 @@ class _MetricTests:
         values: dict[str, Float64Array | str] = {}
         for model, keys in self.keys.items():
             try:
-                values[model] = np.array([self.name(self._selection(key).data(self.name)) for key in keys])
+                values[model] = np.array([self._selection(key).value(self.name) for key in keys])
             except Undefined as reason:
                 values[model] = f"it is undefined for {model}: {reason}"
         return values
@@ -188,18 +185,13 @@ class _MetricTests:
         ]
         keys, options = [key for model in tested for key in self.keys[model]], self.options
         settings = Intervals(unit=options.unit, level=options.level, seed=options.seed % 2**64)
-        selections, units = [self._selection(key) for key in keys], [self._units(key) for key in keys]
+        selections = [self._selection(key) for key in keys]
+        units = [Units.numbered(of.kind, of.ids) for of in (self.group.units_of(key, self.name) for key in keys)]
         covariance, count = covariance_of_runs(self.name, selections, units, settings)
         return {key: place for place, key in enumerate(keys)}, covariance, count
 
     def _selection(self, key: str) -> RowSelection:
         return self.group.selections[key, str(self.name.side)]
-
-    def _units(self, key: str) -> Units:
-        """Number the units of the rows or lists of a run, alike in all runs."""
-        needs = self.name.metric.needs
-        units = self.group.units[needs, str(self.name.side)]
-        return Units.numbered(units.kind, self._selection(key).of_lists(units.ids) if needs == "lists" else units.ids)
 
 
 def _refuse_other_runs(runs: Mapping[str, Sequence[RankTable]], reference: str | None) -> None:

@@ -82,9 +82,8 @@ def holm(p_values: Float64Array) -> Float64Array:
     """
     order = np.argsort(p_values, kind="stable")
     remaining = np.arange(len(p_values), 0, -1)
-    adjusted = np.empty(len(p_values))
-    adjusted[order] = np.minimum(np.maximum.accumulate(remaining * p_values[order]), 1)
-    return adjusted
+    adjusted = np.minimum(np.maximum.accumulate(remaining * p_values[order]), 1)
+    return np.asarray(adjusted[np.argsort(order)], np.float64)
 
 
 MOST_FLIPS = 999

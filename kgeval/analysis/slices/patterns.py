@@ -10,7 +10,7 @@ from kgeval.analysis.slices.slice import Categories, EvaluatedRows, Slice, count
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Rows, starts_of_runs
-from kgeval.data.triples import TripleIndex, Triples
+from kgeval.data.triples import TripleIndex, Triples, find_sorted
 
 BLOCK = 2**22
 """how many entities in between are tried at a time, unless one pair has more"""
@@ -54,9 +54,7 @@ def _any_continues(spans: IntArray, pool: IntArray, prefixes: IntArray, keys: In
     blocks = np.cumsum(spans[:, 1] - spans[:, 0]) // block
     for part in np.split(np.arange(len(spans)), starts_of_runs(blocks)[1:]):
         between = Rows.spans(spans[part, 0], spans[part, 1], pool)
-        sought = prefixes[part][between.owners] + between.ids
-        places = np.minimum(np.searchsorted(keys, sought), max(len(keys) - 1, 0))
-        hits = keys[places] == sought if len(keys) else np.zeros(0, np.bool_)
+        hits = find_sorted(keys, prefixes[part][between.owners] + between.ids) >= 0
         continues[part] = np.bincount(between.owners[hits], minlength=len(part)) > 0
     return continues
 

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kgeval.base.arrays import BoolArray, IntArray
-from kgeval.base.errors import DatasetError, InputError, TableError, did_you_mean
+from kgeval.base.errors import DatasetError, TableError, did_you_mean, naming
 from kgeval.base.registries import by_name, instances, load_entry_points
 from kgeval.base.tables.shown import Brief
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.entity_types import PREFIX, read_types_of_entities
-from kgeval.data.triples import Triples
+from kgeval.data.triples import Triples, find_sorted
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.metrics.metric import check_name
 from kgeval.ranking.rank_table import SCHEMA
@@ -284,11 +284,7 @@ def count_pairs(pairs: tuple[IntArray, IntArray], among: tuple[IntArray, IntArra
     """
     size = 1 + max(int(column.max(initial=0)) for column in (pairs[1], among[1]))
     keys, counts = np.unique(among[0] * size + among[1], return_counts=True)
-    if not len(keys):
-        return np.zeros(len(pairs[0]), np.int64)
-    sought = pairs[0] * size + pairs[1]
-    places = np.minimum(np.searchsorted(keys, sought), len(keys) - 1)
-    return np.where(keys[places] == sought, counts[places], 0)
+    return np.append(counts, 0)[find_sorted(keys, pairs[0] * size + pairs[1])]  # the last where there is none
 
 
 def count_queries(rows: EvaluatedRows, train: Triples) -> IntArray:
@@ -412,10 +408,8 @@ def group_entities(source: str, dataset: Dataset) -> Numbered:
 def _matching(name: str, group: str, relations: Vocabulary) -> list[int]:
     """Find the relation of a name, or the relations that a pattern matches."""
     if not name.startswith("~"):
-        try:
+        with naming(f"groups: {group!r}", TableError):
             return [relations.id(name)]
-        except InputError as error:
-            raise TableError(f"groups: {group!r}: {error}") from error
     pattern = compiled(name[1:])
     matches = [relation for relation, label in enumerate(relations) if pattern.search(label)]
     if not matches:

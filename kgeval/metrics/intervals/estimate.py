@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import ConfigDict, Field, TypeAdapter, field_validator, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
-from kgeval.base.errors import MetricError
-from kgeval.base.settings import Settings, or_short
+from kgeval.base.settings import Settings, as_validation_error, or_short
 
 if TYPE_CHECKING:
     from kgeval.metrics.names import MetricName
@@ -46,10 +45,8 @@ class Estimate(Settings):
     def _has_estimator(cls, value: str) -> str:
         from kgeval.metrics.names import parse
 
-        try:
+        with as_validation_error():
             name = parse(value)
-        except MetricError as error:
-            raise ValueError(str(error)) from error
         if reason := no_estimator(name):
             raise ValueError(f"{value} {reason}. Choose a mean over ranks, such as mrr, hits@10, mr or amri")
         return value
@@ -125,10 +122,6 @@ class Sampling:
     def describe(self) -> dict[str, Any]:
         settings = self.settings.model_dump(mode="json", include={"level", "error", "metric", "seed"})
         return {"n": self.num_ranked, "of": self.num_triples, "method": self.method, **settings}
-
-    def to_dict(self) -> dict[str, Any]:
-        content: dict[str, Any] = TypeAdapter(Sampling).dump_python(self, mode="json")
-        return content
 
     def __str__(self) -> str:
         triples = f"{self.num_ranked:,} of {self.num_triples:,} triples"

@@ -145,16 +145,13 @@ def standard_error(deviations: Float64Array) -> float:
     return float(np.sqrt(count / (count - 1) * deviations @ deviations)) if count > 1 else float("nan")
 
 
-def mean_terms(
-    name: MetricName, selection: RowSelection, *, unit: Unit, units: Units | None = None
-) -> MeanTerms | None:
-    """Take the terms of a metric of some rows, by the unit that is resampled; ``None`` of no function of means."""
+def mean_terms(name: MetricName, selection: RowSelection, units: Units) -> MeanTerms | None:
+    """Take the terms of a metric of some rows, by their units; ``None`` where it is no function of means."""
     compute: object = name.metric.compute
     if isinstance(compute, FunctionOfMeans | ZScore):
         ranks = selection.ranks(name.ties, name.average)
         compute.refuse(ranks, name.k)
         values = np.stack([term(ranks, name.k) for term in compute.terms])
-        units = units or units_of(selection, unit, needs="ranks")
         weights = _or_ones(ranks.weights, len(ranks))
         return MeanTerms(values, weights, compute.combine, units, partial(_of_first_and_last, compute, ranks, name.k))
     if isinstance(compute, PerList):
@@ -162,7 +159,6 @@ def mean_terms(
         values = compute.values(lists, name.k or None)
         weights = _or_ones(lists.weights, len(values))
         defined = ~np.isnan(values)
-        units = units or units_of(selection, unit, needs="lists")
         values, weights = np.where(defined, values, 0)[None], np.where(defined, weights, 0)
         return MeanTerms(values, weights, lambda mean: mean, units, limits_of(name.metric))
     return None

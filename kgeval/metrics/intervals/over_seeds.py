@@ -203,7 +203,7 @@ def covariance_of_runs(
     means; the covariance of the same bootstrap draws of all runs otherwise; float64[run, run].
     """
     refuse_few(units[0].count, units[0].kind)
-    of_runs = [mean_terms(name, one, unit=of.kind, units=of) for one, of in zip(selections, units, strict=True)]
+    of_runs = [mean_terms(name, one, of) for one, of in zip(selections, units, strict=True)]
     if terms := [one for one in of_runs if one is not None]:
         weighed = np.any([one.unit_shares > 0 for one in terms], axis=0)
         count, deviations = int(weighed.sum()), np.stack([one.deviations for one in terms])

@@ -154,21 +154,13 @@ def times_drawn(count: int, *, seed: int, draw: int) -> IntArray:
     return np.bincount(generator.integers(0, count, count), minlength=count)
 
 
-def bootstrapped(
-    name: MetricName, selection: RowSelection, units: Units, *, value: float, intervals: Intervals
-) -> Interval:
-    refuse_few(units.count, units.kind)
-    values = drawn_values(name, selection, units, intervals=intervals)
-    refuse_constant(error := float(values.std(ddof=1)), value)
-    low, high, clipped = clipped_to(name.metric, value, percentiles(values, intervals.level))
-    method = f"bootstrap, percentile, {intervals.draws} draws"
-    return Interval(low, high, intervals.level, units.kind, units.count, method, error, clipped)
-
-
-def percentiles(values: Float64Array, level: float) -> tuple[float, float]:
-    """Return the ends between which a share of some values lies, as many below as above."""
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+def percentile_interval(metric: Metric, value: float, drawn: Float64Array, *, level: float, units: Units) -> Interval:
+    """Make the interval between whose ends a share of the values of a bootstrap lies; float64[draw]."""
+    refuse_constant(error := float(drawn.std(ddof=1)), value)
+    ends = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2]).tolist()
+    low, high, clipped = clipped_to(metric, value, (ends[0], ends[1]))
+    method = f"bootstrap, percentile, {len(drawn)} draws"
+    return Interval(low, high, level, units.kind, units.count, method, error, clipped)
 
 
 def drawn_values(name: MetricName, selection: RowSelection, units: Units, *, intervals: Intervals) -> Float64Array:
@@ -217,14 +209,14 @@ class SelectionIntervals:
             return None
         try:
             units = self._units(name.metric.needs)
-            terms = mean_terms(name, self.selection, unit=self.intervals.unit, units=units)
+            terms = mean_terms(name, self.selection, units)
         except Undefined as reason:
             return None if grouped else dict.fromkeys(values, NoInterval(str(reason)))
         if terms is None and grouped:
             return None
         if terms is None:
-            make = partial(bootstrapped, name, self.selection, units, intervals=self.intervals)
-            return {number: attempt(partial(make, value=value)) for number, value in values.items()}
+            make = partial(self._bootstrapped, name, units)
+            return {number: attempt(partial(make, value)) for number, value in values.items()}
         groups = np.zeros(units.count, np.int64)
         if grouped:
             groups[units.ids] = self.selection.groups_of(name.metric.needs)
@@ -233,6 +225,11 @@ class SelectionIntervals:
             number: attempt(partial(scatter.interval, name.metric, value, self.intervals, group=number))
             for number, value in values.items()
         }
+
+    def _bootstrapped(self, name: MetricName, units: Units, value: float) -> Interval:
+        refuse_few(units.count, units.kind)
+        drawn = drawn_values(name, self.selection, units, intervals=self.intervals)
+        return percentile_interval(name.metric, value, drawn, level=self.intervals.level, units=units)
 
     def _units(self, needs: Needs) -> Units:
         if needs not in self._numbered:

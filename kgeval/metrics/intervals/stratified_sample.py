@@ -347,7 +347,7 @@ class TableEstimates:
         if not len(selection.ranks(None, None)):
             raise Undefined("there are no ranks")
         units = Units("triple", self._units[selection.rows], len(self._strata))
-        terms = mean_terms(name, selection, unit="triple", units=units)
+        terms = mean_terms(name, selection, units)
         if terms is None:
             raise Undefined("it has no estimator")
         return terms

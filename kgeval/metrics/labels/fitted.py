@@ -21,9 +21,9 @@ from kgeval.base.errors import MetricError, counted, reason, refuse_unknown
 from kgeval.base.provenance import UNKNOWN, LabelProvenance
 from kgeval.base.settings import Settings
 from kgeval.base.tables.shown import Brief
-from kgeval.metrics.array_inputs import floats
+from kgeval.metrics.array_inputs import floats, refuse_items
 from kgeval.metrics.kinds import Calibration
-from kgeval.metrics.metric import Undefined, or_reason
+from kgeval.metrics.metric import T, Undefined, defined, or_reason
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,7 +39,7 @@ class ScoredLabels(Brief):
     --------
     >>> ScoredLabels([0.3, np.nan], [1, 0], ["likes", "likes"])
     Traceback (most recent call last):
-    kgeval.base.errors.MetricError: score 1 is nan: labelled triples need finite scores.
+    kgeval.base.errors.MetricError: scores[1] is nan: labelled triples need finite scores.
     """
 
     scores: Float64Array
@@ -56,13 +56,9 @@ class ScoredLabels(Brief):
         if not len(self.scores) == len(self.labels) == len(self.relations):
             lengths = f"{len(self.scores)} scores, {len(self.labels)} labels and {len(self.relations)} relations"
             raise MetricError(f"{lengths}: expected one of each for every triple.")
-        for name, values, right, rule in (
-            ("score", self.scores, np.isfinite(self.scores), "labelled triples need finite scores"),
-            ("label", self.labels, (self.labels >= 0) & (self.labels < np.inf), "labels are not negative"),
-        ):
-            if not right.all():
-                row = int(np.argmin(right))
-                raise MetricError(f"{name} {row} is {values[row]}: {rule}.")
+        refuse_items("scores", self.scores, ~np.isfinite(self.scores), "labelled triples need finite scores")
+        wrong = ~((self.labels >= 0) & (self.labels < np.inf))
+        refuse_items("labels", self.labels, wrong, "labels are finite and not negative")
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -83,9 +79,7 @@ class ScoredLabels(Brief):
             if a label is a confidence, neither 0 nor 1
         """
         confidences = (self.labels != 0) & (self.labels != 1)
-        if confidences.any():
-            row = int(np.argmax(confidences))
-            raise MetricError(f"label {row} is {self.labels[row]}: triples are classified by labels 0 and 1.")
+        refuse_items("labels", self.labels, confidences, "triples are classified by labels 0 and 1")
         return np.asarray(self.labels == 1)
 
 
@@ -364,9 +358,12 @@ class LabelPredictions:
     def of_relation(self, relation: Any) -> LabelPredictions:
         return self[self.relations == relation]
 
-    def refuse_none(self) -> None:
+    def present(self, column: T | Undefined) -> T:
+        """Return one of the columns, or raise the reason why there is none, or that there are no triples."""
+        values = defined(column)
         if len(self) == 0:
             raise Undefined("there are no triples")
+        return values
 
 
 def predict_labels(

@@ -25,9 +25,7 @@ _error = partial(_of_labels, increasing=False, undefined="no triples, or no prob
     undefined="no triples, or no validation triples to choose thresholds on",
 )
 def accuracy(predictions: LabelPredictions) -> float:
-    y_pred = defined(predictions.decisions)
-    predictions.refuse_none()
-    return float(np.mean(y_pred == predictions.truths))
+    return float(np.mean(predictions.present(predictions.decisions) == predictions.truths))
 
 
 @_of_confusion(
@@ -92,8 +90,7 @@ def average_precision(predictions: LabelPredictions) -> float:
 def brier(predictions: LabelPredictions) -> float:
     from sklearn.metrics import mean_squared_error
 
-    probabilities = defined(predictions.probabilities)
-    predictions.refuse_none()
+    probabilities = predictions.present(predictions.probabilities)
     return float(mean_squared_error(predictions.truths.astype(float), probabilities))
 
 
@@ -107,8 +104,7 @@ def brier(predictions: LabelPredictions) -> float:
 def log_loss(predictions: LabelPredictions) -> float:
     from scipy.special import xlog1py, xlogy
 
-    probabilities = defined(predictions.probabilities)
-    predictions.refuse_none()
+    probabilities = predictions.present(predictions.probabilities)
     wrong = int((probabilities == np.where(predictions.truths, 0.0, 1.0)).sum())
     if wrong:
         raise Undefined(f"{wrong} true triples have probability 0, or false ones 1: the loss is infinite")
@@ -128,8 +124,7 @@ def ece(predictions: LabelPredictions) -> float:
 
 
 def both_classes(predictions: LabelPredictions) -> None:
-    predictions.refuse_none()
-    true = int(predictions.truths.sum())
+    true = int(predictions.present(predictions.truths).sum())
     if true in (0, len(predictions)):
         raise Undefined(f"the triples are all {'true' if true else 'false'}")
 
@@ -164,8 +159,7 @@ def precision_recall(predictions: LabelPredictions) -> Curve:
 
 def reliability(predictions: LabelPredictions, *, bins: int = BINS) -> Curve:
     """The share of true triples by predicted probability, in bins of the same width without the empty ones."""
-    probabilities = defined(predictions.probabilities)
-    predictions.refuse_none()
+    probabilities = predictions.present(predictions.probabilities)
     bin_ids = np.clip(np.ceil(probabilities * bins).astype(np.int64) - 1, 0, bins - 1)
     counts = np.bincount(bin_ids, minlength=bins)
     nonempty = counts > 0

@@ -170,9 +170,8 @@ def _value_of(name: MetricName, data: Predictions) -> Value:
 
 
 def _thresholds(valid: ScoredLabels) -> dict[str, Any]:
-    try:
-        thresholds = Thresholds.fit(valid)
-    except Undefined:
+    thresholds = or_reason(partial(Thresholds.fit, valid))
+    if isinstance(thresholds, Undefined):
         return {}
     by_relation = {str(relation): value for relation, value in thresholds.by_relation.items()}
     return {"thresholds": {"global": thresholds.global_threshold, "by_relation": by_relation}}
@@ -181,12 +180,13 @@ def _thresholds(valid: ScoredLabels) -> dict[str, Any]:
 def _curves(predictions: LabelPredictions) -> dict[str, dict[str, list[Any]]]:
     curves = {}
     for curve in (roc, precision_recall, reliability):
-        try:
-            columns = curve(predictions).items()
-        except Undefined:
+        columns = or_reason(partial(curve, predictions))
+        if isinstance(columns, Undefined):
             continue
         # JSON has no infinity: an infinite threshold becomes None.
-        curves[curve.__name__] = {name: [x if np.isfinite(x) else None for x in row.tolist()] for name, row in columns}
+        curves[curve.__name__] = {
+            name: [x if np.isfinite(x) else None for x in row.tolist()] for name, row in columns.items()
+        }
     return curves
 
 

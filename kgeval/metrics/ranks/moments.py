@@ -141,37 +141,27 @@ def _series(kappa: Float64Array, power: Float64Array, factors: Float64Array) -> 
 
 
 @dataclass(frozen=True)
-class RankFunction:
-    """A function of one rank, with its moments over intervals of ranks."""
-
-    of: Callable[[Float64Array, int], Float64Array]
-    """(rank, k)"""
-    mean: Callable[[IntArray, IntArray, int], Float64Array]
-    """(low, high, k) -> its mean over low … high"""
-    variance: Callable[[IntArray, int], Float64Array]
-    """(N, k) -> its variance over 1 … N"""
-
-
-@dataclass(frozen=True)
 class Mean:
     """The (weighted) mean of a function of each rank; under random ranking E = Σ w E_i / W and V = Σ w² V_i / W²."""
 
-    function: RankFunction
+    of: Callable[[Float64Array, int], Float64Array]
+    """the function: (rank, k)"""
+    mean: Callable[[IntArray, IntArray, int], Float64Array]
+    """(low, high, k) -> the mean of the function over low … high"""
+    variance: Callable[[IntArray, int], Float64Array]
+    """(N, k) -> the variance of the function over 1 … N"""
 
     def values(self, ranks: Ranks, k: int) -> Float64Array:
         """Compute the function of each rank; with expected ties, its exact expectation; float64[row]."""
         if ranks.policy is EXPECTED:
-            return self.function.mean(ranks.optimistic, ranks.pessimistic, k)
-        return self.function.of(ranks.values, k)
+            return self.mean(ranks.optimistic, ranks.pessimistic, k)
+        return self.of(ranks.values, k)
 
     def expected_under_random(self, ranks: Ranks, k: int) -> Float64Array:
         """Compute E_i under random ranking, NaN for an answer without any candidate; float64[row]."""
         sizes, rows = ranks.sizes
         some = np.maximum(sizes, 1)
-        return np.where(sizes < 1, np.nan, self.function.mean(np.ones_like(some), some, k))[rows]
-
-    def value(self, ranks: Ranks, k: int) -> float:
-        return ranks.mean(self.values(ranks, k))
+        return np.where(sizes < 1, np.nan, self.mean(np.ones_like(some), some, k))[rows]
 
     def expectation(self, ranks: Ranks, k: int) -> float:
         return ranks.mean(self.expected_under_random(ranks, k))
@@ -179,10 +169,7 @@ class Mean:
     def variances(self, ranks: Ranks, k: int) -> Float64Array:
         """Compute V_i under random ranking; float64[row]."""
         sizes, rows = ranks.sizes
-        return self.function.variance(sizes, k)[rows]
-
-    def variance(self, ranks: Ranks, k: int) -> float:
-        return float(ranks.normalized_weights**2 @ self.variances(ranks, k))
+        return self.variance(sizes, k)[rows]
 
 
 @dataclass(frozen=True)
@@ -194,12 +181,6 @@ class GeometricMean:
 
     def value(self, ranks: Ranks, k: int) -> float:
         return float(np.exp(self._log_value(ranks)))
-
-    def expectation(self, ranks: Ranks, k: int) -> float:
-        return float(np.exp(self.log_expectation(ranks)))
-
-    def variance(self, ranks: Ranks, k: int) -> float:
-        return float(self.expectation(ranks, k) ** 2 * np.expm1(self.log_relative_square(ranks)))
 
     def log_relative_square(self, ranks: Ranks) -> float:
         """Compute ln(E[M²] / E[M]²) of the mean M under random ranking, accurate also near 0."""
@@ -232,7 +213,7 @@ class GeometricMean:
         return float(counts @ term(spans // base, spans % base, powers[:1]))
 
 
-RANK = RankFunction(
+MEAN_RANK = Mean(
     of=lambda rank, _: rank,
     mean=lambda low, high, _: (low + high) / 2,
     variance=lambda count, _: (count.astype(float) ** 2 - 1) / 12,
@@ -245,7 +226,7 @@ def _reciprocal_variance(count: IntArray, _: int) -> Float64Array:
     return np.where(count == 1, 0.0, sum_of_inverse_squares(count) / count - mean**2)
 
 
-RECIPROCAL = RankFunction(
+MEAN_RECIPROCAL_RANK = Mean(
     of=lambda rank, _: 1 / rank,
     mean=lambda low, high, _: sum_of_reciprocals(low, high) / (high - low + 1),
     variance=_reciprocal_variance,
@@ -257,11 +238,10 @@ def _hit_variance(count: IntArray, k: int) -> Float64Array:
     return np.asarray(probability * (1 - probability), np.float64)
 
 
-HIT = RankFunction(
+HITS_AT_K = Mean(
     of=lambda rank, k: (rank <= k).astype(np.float64),
     mean=lambda low, high, k: np.clip((k - low + 1) / (high - low + 1), 0.0, 1.0),
     variance=_hit_variance,
 )
 
-MEAN_RANK, MEAN_RECIPROCAL_RANK, HITS_AT_K = Mean(RANK), Mean(RECIPROCAL), Mean(HIT)
 GEOMETRIC_MEAN, INVERSE_GEOMETRIC_MEAN = GeometricMean(), GeometricMean(power=-1)

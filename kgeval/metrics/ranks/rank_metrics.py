@@ -26,8 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgeval.base.arrays import Float64Array, IntArray
-from kgeval.base.errors import MetricError
-from kgeval.metrics.array_inputs import as_number_row
+from kgeval.metrics.array_inputs import as_number_row, refuse_items
 from kgeval.metrics.metric import EXPECTED_TIES, Undefined, checked_cutoff, declared, measured
 from kgeval.metrics.ranks.moments import (
     GEOMETRIC_MEAN,
@@ -35,7 +34,6 @@ from kgeval.metrics.ranks.moments import (
     INVERSE_GEOMETRIC_MEAN,
     MEAN_RANK,
     MEAN_RECIPROCAL_RANK,
-    RANK,
     Mean,
 )
 from kgeval.metrics.ranks.ranks import Ranks
@@ -145,10 +143,7 @@ def mean_reciprocal_rank(ranks: npt.ArrayLike) -> float:
 
 def _checked(ranks: npt.ArrayLike) -> Float64Array:
     values = as_number_row(ranks, "ranks")
-    if (values < 1).any():
-        raise MetricError(
-            f"ranks[{int(np.argmax(values < 1))}] is {values[np.argmax(values < 1)]:g}: the first rank is 1."
-        )
+    refuse_items("ranks", values, values < 1, "the first rank is 1")
     return values
 
 
@@ -190,7 +185,7 @@ def variance(ranks: Ranks) -> float:
     """The exact expectation over ties subtracts the variance that the mean itself has."""
     if ranks.policy is not EXPECTED:
         return ranks.mean((ranks.values - ranks.mean(ranks.values)) ** 2)
-    middles, within = (ranks.optimistic + ranks.pessimistic) / 2, RANK.variance(ranks.tied + 1, 0)
+    middles, within = (ranks.optimistic + ranks.pessimistic) / 2, MEAN_RANK.variance(ranks.tied + 1, 0)
     between = ranks.mean((middles - ranks.mean(middles)) ** 2)
     return between + ranks.mean(within) - float(ranks.normalized_weights**2 @ within)
 

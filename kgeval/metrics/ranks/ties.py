@@ -53,10 +53,6 @@ Ties = str | TiePolicy
 """a tie policy, or the name of one"""
 
 
-def _mean(optimistic: IntArray, pessimistic: IntArray) -> Float64Array:
-    return np.asarray((optimistic + pessimistic) / 2, np.float64)
-
-
 def _untied(optimistic: IntArray, pessimistic: IntArray) -> Float64Array:
     if (optimistic < pessimistic).any():
         raise NoExpectation("its expectation over ties has no closed form; choose another tie policy")
@@ -72,11 +68,11 @@ def _policy(
 
 
 OPTIMISTIC = _policy("optimistic", "the best of the tied ranks: a = 1 + greater", lambda a, _, __: a.astype(np.float64))
-REALISTIC = _policy("realistic", "the mean of the tied ranks, such as 2.5: (a + b) / 2", lambda a, b, _: _mean(a, b))
+REALISTIC = _policy("realistic", "the mean of the tied ranks, such as 2.5: (a + b) / 2", lambda a, b, _: (a + b) / 2)
 ROUNDED = _policy(
     "rounded",
     "the mean of the tied ranks, rounded up: ⌈(a + b) / 2⌉",
-    lambda a, b, _: np.ceil(_mean(a, b)),
+    lambda a, b, _: np.ceil((a + b) / 2),
     source="Broscheit et al., 2020 (LibKGE)",
 )
 PESSIMISTIC = _policy(

@@ -11,8 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kgeval.base.errors import InputError, refuse_unknown
+from kgeval.base.errors import InputError
+from kgeval.base.settings import names_among
 from kgeval.base.storage import replacing
+from kgeval.base.threads import slices
 from kgeval.data.dataset import SPLITS, Dataset, Split
 from kgeval.data.known import known_answers
 from kgeval.data.loading import as_dataset
@@ -53,8 +55,8 @@ def generate_negatives(
             f"negatives are chosen by a corruption such as corruption.Uniform(count=100), not {corruption!r:.60}."
         )
     dataset = as_dataset(dataset)
-    triples, sides = dataset.split(split), _listed("side", sides, SIDES)
-    splits = _listed("filter split", filter, SPLITS)
+    triples, sides = dataset.split(split), names_among("unknown side", sides, SIDES)
+    splits = names_among("unknown filter split", filter, SPLITS)
     filtered = [triples, *(part for name, part in dataset.splits.items() if name in splits)]
     corruption, said = corruption.prepare(dataset), set[str]()
     for side in sides:
@@ -66,8 +68,7 @@ def generate_negatives(
                 on_note(note)
             said.add(note)
         step = max(1, BLOCK_SIZE // max(1, candidates.max_width))
-        for start in range(0, len(queries), step):
-            block = slice(start, start + step)
+        for block in slices(len(queries), step):
             rows = candidates[block].per_query(len(queries[block]))
             yield _negatives(dataset, queries[block], rows, known[block], corruption)
 
@@ -99,13 +100,6 @@ def _lines(table: pa.Table) -> Iterator[bytes]:
                 "Write to a .parquet file."
             )
     return (f"{line}\n".encode() for line in pc.binary_join_element_wise(*table.columns, "\t").to_pylist())
-
-
-def _listed(what: str, value: Any, known: Sequence[str]) -> tuple[Any, ...]:
-    names = (value,) if isinstance(value, str) else tuple(value)
-    for name in names:
-        refuse_unknown(f"unknown {what}", name, known)
-    return names
 
 
 def _negatives(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_origin
 from pydantic import PrivateAttr
 from typing_extensions import Self
 
-from kgeval.base.errors import InputError
+from kgeval.base.errors import InputError, naming
 from kgeval.base.registries import by_name, load_entry_points, subclasses
 from kgeval.base.settings import ByKind, Settings, names_by
 
@@ -139,10 +139,8 @@ class CorruptionGenerator(ReadOnce):
         where = f"the corruption {self.kind!r}"
         if not isinstance(candidates, Candidates):
             raise InputError(f"{where} returned {candidates!r:.60}. Return Candidates.")
-        try:
+        with naming(where, InputError):
             candidates.check(len(queries), len(dataset.answers_of(queries.side)))
-        except InputError as error:
-            raise InputError(f"{where}: {error}") from error
         return candidates
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:

@@ -156,9 +156,7 @@ class OGBNegatives(CorruptionGenerator):
 
 def _is_repeated(rows: IntArray) -> BoolArray:
     """Whether each number of an ascending row is the one before it; bool[row, number]."""
-    again = np.zeros(rows.shape, np.bool_)
-    again[:, 1:] = rows[:, 1:] == rows[:, :-1]
-    return again
+    return np.asarray(np.diff(rows, axis=1, prepend=-1) == 0)
 
 
 class Sampled(CorruptionGenerator):

@@ -9,13 +9,14 @@ import pandas as pd
 import pyarrow as pa
 
 from kgeval.base.arrays import IntArray
-from kgeval.base.errors import InputError, reason
+from kgeval.base.errors import InputError, naming, refusing
 from kgeval.base.files import checked, exists_safely, no_file
 from kgeval.base.storage import replacing
 from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries, query_names
 from kgeval.data.tables import read_triples
+from kgeval.data.triples import find_sorted
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.predictions.query_rows import queries_of_triples, read_queries
@@ -36,11 +37,8 @@ def write_top10(table: PredictionTable, dataset: Dataset, path: str | Path) -> P
     """
     tails = _tails(table)
     if table.split is not None:
-        triples = dataset.split(table.split)
-        queries = Queries.of(triples, "tail")
-        rows = np.empty(len(triples), np.int64)
-        rows[queries.triples] = queries.owners
-        tails = tails[rows]
+        queries = Queries.of(dataset.split(table.split), "tail")
+        tails = tails[queries.owners[np.argsort(queries.triples)]]
     path = Path(path)
     if path.suffix != ".npz":
         if len(tails) not in NAMES:
@@ -97,18 +95,14 @@ def read_query_file(path: str | Path, dataset: Dataset) -> IntArray:
     table = read_triples(path, fourth="time")
     times = table.times()
     columns = [table[role] for role in TRIPLE] + ([] if times is None else [times])
-    try:
+    with naming(path, InputError):
         return read_queries(list(zip(*(column.to_pylist() for column in columns), strict=True)), dataset)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
 
 
 def _from_array(path: Path, dataset: Dataset) -> IntArray:
     checked(path)
-    try:
+    with refusing(path, "not an array of numbers", OSError, ValueError, EOFError):
         pairs = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(f"{path}: not an array of numbers ({reason(error)}).") from error
     if not isinstance(pairs, np.ndarray) or pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         actual = f"{pairs.dtype} of shape {pairs.shape}" if isinstance(pairs, np.ndarray) else "several arrays"
         raise InputError(f"{path}: expected heads and relations, int[query, 2], found {actual}.")
@@ -121,12 +115,11 @@ def _ids_of(numbers: IntArray, labels: Vocabulary, path: Path) -> IntArray:
     """Find the ids of numbers; int64[query]."""
     known = numbers_of(labels)
     order = np.argsort(known)
-    places = np.minimum(np.searchsorted(known[order], numbers), len(known) - 1)
-    ids = order[places]
-    if (wrong := known[ids] != numbers).any():
-        row = int(np.argmax(wrong))
+    places = find_sorted(known[order], numbers)
+    if (places < 0).any():
+        row = int(np.argmax(places < 0))
         raise InputError(f"{path}, row {row}: the dataset has no {labels.kind} {pa.scalar(numbers[row]).as_py()}.")
-    return np.asarray(ids)
+    return order[places]
 
 
 QRELS = ".qrels"

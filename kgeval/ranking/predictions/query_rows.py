@@ -68,12 +68,10 @@ def queries_of_rows(ids: IntArray) -> Iterator[NumberedQueries]:
     for side, place in sides:
         rows = np.flatnonzero(ids[:, place] < 0)
         if len(rows):
-            anchors, relations = ids[rows, 2 - place], ids[rows, 1]
+            rows = rows[np.lexsort((*ids[rows, 3:].T, ids[rows, 2 - place], ids[rows, 1]))]
             contexts = None if times is None else times[rows]
-            order = np.lexsort((*([] if contexts is None else [contexts]), anchors, relations))
-            times_of = None if contexts is None else contexts[order]
-            queries = Queries(side, anchors[order], relations[order], NOTHING, NOTHING, NOTHING, contexts=times_of)
-            yield NumberedQueries.without_answers(queries, rows[order])
+            queries = Queries(side, ids[rows, 2 - place], ids[rows, 1], NOTHING, NOTHING, NOTHING, contexts=contexts)
+            yield NumberedQueries.without_answers(queries, rows)
 
 
 def read_queries(queries: Iterable[Sequence[Any]], dataset: Dataset) -> IntArray:

@@ -123,7 +123,7 @@ class FrameworkMetric:
         }[name.name]
 
 
-def named(pattern: str, **axes: Mapping[str, str]) -> tuple[FrameworkMetric, ...]:
+def named(pattern: str = "{metric}", **axes: Mapping[str, str]) -> tuple[FrameworkMetric, ...]:
     """Name a metric for each ``metric``, ``side`` and ``setting``, which have kgeval's words by those of the framework.
 
     The axis that is given last changes first.

@@ -122,13 +122,7 @@ class NumberCheck(Shown):
     def tables(self) -> tuple[Table, ...]:
         columns = ["ranks", "side", "ties", *(str(it.metric) for it in self.numbers), "protocols"]
         rows = [
-            [
-                row.setting,
-                row.side,
-                ", ".join(row.ties),
-                *(number(value) for value in row.values),
-                ", ".join(row.protocols),
-            ]
+            [row.setting, row.side, ", ".join(row.ties), *map(number, row.values), ", ".join(row.protocols)]
             for row in self.matches or self.readings[:NEAREST]
         ]
         return (Table(columns, rows, keys=3, prose=True),)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, KeysView, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -143,11 +142,7 @@ def _general_values(rules: Protocol, table: RankTable, metrics: Sequence[Framewo
     if not rules.framework_metrics:
         names = {name: name for name in rules.metrics}
     summary = summarize(table, list(names.values()), ties=rules.ties)
-    values = {}
-    for name, metric in names.items():
-        with suppress(MetricError):
-            values[name] = summary[metric]
-    return values
+    return {name: summary[metric] for name, metric in names.items() if metric in summary}
 
 
 def notes_on(rules: Protocol, table: RankTable) -> Iterator[str]:

@@ -30,7 +30,7 @@ from kgeval.metrics.selection import RETRIEVED, MetricOptions, RowSelection, Tab
 from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.corruption.unsampled import TypeConstrained
 from kgeval.ranking.model_ranking import ModelRanking, RankParts
-from kgeval.ranking.rank_table import MULTIPLICITY, RankedPart, RankTable
+from kgeval.ranking.rank_table import MULTIPLICITY, RankedPart, RankTable, with_columns
 
 
 @dataclass(eq=False)
@@ -200,9 +200,7 @@ class SampledRanking:
         if typed is not None:
             columns |= typed.columns(table)
             sampling = typed.add_first_phase(sampling, self.rows, self.strata)
-        data = table.data
-        for name, column in columns.items():
-            data = data.append_column(name, pa.array(column))
+        data = with_columns(table.data, {name: pa.array(column) for name, column in columns.items()})
         return replace(table, data=data, sampling=sampling)
 
     def _decide(self, ranks: GrowingRanks, typed: TypedRanks | None) -> tuple[float, str]:
@@ -241,9 +239,9 @@ class SampledRanking:
 
     def _half_width(self, table: RankTable) -> float:
         """Half the width of the interval of the metric of the error; infinite if it has none."""
-        summary = rank_summary(table, [self._metric], by=(), options=self.options)
+        summary = rank_summary(table, [self.settings.metric], by=(), options=self.options)
         try:
-            interval, value = summary.interval(self._metric), summary[self._metric]
+            interval, value = summary.interval(self.settings.metric), summary[self.settings.metric]
         except MetricError:
             return np.inf
         return max(value - interval.low, interval.high - value)
@@ -251,13 +249,9 @@ class SampledRanking:
     def _explained_share(self, table: RankTable) -> float:
         """R² of the regression of that metric."""
         view = TableView(table, self.options)
-        name = parse(self._metric).of_part(view.pooled)
+        name = parse(self.settings.metric).of_part(view.pooled)
         estimates = TableEstimates.of(view)
         return 0.0 if estimates is None else estimates.explained(name, RowSelection(view, view.rows_of(name.side)))
-
-    @property
-    def _metric(self) -> str:
-        return str(self.settings.metric)
 
     def _note_on_all(self) -> str:
         """Say why all triples were ranked."""

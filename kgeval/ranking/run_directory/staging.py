@@ -9,8 +9,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from kgeval.base.errors import FileError, InputError, RunError
-from kgeval.base.files import is_plain_name, read_json
+from kgeval.base.errors import InputError, RunError
 from kgeval.base.storage import refuse_to_replace_special
 from kgeval.ranking.run_directory.contents import (
     CONFIG,
@@ -22,7 +21,9 @@ from kgeval.ranking.run_directory.contents import (
     RESULTS,
     SHARDS,
     STAGE,
+    Manifest,
     is_run,
+    read_record,
     tables_in,
 )
 
@@ -167,14 +168,9 @@ def _clear(stage: Path, *, keep: bool) -> None:
 
 def _complete_run(stage: Path) -> frozenset[str]:
     """Return the files of a complete run on a stage; none if its manifest is missing or damaged."""
-    try:
-        manifest = read_json(stage / MANIFEST)
-    except (FileNotFoundError, FileError, ValueError, RecursionError):
-        return frozenset()
-    written = manifest.get("written") if isinstance(manifest, dict) else None
-    if not isinstance(written, dict) or not all(map(is_plain_name, written)):
-        return frozenset()
-    return frozenset(written)
+    with suppress(InputError):
+        return frozenset(read_record(stage / MANIFEST, Manifest).get("written", ()))
+    return frozenset()
 
 
 def _missing_folders(folder: Path) -> list[Path]:

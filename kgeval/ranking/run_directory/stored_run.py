@@ -131,10 +131,8 @@ class StoredRun:
             return {}
         try:
             content = read_yaml(read_settings(self.config_file))
-        except InputError as error:
+        except (InputError, OSError, ValueError) as error:
             raise ConfigError(f"{self.config_file}: not the configuration of a run.\n{error}") from error
-        except (OSError, ValueError) as error:
-            raise ConfigError(f"{self.config_file}: not the configuration of a run ({reason(error)}).") from error
         if not isinstance(content, dict):
             raise ConfigError(f"{self.config_file}: not the configuration of a run.\nIt has no keys.")
         return content

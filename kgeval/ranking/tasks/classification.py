@@ -55,9 +55,8 @@ def score_triples(scorer: Aligned, triples: Triples, dataset: Dataset, *, side: 
     queries = Queries.of(triples, side)
     no_rows = Rows.sized(np.zeros(len(queries), np.int64), np.empty(0, np.int64))
     task = RankingTask.of(queries, Candidates(no_rows), no_rows)
-    scores = np.empty(len(triples))
     try:
-        scores[queries.triples] = Engine(kernel("compiled")).rank(scorer, task).scores
+        scores = Engine(kernel("compiled")).rank(scorer, task).scores[np.argsort(queries.triples)]
     except UndefinedScore as error:
         triple = dataset.triple(*triple_of(side, error.anchor, error.relation, error.candidate))
         raise ScoreError(f"the model's score of {triple} is NaN: it cannot be classified. Fix the model.") from error

@@ -24,7 +24,6 @@ from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.metrics.confidence_metrics import RankedFacts
 from kgeval.metrics.kinds import ConfidenceOptions
 from kgeval.metrics.labels.fitted import ConfidenceMapping, ScoredLabels
-from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import MetricOptions, TableView
 from kgeval.models.adapters.functions import CallableScorer
@@ -85,10 +84,9 @@ class ConfidenceTables:
         if scores not in self.ranks:
             return None
         table = self.ranks[scores]
-        greater, tied, candidates = (table.column(name) for name in ("greater", "tied", "candidates"))
         weights = self._test_confidences.largest(_triples(table))
-        draws = TableView(table, MetricOptions(ties, seed)).draws_for(ties)
-        ranks = Ranks(greater, tied, candidates, ties=ties, weights=weights, draws=draws)
+        view = TableView(table, MetricOptions(ties, seed))
+        ranks = replace(view.ranks, ties=ties, weights=weights, draws=view.draws_for(ties))
         tails = table.column("side") == "tail"
         pairs = np.stack([table.column("head"), table.column("relation")], 1)
         queries: IntArray = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()

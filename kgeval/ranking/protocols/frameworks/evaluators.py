@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from kgeval.base.arrays import BoolArray, Float64Array
+from kgeval.base.arrays import BoolArray
 from kgeval.data.triples import Side
 from kgeval.models.aligned import Aligned
 from kgeval.models.checkpoints import Checkpoint
@@ -78,7 +78,7 @@ PBG = _pessimistic(
     summary="pessimistic ranks; mean of head and tail means, summed in float32; no hits at 3; a random AUC",
     side_aggregation="apart",
     mean=sum32,
-    framework_metrics=named("{metric}", metric={"pos_rank": "mr", "mrr": "mrr", **hits("r{}", 1, 10, 50)}),
+    framework_metrics=named(metric={"pos_rank": "mr", "mrr": "mrr", **hits("r{}", 1, 10, 50)}),
     text="{:.6g}".format,
     tie_note="PyTorch-BigGraph counts every tie against the answer",
 )
@@ -126,9 +126,7 @@ MARIUS = _pessimistic(
     summary="pessimistic ranks; filtered by all edges; models without inverse relations rank only tails",
     self_counting="raw",
     quirks=(TailsOnly(),),
-    framework_metrics=named(
-        "{metric}", metric={"Mean Rank": "mr", "MRR": "mrr", **hits("Hits@{}", 1, 3, 5, 10, 50, 100)}
-    ),
+    framework_metrics=named(metric={"Mean Rank": "mr", "MRR": "mrr", **hits("Hits@{}", 1, 3, 5, 10, 50, 100)}),
     text="{:f}".format,
     tie_note="Marius counts every tie against the answer",
 )
@@ -193,7 +191,7 @@ DGLKE = _pessimistic(
     summary="pessimistic ranks; both sides pooled; in the raw setting the answer is also a candidate",
     self_counting="raw",
     quirks=(TailsAsHeads(), Clamped()),
-    framework_metrics=named("{metric}", metric={"MRR": "mrr", "MR": "mr", **hits("HITS@{}", 1, 3, 10)}),
+    framework_metrics=named(metric={"MRR": "mrr", "MR": "mr", **hits("HITS@{}", 1, 3, 10)}),
     tie_note="DGL-KE counts every tie against the answer",
 )
 
@@ -236,9 +234,7 @@ AMPLIGRAPH = Protocol(
     tie_rule=tied_under(truncate_to_decimals(3)),
     competes=in_train,
     self_counting="subtracted",
-    framework_metrics=named(
-        "{metric}", metric={"mr_score": "mr", "mrr_score": "mrr", **hits("hits_at_n_score({})", 1, 3, 10)}
-    ),
+    framework_metrics=named(metric={"mr_score": "mr", "mrr_score": "mrr", **hits("hits_at_n_score({})", 1, 3, 10)}),
     tie_note="AmpliGraph treats scores with the same thousandths as ties",
 )
 
@@ -354,20 +350,15 @@ class Tokens(FrameworkQuirk):
         lengths = task.known.lengths
         longest = (lengths == lengths.max(initial=0))[queries.owners]
         competes = np.stack([longest, np.ones_like(longest)], axis=1)
-        ends = tie_rule(ranked.scores)
-        filtered, raw = (
-            _with_tokens(counts, scores, mask, *ends)
-            for counts, mask in ((ranked.filtered, competes), (ranked.raw, np.ones_like(competes)))
-        )
-        return ranked._replace(filtered=filtered, raw=raw)
+        lowest, highest = (end[:, None] for end in tie_rule(ranked.scores))
 
+        def of_tokens_that(compete: BoolArray) -> RankCounts:
+            above = (compete & (scores > highest)).sum(axis=1)
+            reaching = (compete & (scores >= lowest)).sum(axis=1)
+            return RankCounts(above, reaching - above, compete.sum(axis=1) + 1)
 
-def _with_tokens(
-    counts: RankCounts, scores: Float64Array, competes: BoolArray, lowest: Float64Array, highest: Float64Array
-) -> RankCounts:
-    above = (competes & (scores > highest[:, None])).sum(axis=1)
-    reaching = (competes & (scores >= lowest[:, None])).sum(axis=1)
-    return counts + RankCounts(above, reaching - above, competes.sum(axis=1) + 1)
+        raw = ranked.raw + of_tokens_that(np.ones_like(competes))
+        return ranked._replace(filtered=ranked.filtered + of_tokens_that(competes), raw=raw)
 
 
 _repeating = partial(Protocol, repeats="each")
@@ -402,16 +393,14 @@ TUCKER = replace(
     name="tucker",
     summary="place in a sort of float32 sigmoids (ties: mean place); both sides pooled",
     quirks=(KnownAnswersKeepZero(),),
-    framework_metrics=named(
-        "{metric}", metric={**hits("Hits @{}", 10, 3, 1), "Mean rank": "mr", "Mean reciprocal rank": "mrr"}
-    ),
+    framework_metrics=named(metric={**hits("Hits @{}", 10, 3, 1), "Mean rank": "mr", "Mean reciprocal rank": "mrr"}),
 )
 
 
 ROTATE = _repeating(
     name="rotate",
     summary="place in an unstable sort (ties: mean place); both sides pooled",
-    framework_metrics=named("{metric}", metric={"MRR": "mrr", "MR": "mr", **hits("HITS@{}", 1, 3, 10)}),
+    framework_metrics=named(metric={"MRR": "mrr", "MR": "mr", **hits("HITS@{}", 1, 3, 10)}),
     text="{:f}".format,
     tie_note="The RotatE code leaves the order of ties to an unstable sort; kgeval takes the mean of their ranks",
 )
@@ -420,7 +409,7 @@ ROTATE = _repeating(
 DICEE = _repeating(
     name="dicee",
     summary="place in a sort (ties: mean place); heads are tails of inverse relations; both sides pooled",
-    framework_metrics=named("{metric}", metric={**hits("H@{}", 1, 3, 10), "MRR": "mrr"}),
+    framework_metrics=named(metric={**hits("H@{}", 1, 3, 10), "MRR": "mrr"}),
     tie_note=(
         "dice-embeddings leaves the order of ties to a sort (unless configuration.json has another eval_tie_policy); "
         "kgeval takes the mean of their ranks"
@@ -436,7 +425,7 @@ PYG = _repeating(
     mean=sum32,
     framework_metrics=(
         FrameworkMetric("mean_rank", "mr", "tail", from_zero=True),
-        *named("{metric}", side={"": "tail"}, metric={"mrr": "mrr", **hits("hits@{}", 1, 3, 10)}),
+        *named(side={"": "tail"}, metric={"mrr": "mrr", **hits("hits@{}", 1, 3, 10)}),
     ),
     tie_note="PyTorch Geometric leaves the order of ties to an unstable sort; kgeval takes the mean of their ranks",
 )

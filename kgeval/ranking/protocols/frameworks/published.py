@@ -99,7 +99,7 @@ OGB_SHARED = Protocol(
     filter=NOTHING,
     corruption=only_scores,
     metrics=("hits@20", "hits@50", "hits@100", "count"),
-    framework_metrics=named("{metric}", metric=hits("hits@{}", 20, 50, 100)),
+    framework_metrics=named(metric=hits("hits@{}", 20, 50, 100)),
     text="{:f}".format,
 )
 
