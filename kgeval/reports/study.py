@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.analysis.comparison.block import Block
-from kgeval.analysis.comparison.comparable import same_rows
+from kgeval.analysis.comparison.comparable import shared_rows
 from kgeval.analysis.comparison.compare import compare_grid
 from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.analysis.comparison.paired_difference import PairedDifference
@@ -380,7 +380,7 @@ class Study:
     def tables(self) -> Tables:
         runs = [run.table for run in self.runs]
         if len(runs) > 1:
-            rows = same_rows({str(place): table for place, table in enumerate(runs)}).rows.values()
+            rows = shared_rows({str(place): table for place, table in enumerate(runs)}).rows.values()
             runs = [
                 replace(table, data=table.data.take(pa.array(of_table)))
                 for table, of_table in zip(runs, rows, strict=True)
@@ -480,7 +480,8 @@ def first_value(group: Group) -> float:
 
 def _on_shared_rows(models: list[EvaluatedModel]) -> list[EvaluatedModel]:
     """Keep of the tables of all models and seeds what all of them ranked."""
-    same = same_rows({str(place): run.table for place, run in enumerate(run for model in models for run in model.runs)})
+    runs_of_all = [run for model in models for run in model.runs]
+    same = shared_rows({str(place): run.table for place, run in enumerate(runs_of_all)})
     if same.of_all:
         return models
     masks = (same.mask(name) for name in same.rows)

@@ -10,8 +10,8 @@ import pytest
 
 import kgeval
 from kgeval.analysis.audits.audit import audit
-from kgeval.analysis.comparison.comparable import same_ranks
 from kgeval.analysis.comparison.compare import compare_grid
+from kgeval.analysis.comparison.same_ranks import same_ranks
 from tests.reports.conftest import family, predicting, ranks_of
 
 pytest.importorskip("altair")

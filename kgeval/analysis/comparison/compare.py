@@ -11,12 +11,12 @@ import numpy as np
 
 from kgeval.analysis.comparison.comparable import (
     TRIPLES,
-    SameRows,
+    SharedRows,
     allowed_fields,
     differing_fields,
     notes_on_samples,
     notes_on_unknowns,
-    same_rows,
+    shared_rows,
 )
 from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.analysis.comparison.pair_tests import paired_differences
@@ -227,7 +227,7 @@ class _Rules:
         tables = {key: table for model in models for key, table in zip(keys[model], models[model], strict=True)}
         if len(models) < 2:
             return {model: self._summary(runs) for model, runs in models.items()}, (), []
-        same = same_rows(tables)
+        same = shared_rows(tables)
         differing = differing_fields(tables, same, self.allowed)
         remarks, firsts = self._remarks(same, models, differing), {model: tables[model] for model in models}
         if samples := [f"{note}." for note in notes_on_samples(firsts)]:
@@ -235,7 +235,7 @@ class _Rules:
             remarks += [*samples, f"{estimates}; differences are for the common rows."]
         if not same.of_all and len(same) and TRIPLES in self.allowed:
             tables = {key: table.where(same.mask(key)) for key, table in tables.items()}
-            same = same_rows(tables)
+            same = shared_rows(tables)
         summaries = {model: self._summary([tables[key] for key in keys[model]]) for model in models}
         pairs: tuple[PairedDifference, ...] = ()
         if same.of_all and self.differences.reference in (None, *models):
@@ -250,7 +250,7 @@ class _Rules:
             remarks += _notes_on_equals({model: tables[model] for model in models}, same)
         return summaries, pairs, [*remarks, *notes_on_unknowns(firsts)]
 
-    def _remarks(self, same: SameRows, models: Collection[str], differing: Mapping[str, str]) -> list[str]:
+    def _remarks(self, same: SharedRows, models: Collection[str], differing: Mapping[str, str]) -> list[str]:
         rows = []
         if not same.of_all and len(same) and TRIPLES in self.allowed:
             others = [(model, same.others[model]) for model in models if same.others[model]]
@@ -279,7 +279,7 @@ class _Rules:
 
 
 def _groups(
-    tables: Mapping[str, RankTable], same: SameRows, by: tuple[str, ...]
+    tables: Mapping[str, RankTable], same: SharedRows, by: tuple[str, ...]
 ) -> Iterator[tuple[dict[str, Any], IntArray]]:
     """Yield what the rows of each group have in common, and their places among the shared rows."""
     (first, table), *others = tables.items()
@@ -300,7 +300,7 @@ def _groups(
         yield key, np.sort(places[grouping.of_group(number)])
 
 
-def _notes_on_equals(tables: Mapping[str, RankTable], same: SameRows) -> Iterator[str]:
+def _notes_on_equals(tables: Mapping[str, RankTable], same: SharedRows) -> Iterator[str]:
     """Say which models are the same in every row, as one model under two names is."""
     counts = {
         model: [table.column(name)[same.rows[model]] for name in ("greater", "tied", "candidates")]

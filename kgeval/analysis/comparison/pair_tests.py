@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.analysis.comparison.comparable import SameRows
+from kgeval.analysis.comparison.comparable import SharedRows
 from kgeval.analysis.comparison.paired_difference import (
     DifferenceOptions,
     PairedDifference,
@@ -46,7 +46,7 @@ class SharedGroup:
     """A group of the rows that models share."""
 
     views: Mapping[str, TableView]
-    same: SameRows
+    same: SharedRows
     places: IntArray
     """int64[row], into the shared rows"""
     unit: Unit
@@ -100,7 +100,7 @@ class SharedGroup:
 def paired_differences(
     views: Mapping[str, TableView],
     names: Sequence[MetricName],
-    same: SameRows,
+    same: SharedRows,
     groups: Iterable[tuple[Mapping[str, Any], IntArray]],
     options: DifferenceOptions,
 ) -> tuple[PairedDifference, ...]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.analysis.comparison.comparable import SameRows, allowed_fields, differing_fields, same_rows
+from kgeval.analysis.comparison.comparable import SharedRows, allowed_fields, differing_fields, shared_rows
 from kgeval.analysis.comparison.pair_tests import SharedGroup
 from kgeval.analysis.comparison.paired_difference import (
     DEFAULT_DIFFERENCES,
@@ -92,7 +92,7 @@ def seed_differences(
     _refuse_other_runs(runs, options.reference)
     keys = {model: [f"{model}, run {number}" for number in range(1, 1 + len(runs[model]))] for model in runs}
     tables = {key: table for model in runs for key, table in zip(keys[model], runs[model], strict=True)}
-    same = same_rows(tables)
+    same = shared_rows(tables)
     differing_fields(tables, same, allowed_fields(allow))
     views = {key: TableView(table, metric_options) for key, table in tables.items()}
     pooled = next(iter(views.values())).pooled
@@ -104,7 +104,7 @@ def differences_over_seeds(
     views: Mapping[str, TableView],
     keys: Mapping[str, Sequence[str]],
     names: Sequence[MetricName],
-    same: SameRows,
+    same: SharedRows,
     groups: Iterable[tuple[Mapping[str, Any], IntArray]],
     options: DifferenceOptions,
     baselines: Collection[str],

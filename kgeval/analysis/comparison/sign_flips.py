@@ -98,7 +98,7 @@ ROUNDING = 1e-12
 
 def swapped_p_value(name: MetricName, own: Ranks, others: Ranks, units: Units, *, draws: int, seed: int) -> float:
     """Compute (1 + #{|T*| ≥ |T|}) / (1 + draws), T* the difference where random units have swapped their models."""
-    both = _behind(own, others)
+    both = _stacked(own, others)
     observed = _difference(name, both, np.zeros(units.count, np.bool_), units)
     differences = np.empty(draws)
     with long_loop(f"sign flips of {name}", draws, unit="draws") as report:
@@ -121,7 +121,7 @@ def _difference(name: MetricName, both: Ranks, swapped: BoolArray, units: Units)
     return float(name(both.at(rows + behind)) - name(both.at(rows + (len(rows) - behind))))
 
 
-def _behind(first: Ranks, second: Ranks) -> Ranks:
+def _stacked(first: Ranks, second: Ranks) -> Ranks:
     columns: dict[str, Any] = {
         name: np.concatenate([getattr(first, name), getattr(second, name)])
         for name in ("greater", "tied", "candidates", "weights", "draws")

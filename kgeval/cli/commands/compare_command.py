@@ -134,7 +134,7 @@ def _page(comparison: Comparison) -> str:
 
 def _compare_numbers(runs: tuple[str, ...], metrics: tuple[str, ...], options: dict[str, Any], *, form: str) -> None:
     """Show whether two runs have the same ranks and metrics, or which differ."""
-    from kgeval.analysis.comparison.comparable import same_ranks
+    from kgeval.analysis.comparison.same_ranks import same_ranks
     from kgeval.runs.stored import common_policies, notes_on_changes, notes_on_ties, read_compared
 
     if form == "html" or options["across"] or options.get("by"):
