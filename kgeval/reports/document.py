@@ -80,9 +80,11 @@ def models_in_words(names: Collection[str], baselines: Collection[str]) -> str:
 
     >>> models_in_words(["a", "b", "popularity"], ["popularity"])
     '2 models and 1 baseline'
+    >>> models_in_words(["popularity"], ["popularity"])
+    '1 baseline'
     """
-    floors = f" and {counted(len(baselines), 'baseline')}" if baselines else ""
-    return f"{counted(len(names) - len(baselines), 'model')}{floors}"
+    counts = {"model": len(names) - len(baselines), "baseline": len(baselines)}
+    return " and ".join(counted(count, kind) for kind, count in counts.items() if count)
 
 
 def pack(content: Any) -> str:

@@ -155,23 +155,24 @@ def _note(study: Study) -> str:
 
 def standings_title(study: Study) -> str:
     first = study.scores[study.scores["metric"] == HEADLINES[0]].dropna(subset=["value"]).set_index("model")
-    learned = first[~first["baseline"]]
+    kind = "baseline" if set(study.names) == set(study.baselines) else "model"
+    learned = first[first["baseline"] == (kind == "baseline")]
     if learned.empty:
-        return "The MRR is undefined for every model"
+        return f"The MRR is undefined for every {kind}"
     best, others = str(learned.index[0]), [str(name) for name in learned.index[1:]]
     called = {name: isolated(name) for name in map(str, first.index)}
     value = f"{'a mean' if study.has_seeds else 'an'} MRR of {study.cell(learned.iloc[0])['value']}"
     seen = dict.fromkeys(first.index, "") | {pair.other: pair.seen for pair in study.pairs if pair.model == best}
     title = f"{called[best]} reaches {value}"
     if others and all(seen[name] == "better" for name in others):
-        rest = called[others[0]] if len(others) == 1 else f"the other {len(others)} models"
+        rest = called[others[0]] if len(others) == 1 else f"the other {len(others)} {kind}s"
         title = f"{called[best]} is better than {rest}, with {value}"
     elif others:
         highest = study.cell(learned.iloc[0])["value"]
-        title = f"{called[best]} has the highest MRR of the {len(others) + 1} models ({highest})"
+        title = f"{called[best]} has the highest MRR of the {len(others) + 1} {kind}s ({highest})"
         title += f"; {_unlike(others, seen)}"
     floors = [str(name) for name in first.index if first["baseline"][name] and seen[name] != "better"]
-    if floors:
+    if floors and kind == "model":
         floor = max(floors, key=lambda name: float(first["value"][name]))
         value = study.cell(first[first.index == floor].iloc[0])["value"]
         named = f"the baseline {isolated(floor.removeprefix('baseline '))} ({value})"

@@ -188,10 +188,11 @@ def test_many_models_have_their_order_in_one_line():
 
 
 def with_floor(**skills):
-    """Models, of which popularity is a baseline."""
+    """Models, of which popularity and types are baselines."""
     config = {"model": {"baseline": {"name": "popularity"}}}
+    floors = ("popularity", "types")
     made = {
-        name: EvaluatedModel("", ranks_of(DATA, skill, seed=place), config if name == "popularity" else {})
+        name: EvaluatedModel("", ranks_of(DATA, skill, seed=place), config if name in floors else {})
         for place, (name, skill) in enumerate(skills.items())
     }
     return study(made, ties="realistic")
@@ -213,6 +214,10 @@ def test_the_title_says_what_the_tests_say_of_models_and_baselines():
     assert title(a=0.3, popularity=0.3) == (
         "a reaches an MRR of X; the difference to the baseline popularity (X) is not significant"
     )
+    assert title(popularity=0.4) == "popularity reaches an MRR of X"
+    assert title(popularity=0.1, types=0.4) == "types is better than popularity, with an MRR of X"
+    close = title(popularity=0.31, types=0.3)
+    assert re.match(r"\w+ has the highest MRR of the 2 baselines \(X\); the difference to \w+ is not sig", close)
 
 
 def test_the_same_cells_are_bold_on_the_page_and_in_papers():
