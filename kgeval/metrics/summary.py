@@ -172,7 +172,8 @@ class Group(Brief):
 class Summary(Shown, Mapping[str, float], ABC):
     """Metrics of a rank table, of labelled triples or of predicted confidences.
 
-    It maps the metrics of the model on all rows: ``summary["mrr"]``, ``"mrr" in summary``, ``dict(summary)``.
+    It maps the metrics of the model on all rows: ``summary["mrr"]``, ``"mrr" in summary``, ``dict(summary)``. Of groups
+    alone, ``dict(summary)`` is refused: ``summary.flat()`` has their values.
     """
 
     provenance: Provenance | LabelProvenance
@@ -228,8 +229,7 @@ class Summary(Shown, Mapping[str, float], ABC):
         return self.get(name) is not None
 
     def __iter__(self) -> Iterator[str]:
-        whole = (group for group in self.groups if group.predictor == MODEL and not group.key)
-        return (str(name) for group in whole for name, value in group.values.items() if value is not None)
+        return (str(name) for name, value in self._group(MODEL, {}).values.items() if value is not None)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -302,7 +302,9 @@ class Summary(Shown, Mapping[str, float], ABC):
             if (group.predictor, group.key) == (predictor, key):
                 return group
         if not key:
-            raise MetricError(f"this summary is grouped by {', '.join(self.by)}: use its .groups or .to_frame().")
+            raise MetricError(
+                f"this summary is grouped by {', '.join(self.by)}: use its .flat(), .groups or .to_frame()."
+            )
         raise MetricError(f"the summary has no group {key}.")
 
     def _spellings(self, name: str | Metric, group: Group) -> Sequence[MetricName]:

@@ -51,6 +51,14 @@ def test_labels_are_grouped_by_relation():
         summarize(LABELS, by="side")
 
 
+def test_a_summary_of_groups_alone_is_no_mapping_of_all_rows():
+    summary = summarize(TABLE, ["mrr"], by="side")
+    for use in (dict, list, len):
+        with pytest.raises(MetricError, match=r"grouped by side: use its \.flat\(\), \.groups or"):
+            use(summary)
+    assert summary.flat()["side=head/mrr"] == summary.of("model", "mrr", side="head")
+
+
 @pytest.mark.parametrize(
     ("table", "options", "message"),
     [
