@@ -18,6 +18,7 @@ from kgeval.data.loading import Source
 from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.names import parse, title_of
 from kgeval.metrics.ranks.ties import Ties, common_ties
+from kgeval.metrics.summary import FEWEST_SEEDS
 from kgeval.reports.document import document, library, unvalidated, vega_version
 from kgeval.reports.origins import (
     axes,
@@ -367,8 +368,11 @@ def plot_slices(
 
 def _notes(study: Study, around: str) -> list[str]:
     """The notes of a picture, with what it shows of several seeds."""
-    means = [f"{model.name}{model.mean_in_words}" for model in study.models if model.seeds]
-    return [*study.notes, *([f"{'; '.join(means)}; {around}."] if means else [])]
+    few = f", too few for {around.partition(':')[0]}"
+    seeded = {model: few * (len(model.seeds) < FEWEST_SEEDS) for model in study.models if model.seeds}
+    means = [f"{model.name}{model.mean_in_words}{lacks}" for model, lacks in seeded.items()]
+    drawn = "" if all(seeded.values()) else f"; {around}"
+    return [*study.notes, *([f"{'; '.join(means)}{drawn}."] if means else [])]
 
 
 def plot_critical_difference(

@@ -151,6 +151,9 @@ def test_a_picture_for_print_has_a_note_on_what_its_means_are_of(kind):
     arguments = {"slices": "side"} if kind == "slices" else {}
     notes = PLOTS[kind](runs, width=4, **arguments).usermeta["notes"]
     assert [note.partition(";")[0] for note in notes if "seeds" in note] == ["strong, mean of 3 seeds"]
+    shown = {"slices": "whiskers", "distribution": "band", "relations": "lines"}[kind]
+    (note,) = PLOTS[kind](seeded(DATA, "few", [0.2, 0.3]), width=4, **arguments).usermeta["notes"]
+    assert note == f"few, mean of 2 seeds, too few for {shown}."
 
 
 def test_verdicts_are_of_other_seeds_and_other_triples():
