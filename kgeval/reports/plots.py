@@ -19,7 +19,7 @@ from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.names import parse, title_of
 from kgeval.metrics.ranks.ties import Ties, common_ties
 from kgeval.metrics.summary import FEWEST_SEEDS
-from kgeval.reports.document import document, library, unvalidated, vega_version
+from kgeval.reports.document import document, isolated, library, unvalidated, vega_version
 from kgeval.reports.origins import (
     axes,
     cumulative_points,
@@ -431,22 +431,25 @@ def plot_critical_difference(
 
 def plot_roc(runs: Runs, *, width: float | None = None) -> alt.Chart:
     """Draw the ROC curves of runs of classifications."""
-    return _curves(runs, "roc", width)
+    return _curves(runs, "roc", "ROC AUC", width)
 
 
 def plot_precision_recall(runs: Runs, *, width: float | None = None) -> alt.Chart:
     """Draw the curves of precision and recall of runs of classifications."""
-    return _curves(runs, "precision_recall", width)
+    return _curves(runs, "precision_recall", "Average precision", width)
 
 
-def _curves(runs: Runs, curve: str, width: float | None) -> alt.Chart:
+def _curves(runs: Runs, curve: str, area: str, width: float | None) -> alt.Chart:
     runs = with_names(runs)
     points = curve_points(summaries := read_classifications(runs), curve)
     if not summaries and read_models(runs):  # which refuses what is no run
         raise InputError("nothing to draw: these runs are no classifications.")
     if points.empty:
         raise InputError("nothing to draw: the test triples are all true or all false.")
-    return figure(partial(curves_chart, points, curve=curve), width)
+    metric = area.lower().replace(" ", "_")
+    areas = [f"{isolated(name)} {of[metric]:.3f}" for name, of in summaries.items() if metric in of]
+    title = f"{area}: {', '.join(areas)}"
+    return figure(partial(curves_chart, points, curve=curve), width, title=title)
 
 
 PLOTS: dict[str, Callable[..., Any]] = {

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import yaml
-from sklearn.metrics import roc_auc_score, roc_curve
+from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
 import kgeval
 from kgeval.analysis.audits.audit import audit
@@ -187,11 +187,13 @@ def test_a_classification_has_a_page_of_its_metrics_and_curves(classified):
     assert page.html.count(">mine</bdi>") == 1
     assert page.html.count("tail frequency</bdi>") == 1
     chart = PLOTS["roc"]({"mine": classified / "labels"}).to_dict()
+    assert chart["title"] == f"ROC AUC: mine {roc_auc_score(scored.is_true, scored.scores):.3f}"
     rates = roc_curve(scored.is_true, scored.scores)[:2]
     points = chart["data"]["values"] if "values" in chart["data"] else next(iter(chart["datasets"].values()))
     assert [(point["x"], point["y"]) for point in points] == list(zip(*(rate.tolist() for rate in rates), strict=True))
     chart = PLOTS["precision-recall"]({"mine": classified / "labels"}).to_dict()
     assert chart["encoding"]["y"]["title"] == "precision"
+    assert chart["title"] == f"Average precision: mine {average_precision_score(scored.is_true, scored.scores):.3f}"
 
 
 def test_classifications_and_ranks_are_told_apart(classified):
