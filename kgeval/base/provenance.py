@@ -31,16 +31,16 @@ class LeakCounts:
     """
 
     triples: int
-    """how many triples the split has"""
+    """how many triples were ranked, or looked up"""
     repeated: int = 0
     """how many of them are in train too, in a temporal graph at any time"""
     swapped: int = 0
     """how many are in train with head and tail swapped, under an inverse or the same symmetric relation"""
 
-    def in_words(self, split: str, *, any_time: bool = False) -> str:
+    def in_words(self, split: str, *, any_time: bool = False, all_of: str = "") -> str:
         """Name the counts and shares that are not 0; of a temporal graph, whose times were ignored, say so."""
         train = "in train at any time" if any_time else "in train"
-        whole, counts = f" of {self.triples:,} {of_split(split)}", list[str]()
+        whole, counts = f" of {all_of}{self.triples:,} {of_split(split)}", list[str]()
         for count, where in ((self.repeated, train), (self.swapped, f"{train} with head and tail swapped")):
             if count:
                 share = f"({percent(count / self.triples)}) {'is' if count == 1 else 'are'} {where}"
@@ -105,7 +105,9 @@ class Provenance:
         """The lines above a table: this provenance, and what speaks against its numbers: suspect columns, leaks."""
         lines = [str(self), *([self.suspicion] if self.suspicion else [])]
         if self.leaks is not None and (self.leaks.repeated or self.leaks.swapped):
-            lines.append(f"leaks: {self.leaks.in_words(self.split, any_time=self.times is not None)}")
+            all_of = "" if self.leaks.triples == self.triples else "all "  # a table of some rows keeps the counts
+            words = self.leaks.in_words(self.split, any_time=self.times is not None, all_of=all_of)
+            lines.append(f"leaks: {words}")
         return tuple(lines)
 
     def to_dict(self) -> dict[str, Any]:

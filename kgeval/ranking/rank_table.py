@@ -250,12 +250,18 @@ class RankTable(RankColumns):
             )
         notes = dict.fromkeys(note for table in tables for note in table.notes)
         candidates = "; ".join(dict.fromkeys(table.candidates for table in tables))
-        # A relation is not given away by its triple swapped, so that shards of relations count fewer leaks.
-        known = (table.leaks for table in tables if table.leaks is not None)
-        leaks = max(known, key=lambda leaks: (leaks.repeated, leaks.swapped), default=None)
-        return replace(
-            tables[0], data=data, notes=tuple(notes), work={}, candidates=candidates, missing=missing, leaks=leaks
-        )
+        joined = replace(tables[0], data=data, notes=tuple(notes), work={}, candidates=candidates, missing=missing)
+        return replace(joined, leaks=_joint_leaks(tables, joined.num_triples))
+
+
+def _joint_leaks(tables: Sequence[RankTable], triples: int) -> LeakCounts | None:
+    """Add the leaks of shards of different triples, each counted of its own; or take those of the same triples."""
+    known = [table.leaks for table in tables if table.leaks is not None]
+    counted_alone = all(table.leaks is None or table.leaks.triples == table.num_triples for table in tables)
+    if known and counted_alone and sum(table.num_triples for table in tables) == triples:
+        return LeakCounts(triples, sum(it.repeated for it in known), sum(it.swapped for it in known))
+    # A relation is not given away by its triple swapped, so that shards of relations count fewer leaks.
+    return max(known, key=lambda leaks: (leaks.repeated, leaks.swapped), default=None)
 
 
 MULTIPLICITY = "multiplicity"

@@ -140,7 +140,7 @@ def test_real_graphs(shared, name, share):
 
 
 def test_few_leaks_are_a_line_and_many_a_note_and_swapped_triples_do_not_leak_relations():
-    assert count_leaks(kgeval.load_dataset("umls"), "test") == (LeakCounts(661, swapped=11), [])
+    assert count_leaks(kgeval.load_dataset("umls"), "test", np.arange(661)) == (LeakCounts(661, swapped=11), [])
     leaking = graph_of(train=[(0, 0, 1), (2, 0, 3), (3, 0, 2)], test=[(1, 0, 0)], entities=4, relations=1)
     what = "100.0 % of the ranked triples are in train, unchanged or with head and tail swapped"
     note = f"{what}. The slice leak (kgeval summarize RUN --by leak) shows the metrics without them."
@@ -148,6 +148,24 @@ def test_few_leaks_are_a_line_and_many_a_note_and_swapped_triples_do_not_leak_re
         table = kgeval.evaluate(lambda h, r, t: h + t, leaking, sides=sides)
         assert table.leaks == expected
         assert (note in table.notes) == (expected is not None)
+
+
+def test_a_table_counts_the_leaks_of_its_own_triples():
+    """Restricted, sampled, and joined from shards; a table that was cut keeps the counts, and says of what."""
+    umls = kgeval.load_dataset("umls")
+    swapped = find_leaks(umls)["test"].swapped
+    whole = kgeval.evaluate(score, umls)
+    some = list(np.array(list(umls.relations))[np.unique(umls.test.relations[swapped])])
+    rest = [name for name in umls.relations if name not in some]
+    shards = [kgeval.evaluate(score, umls, restrict_relations_to=names) for names in (some, rest)]
+    sample = kgeval.evaluate(score, umls, estimate={"triples": 300, "first": 100})
+    for table in (whole, *shards, sample):
+        own = np.unique(table.column("triple"))
+        assert table.leaks == (LeakCounts(len(own), swapped=swapped[own].sum()) if swapped[own].any() else None)
+    assert [table.leaks is None for table in shards] == [False, True]
+    assert sample.num_triples == 300
+    assert kgeval.RankTable.concat(shards).leaks == whole.leaks == LeakCounts(661, swapped=11)
+    assert whole.where(whole.column("triple") < 9).provenance.heads[1].startswith("leaks: 11 of all 661 test triples")
 
 
 def test_a_temporal_graph_says_that_its_leaks_ignore_the_time():
