@@ -11,6 +11,9 @@ from kgeval.base.errors import counted
 UNKNOWN = "unknown"
 """the name of a model, a dataset and so on that is not known"""
 
+OF_FILE = "as in the file"
+"""the tie policy of ranks whose numbers of ties are not known"""
+
 BOTH = ("head", "tail")
 """the sides of a triple, which are predicted by default"""
 
@@ -94,6 +97,8 @@ class Provenance:
     """how many triples of the split can be looked up in train; ``None`` if there are none, or if that is not known"""
     has_ties: bool = field(default=True, compare=False)
     """whether the numbers of ties are known, so that any tie policy can be computed"""
+    own_ties: str = field(default=OF_FILE, compare=False)
+    """the tie policy of the ranks, if not"""
     suspicion: str | None = field(default=None, compare=False)
     """why the columns of the dataset may be in another order"""
     nan: dict[str, int] | None = field(default=None, compare=False)

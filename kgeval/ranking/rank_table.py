@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import TableError, counted, refuse_unknown
 from kgeval.base.parquet_tables import LABELS
-from kgeval.base.provenance import UNKNOWN, LeakCounts, Provenance, provenance_of, subject_of
+from kgeval.base.provenance import OF_FILE, UNKNOWN, LeakCounts, Provenance, provenance_of, subject_of
 from kgeval.data import KnownTimes
 from kgeval.data.triples import TARGETS, Side
 from kgeval.metrics.selection import RankColumns
@@ -72,7 +72,9 @@ class RankTable(RankColumns):
     leaks: LeakCounts | None = None
     """how many triples of the split can be looked up in train; None if there are none, or if that is not known"""
     has_ties: bool = True
-    """whether the numbers of ties are known; if not, the ranks have the tie policy of their file, and no other"""
+    """whether the numbers of ties are known; if not, the ranks have a tie policy of their own, and no other"""
+    own_ties: str = OF_FILE
+    """that policy: of their file, or its name"""
     suspicion: str | None = None
     """why the columns of the dataset may be in another order"""
 
