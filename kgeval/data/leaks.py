@@ -233,7 +233,8 @@ def count_leaks(
 ) -> tuple[LeakCounts | None, list[str]]:
     """Count the triples that train gives away, of those ``ranked`` of a split, of several or of a file; or ``None``.
 
-    ``ranked`` are rows of the split, any number of times. Notes on what needs action follow. A swapped triple gives its head and tail away, and not its relation.
+    ``ranked`` are rows of the split, any number of times. Notes on what needs action follow. A swapped triple gives its
+    head and tail away, and not its relation.
     """
     notes, leaks = _notes_on_overlap(dataset, split), _leaks_of(dataset, split)
     if leaks is None:
@@ -245,7 +246,8 @@ def count_leaks(
     share = (counts.repeated + counts.swapped) / max(len(ranked), 1)
     if share >= LARGE_SHARE and dataset.times is None:
         leaked = f"{percent(share)} of the ranked triples are in train, unchanged or with head and tail swapped"
-        notes.append(f"{leaked}. The slice leak (kgeval summarize RUN --by leak) shows the metrics without them.")
+        parts = "has them as repeated and reverse; its none leaves out near-duplicate and inverse triples too"
+        notes.append(f"{leaked}. The slice leak (kgeval summarize RUN --by leak) {parts}.")
     return (counts if share else None), notes
 
 
