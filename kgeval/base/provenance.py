@@ -11,6 +11,9 @@ from kgeval.base.errors import counted
 UNKNOWN = "unknown"
 """the name of a model, a dataset and so on that is not known"""
 
+OF_FILE = "as in the file"
+"""the tie policy of ranks whose numbers of ties are not known"""
+
 BOTH = ("head", "tail")
 """the sides of a triple, which are predicted by default"""
 
@@ -23,25 +26,26 @@ class LeakCounts:
     """How many triples of a split can be looked up in train.
 
     >>> print(LeakCounts(661, swapped=11).in_words("test"))
-    11 of 661 test triples (1.7 %) are in train with head and tail swapped
-    >>> print(LeakCounts(8963, repeated=1, swapped=2).in_words("test"))
-    1 of 8,963 test triples (0.0 %) is in train, and 2 (0.0 %) are in train with head and tail swapped
+    11 of 661 test triples (1.7 %) are in train with head and tail swapped under a symmetric or inverse relation
+    >>> print(LeakCounts(963, repeated=1, swapped=2).in_words("test").partition(", and ")[0])
+    1 of 963 test triples (0.1 %) is in train
     >>> print(LeakCounts(8963, repeated=4953).in_words("test", any_time=True))
     4,953 of 8,963 test triples (55.3 %) are in train at any time
     """
 
     triples: int
-    """how many triples the split has"""
+    """how many triples were ranked, or looked up"""
     repeated: int = 0
     """how many of them are in train too, in a temporal graph at any time"""
     swapped: int = 0
     """how many are in train with head and tail swapped, under an inverse or the same symmetric relation"""
 
-    def in_words(self, split: str, *, any_time: bool = False) -> str:
+    def in_words(self, split: str, *, any_time: bool = False, all_of: str = "") -> str:
         """Name the counts and shares that are not 0; of a temporal graph, whose times were ignored, say so."""
         train = "in train at any time" if any_time else "in train"
-        whole, counts = f" of {self.triples:,} {of_split(split)}", list[str]()
-        for count, where in ((self.repeated, train), (self.swapped, f"{train} with head and tail swapped")):
+        whole, counts = f" of {all_of}{self.triples:,} {of_split(split)}", list[str]()
+        swapped = f"{train} with head and tail swapped under a symmetric or inverse relation"
+        for count, where in ((self.repeated, train), (self.swapped, swapped)):
             if count:
                 share = f"({percent(count / self.triples)}) {'is' if count == 1 else 'are'} {where}"
                 counts.append(f"{count:,}{'' if counts else whole} {share}")
@@ -94,6 +98,8 @@ class Provenance:
     """how many triples of the split can be looked up in train; ``None`` if there are none, or if that is not known"""
     has_ties: bool = field(default=True, compare=False)
     """whether the numbers of ties are known, so that any tie policy can be computed"""
+    own_ties: str = field(default=OF_FILE, compare=False)
+    """the tie policy of the ranks, if not"""
     suspicion: str | None = field(default=None, compare=False)
     """why the columns of the dataset may be in another order"""
     nan: dict[str, int] | None = field(default=None, compare=False)
@@ -105,7 +111,9 @@ class Provenance:
         """The lines above a table: this provenance, and what speaks against its numbers: suspect columns, leaks."""
         lines = [str(self), *([self.suspicion] if self.suspicion else [])]
         if self.leaks is not None and (self.leaks.repeated or self.leaks.swapped):
-            lines.append(f"leaks: {self.leaks.in_words(self.split, any_time=self.times is not None)}")
+            all_of = "" if self.leaks.triples == self.triples else "all "  # a table of some rows keeps the counts
+            words = self.leaks.in_words(self.split, any_time=self.times is not None, all_of=all_of)
+            lines.append(f"leaks: {words}")
         return tuple(lines)
 
     def to_dict(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import MetricError, TableError, did_you_mean, first_few
-from kgeval.base.provenance import Provenance
+from kgeval.base.provenance import OF_FILE, Provenance
 from kgeval.base.tables.table import Cell, Table
 from kgeval.data.queries import starts_of_runs
 from kgeval.metrics.averages import OfGroups
@@ -31,9 +31,6 @@ from kgeval.metrics.ranks.ranks import SERIOUS, TieStatistics, diagnose
 from kgeval.metrics.ranks.ties import EXPECTED, REALISTIC, tie_policy
 from kgeval.metrics.selection import DEFAULT_OPTIONS, MetricOptions, RankColumns, RowSelection, TableView
 from kgeval.metrics.summary import Group, Summary, Value
-
-OF_FILE = "as in the file"
-"""the tie policy of ranks whose numbers of ties are not known"""
 
 MOST_NAMED = 6
 """the most metrics that a note names"""
@@ -66,8 +63,9 @@ class RankSummary(Summary):
     @property
     def ties(self) -> str:
         """The name of the tie policy of metrics that name none."""
-        known = not isinstance(self.provenance, Provenance) or self.provenance.has_ties
-        return tie_policy(self.options.ties).name if known else OF_FILE
+        if isinstance(self.provenance, Provenance) and not self.provenance.has_ties:
+            return self.provenance.own_ties
+        return tie_policy(self.options.ties).name
 
     @property
     def parts(self) -> list[tuple[Group, ...]]:
@@ -178,11 +176,13 @@ def refuse_unknown_ties(table: RankColumns, names: Sequence[MetricName], options
     """
     policies = [tie_policy(ties).name for ties in (options.ties, *(name.ties for name in names)) if ties]
     other = next((policy for policy in policies if policy not in (REALISTIC.name, EXPECTED.name)), None)
-    if other is not None and not table.provenance.has_ties:
-        raise MetricError(
-            f"ties: {other} ranks cannot be computed, as the file of ranks has no numbers of ties, and its own policy "
-            "holds. Choose no other, or add the columns greater and tied to the file."
-        )
+    own = table.provenance.own_ties
+    if other not in {None, own} and not table.provenance.has_ties:
+        reason = "the file of ranks has no numbers of ties, and its own policy holds"
+        way = "Choose no other, or add the columns greater and tied to the file."
+        if own != OF_FILE:
+            reason, way = f"these ranks are {own}, and their numbers of ties are not known", "Choose no other."
+        raise MetricError(f"ties: {other} ranks cannot be computed, as {reason}. {way}")
 
 
 def rank_summary(

@@ -209,7 +209,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
             )
             table = rank_all_or_sample(ranking, title=type(model).__name__, options=DEFAULT_OPTIONS)
         results = self._results(graph.label(table, dataset), evaluation, model, graph.dataset)
-        _LOGGED_LEAKS.update(count_leaks(dataset, "test")[1])
+        _LOGGED_LEAKS.update(count_leaks(dataset, "test", table.column("triple"))[1])
         return results
 
     def process_scores_(

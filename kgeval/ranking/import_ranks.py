@@ -115,7 +115,7 @@ def load_ranks(  # noqa: PLR0913
     if not parts:
         raise TableError(f"{path}: none of its rows is a rank of the {split} split of dataset {dataset.name}.")
     table = RankTable.concat(parts)
-    leaks, notes_on_leaks = count_leaks(dataset, split)
+    leaks, notes_on_leaks = count_leaks(dataset, split, table.column("triple"))
     missing = len(dataset.split(split)) - table.num_triples
     notes = [
         *(notes_on_exchanged_sides(*parts) if len(parts) == len(SIDES) else []),

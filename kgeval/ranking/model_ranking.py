@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import InputError
 from kgeval.base.progress import Progress, unreported
-from kgeval.base.provenance import LeakCounts
 from kgeval.base.threads import bound_threads
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import SortedFacts, known_triples
@@ -75,7 +74,6 @@ class ModelRanking(ModelOnDataset):
     notes: RankingNotes
     facts: SortedFacts
     """the known answers, sorted once for all parts of a side"""
-    leaks: LeakCounts | None = None
 
     @cached_property
     def compared(self) -> Aligned:
@@ -132,6 +130,7 @@ class ModelRanking(ModelOnDataset):
             data = data.append_column(MULTIPLICITY, pa.array(times[data["triple"].to_numpy()]))
         if self.scorer.lists and self.scorer.lists.not_retrieved:
             data = data.append_column(RETRIEVED, pc.greater(data["score"], -np.inf))
+        leaks, of_leaks = count_leaks(dataset, evaluation.split, data["triple"].to_numpy(), self.sides)
         work = self.engine.kernel.stats()
         of_ranks = RankingNotes(
             (
@@ -141,7 +140,11 @@ class ModelRanking(ModelOnDataset):
                 *self.notes.wrong,
                 *notes,
             ),
-            (*notes_on_listed_answers(self.scorer, data, sum(side.outsiders for side in sides)), *self.notes.moved),
+            (
+                *notes_on_listed_answers(self.scorer, data, sum(side.outsiders for side in sides)),
+                *of_leaks,
+                *self.notes.moved,
+            ),
             (*(note for side in sides for note in self._notes_on_candidates(side)), *self.notes.explained),
         )
         return RankTable(
@@ -156,7 +159,7 @@ class ModelRanking(ModelOnDataset):
             dataset=dataset.name,
             candidates=self._candidates_in_words(sides),
             competing=self._num_competing(),
-            leaks=self.leaks,
+            leaks=leaks,
             suspicion=self.dataset.suspicion,
         )
 
@@ -287,12 +290,11 @@ def ranking_of(
         raise InputError(f"{wrong[-1]} Nothing is left to rank.")
     triples = dataset.split(split)[: len(known)][known]
     wrong += notes_on_unlisted(scorer, triples, sides)
-    leaks, moved = count_leaks(dataset, split, sides)
-    moved += [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) and not allowed.all() else []
+    moved = [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) and not allowed.all() else []
     explained = [*dataset.notes, *notes_on_repetitions(dataset, split), *notes_on_sides(scorer)]
     notes = RankingNotes(tuple(wrong), tuple(moved), tuple(explained))
     tie_rule = reduce(lambda rule, quirk: quirk.tie_rule(rule), quirks, rules.tie_rule)
     engine = replace(engine_for(scorer, triples, evaluation), progress=progress or unreported, tie_rule=tie_rule)
     names = dataset.present(dict.fromkeys([*dataset.splits, *evaluation.filter, split]))
     facts = SortedFacts(dict(zip(names, known_triples(dataset, names, evaluation.times), strict=True)))
-    return ModelRanking(scorer, dataset, evaluation, rules, quirks, sides, engine, known, allowed, notes, facts, leaks)
+    return ModelRanking(scorer, dataset, evaluation, rules, quirks, sides, engine, known, allowed, notes, facts)

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import TableError, counted, refuse_unknown
 from kgeval.base.parquet_tables import LABELS
-from kgeval.base.provenance import UNKNOWN, LeakCounts, Provenance, provenance_of, subject_of
+from kgeval.base.provenance import OF_FILE, UNKNOWN, LeakCounts, Provenance, provenance_of, subject_of
 from kgeval.data import KnownTimes
 from kgeval.data.triples import TARGETS, Side
 from kgeval.metrics.selection import RankColumns
@@ -72,7 +72,9 @@ class RankTable(RankColumns):
     leaks: LeakCounts | None = None
     """how many triples of the split can be looked up in train; None if there are none, or if that is not known"""
     has_ties: bool = True
-    """whether the numbers of ties are known; if not, the ranks have the tie policy of their file, and no other"""
+    """whether the numbers of ties are known; if not, the ranks have a tie policy of their own, and no other"""
+    own_ties: str = OF_FILE
+    """that policy: of their file, or its name"""
     suspicion: str | None = None
     """why the columns of the dataset may be in another order"""
 
@@ -250,12 +252,18 @@ class RankTable(RankColumns):
             )
         notes = dict.fromkeys(note for table in tables for note in table.notes)
         candidates = "; ".join(dict.fromkeys(table.candidates for table in tables))
-        # A relation is not given away by its triple swapped, so that shards of relations count fewer leaks.
-        known = (table.leaks for table in tables if table.leaks is not None)
-        leaks = max(known, key=lambda leaks: (leaks.repeated, leaks.swapped), default=None)
-        return replace(
-            tables[0], data=data, notes=tuple(notes), work={}, candidates=candidates, missing=missing, leaks=leaks
-        )
+        joined = replace(tables[0], data=data, notes=tuple(notes), work={}, candidates=candidates, missing=missing)
+        return replace(joined, leaks=_joint_leaks(tables, joined.num_triples))
+
+
+def _joint_leaks(tables: Sequence[RankTable], triples: int) -> LeakCounts | None:
+    """Add the leaks of shards of different triples, each counted of its own; or take those of the same triples."""
+    known = [table.leaks for table in tables if table.leaks is not None]
+    counted_alone = all(table.leaks is None or table.leaks.triples == table.num_triples for table in tables)
+    if known and counted_alone and sum(table.num_triples for table in tables) == triples:
+        return LeakCounts(triples, sum(it.repeated for it in known), sum(it.swapped for it in known))
+    # A relation is not given away by its triple swapped, so that shards of relations count fewer leaks.
+    return max(known, key=lambda leaks: (leaks.repeated, leaks.swapped), default=None)
 
 
 MULTIPLICITY = "multiplicity"

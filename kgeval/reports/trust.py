@@ -15,7 +15,7 @@ import numpy as np
 
 from kgeval.analysis.audits.audit import audit
 from kgeval.base.errors import counted
-from kgeval.base.provenance import UNKNOWN
+from kgeval.base.provenance import UNKNOWN, percent
 from kgeval.data.dataset import SPLITS
 from kgeval.metrics.intervals.interval import FEWEST_UNITS
 from kgeval.metrics.ranks.ties import tie_policy
@@ -105,13 +105,13 @@ def leaks(study: Study) -> Check:
     split = study.models[0].table.split
     if study.dataset is None or split not in ("valid", "test"):
         return Check("Leaks", unknown=True)
-    audited, total = cached_audit(study.dataset), len(study.dataset.split(split))
-    leaked = audited.count("leaked", split)
-    ways = "; ".join(
-        f"{audited.count(way, split):,} {words}" for way, words in WAYS.items() if audited.count(way, split)
-    )
+    ranked, flags = np.unique(study.models[0].table.column("triple")), cached_audit(study.dataset).flags(split)
+    if "leaked" not in flags:
+        return Check("Leaks", unknown=True)
+    leaked, *of_ways = (int(flags[kind][ranked].sum()) for kind in ("leaked", *WAYS))
+    ways = "; ".join(f"{count:,} {words}" for count, words in zip(of_ways, WAYS.values(), strict=True) if count)
     warning = (
-        f"{leaked:,} of {total:,} {split} triples ({100 * leaked / max(total, 1):.1f} %) leak from train: {ways}. A "
+        f"{leaked:,} of {len(ranked):,} {split} triples ({percent(leaked / len(ranked))}) leak from train: {ways}. A "
         "triple may leak in several ways. Leaks may raise the metrics; the slice leak shows by how much."
     )
     return Check("Leaks", warning if leaked else "")

@@ -16,7 +16,8 @@ from kgeval.data.layouts import layouts
 from tests.cli.conftest import CONFIG, invoke, write_config
 
 NOTES = {
-    split: f"{count} triples ({share}) are in train with head and tail swapped: {relations}."
+    split: f"{count} triples ({share}) are in train with head and tail swapped under a symmetric or inverse relation: "
+    f"{relations}."
     for split, count, share, relations in (
         ("valid", "3 of 4 validation", "75.0 %", "2 of relation 'likes', 1 of relation 'eats'"),
         ("test", "2 of 6 test", "33.3 %", "1 of relation 'eats', 1 of relation 'likes'"),
@@ -132,7 +133,8 @@ def test_the_ranks_of_a_run_are_described(data, done):
     found = data("inspect", "run/ranks.parquet")
     expected = {"table": "run/ranks.parquet", "sides": ["head", "tail"], "ranks": 12}
     what = "33.3 % of the ranked triples are in train, unchanged or with head and tail swapped"
-    expected["notes"] = [f"{what}. The slice leak (kgeval summarize RUN --by leak) shows the metrics without them."]
+    parts = "has them as repeated and reverse; its none leaves out near-duplicate and inverse triples too"
+    expected["notes"] = [f"{what}. The slice leak (kgeval summarize RUN --by leak) {parts}."]
     assert found == expected | data("summarize", "run")["provenance"]
     assert data("inspect", "run")["provenance"] == data("summarize", "run")["provenance"]
     assert "head" in done("inspect", "run/ranks.parquet")

@@ -68,7 +68,8 @@ def test_notes_give_count_share_and_names(leaking):
     assert notes_on_leaks(leaking, "train") == []
     both = [(0, 0, 1), (1, 0, 0), (2, 0, 3), (3, 0, 2), (4, 0, 5), (5, 0, 4), (0, 1, 2)]
     assert notes_on_leaks(graph_of(train=both[1:], test=both[:1], entities=9, relations=2), "test") == [
-        "1 of 1 test triples (100.0 %) is in train with head and tail swapped: 1 of relation 'r0'."
+        "1 of 1 test triples (100.0 %) is in train with head and tail swapped under a symmetric or inverse relation: "
+        "1 of relation 'r0'."
     ]
 
 
@@ -140,14 +141,46 @@ def test_real_graphs(shared, name, share):
 
 
 def test_few_leaks_are_a_line_and_many_a_note_and_swapped_triples_do_not_leak_relations():
-    assert count_leaks(kgeval.load_dataset("umls"), "test") == (LeakCounts(661, swapped=11), [])
+    assert count_leaks(kgeval.load_dataset("umls"), "test", np.arange(661)) == (LeakCounts(661, swapped=11), [])
     leaking = graph_of(train=[(0, 0, 1), (2, 0, 3), (3, 0, 2)], test=[(1, 0, 0)], entities=4, relations=1)
     what = "100.0 % of the ranked triples are in train, unchanged or with head and tail swapped"
-    note = f"{what}. The slice leak (kgeval summarize RUN --by leak) shows the metrics without them."
+    parts = "has them as repeated and reverse; its none leaves out near-duplicate and inverse triples too"
+    note = f"{what}. The slice leak (kgeval summarize RUN --by leak) {parts}."
     for sides, expected in (("relation", None), (("head", "relation"), LeakCounts(1, swapped=1))):
         table = kgeval.evaluate(lambda h, r, t: h + t, leaking, sides=sides)
         assert table.leaks == expected
         assert (note in table.notes) == (expected is not None)
+
+
+def test_the_line_and_the_note_count_what_they_say():
+    """Of nations: fewer than stand swapped in train under any relation, and those of two parts of the slice."""
+    nations = kgeval.load_dataset("nations")
+    table = kgeval.evaluate(score, nations)
+    ways = {(t, h) for h, _, t in nations.train.ids.tolist()}
+    assert table.leaks.swapped < sum((h, t) in ways for h, _, t in nations.test.ids.tolist())
+    assert table.provenance.heads[1].endswith(" with head and tail swapped under a symmetric or inverse relation")
+    parts = kgeval.annotate(table, nations, "leak").column("leak").astype(str)
+    assert np.isin(parts, ["repeated", "reverse"]).sum() == 2 * (table.leaks.repeated + table.leaks.swapped)
+    assert np.isin(parts, ["duplicate", "inverse"]).any()
+    assert "has them as repeated and reverse; its none leaves out" in "".join(table.notes)
+
+
+def test_a_table_counts_the_leaks_of_its_own_triples():
+    """Restricted, sampled, and joined from shards; a table that was cut keeps the counts, and says of what."""
+    umls = kgeval.load_dataset("umls")
+    swapped = find_leaks(umls)["test"].swapped
+    whole = kgeval.evaluate(score, umls)
+    some = list(np.array(list(umls.relations))[np.unique(umls.test.relations[swapped])])
+    rest = [name for name in umls.relations if name not in some]
+    shards = [kgeval.evaluate(score, umls, restrict_relations_to=names) for names in (some, rest)]
+    sample = kgeval.evaluate(score, umls, estimate={"triples": 300, "first": 100})
+    for table in (whole, *shards, sample):
+        own = np.unique(table.column("triple"))
+        assert table.leaks == (LeakCounts(len(own), swapped=swapped[own].sum()) if swapped[own].any() else None)
+    assert [table.leaks is None for table in shards] == [False, True]
+    assert sample.num_triples == 300
+    assert kgeval.RankTable.concat(shards).leaks == whole.leaks == LeakCounts(661, swapped=11)
+    assert whole.where(whole.column("triple") < 9).provenance.heads[1].startswith("leaks: 11 of all 661 test triples")
 
 
 def test_a_temporal_graph_says_that_its_leaks_ignore_the_time():

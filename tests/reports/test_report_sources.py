@@ -218,7 +218,10 @@ def test_ranks_that_do_not_compare_are_refused_and_may_be_allowed():
 
 
 def test_leaks_are_counted_by_the_ways_of_the_audit(nations):
-    study = study_of(read_models({"m": kgeval.evaluate(lambda h, r, t: h + t, nations)}), nations)
+    table = kgeval.evaluate(lambda h, r, t: h + t, nations)
+    study = study_of(read_models({"m": table}), nations)
+    few = study_of(read_models({"m": table.where(table.column("triple") < 20)}), nations)
+    assert leaks(few).warning.startswith(f"{audit(nations).flags('test')['leaked'][:20].sum()} of 20 test triples (")
     found, told = audit(nations), leaks(study).warning
     total = len(nations.test)
     assert told.startswith(f"{found.count('leaked', 'test')} of {total} test triples (")

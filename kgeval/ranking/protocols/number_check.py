@@ -19,7 +19,8 @@ from kgeval.base.tables.table import Table, number
 from kgeval.data.split_names import filtered_by, parts_of
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import PARTS, MetricName, Part, parse, pooled_side
-from kgeval.metrics.ranks.ties import Ties
+from kgeval.metrics.ranks.ties import EXPECTED, Ties
+from kgeval.metrics.summarize import summarize
 from kgeval.ranking.protocols.framework_metric import FrameworkMetric, Setting, all_entities, float64
 from kgeval.ranking.protocols.protocol import Protocol, find_protocol, protocols
 from kgeval.ranking.rank_table import RankTable
@@ -205,12 +206,15 @@ def _readings(protocol: Protocol, table: RankTable, printed: Sequence[PrintedNum
         settings = ["filtered", *settings]
     sides = [part for part in PARTS if part in table.provenance.sides]
     parts: list[Part] = ["both", *sides] if {*protocol.sides} <= {*sides} else [*sides]
-    policies = dict.fromkeys([protocol.ties, *(ties for _, ties, _, _ in reported)])
+    policies = dict.fromkeys([*_policies(protocol), *(ties for _, ties, _, _ in reported)])
     for setting, side, ties in product(settings, parts, policies):
         metrics = [_metric(protocol, entry.metric, entry.metric.side or side, setting) for entry in printed]
         sums = [replace(protocol, ties=ties, mean=mean) for mean in dict.fromkeys([protocol.mean, float64])]
         with suppress(Undefined, TableError):  # some need raw counts, which a file of ranks may lack
-            candidates = [tuple(rules.value(table, metric) for metric in metrics) for rules in sums]
+            if ties == EXPECTED.name:  # of a metric, not of ranks, so that no rules make it
+                candidates = [tuple(_expected(table, metric) for metric in metrics)]
+            else:
+                candidates = [tuple(rules.value(table, metric) for metric in metrics) for rules in sums]
             distances = [max(map(PrintedNumber.distance, printed, values)) for values in candidates]
             nearest = int(np.argmin(distances))
             is_own = all(
@@ -247,8 +251,20 @@ def _reported(protocol: Protocol, table: RankTable) -> set[tuple[str, Ties, Part
         if setting == "raw" or _is_filter_of(splits, table):
             name = parse(metric.metric)
             sides = whole if metric.side == "both" else (metric.side,)
-            reported |= {(name.name, name.ties or protocol.ties, side, setting) for side in sides}
+            policies = [name.ties] if name.ties else _policies(protocol)
+            reported |= {(name.name, ties, side, setting) for side in sides for ties in policies}
     return reported
+
+
+def _policies(protocol: Protocol) -> list[Ties]:
+    """List the tie policies of a protocol; the standard one has ``expected`` too, which kgeval takes for baselines."""
+    return [protocol.ties, *([EXPECTED.name] if protocol.name == "standard" else [])]
+
+
+def _expected(table: RankTable, metric: FrameworkMetric) -> float:
+    ranks = table.raw() if metric.setting == "raw" else table
+    name = f"{metric.side}.{EXPECTED.name}.{metric.metric}"
+    return summarize(ranks, name)[name]
 
 
 def _has_candidates_of(protocol: Protocol, table: RankTable) -> bool:

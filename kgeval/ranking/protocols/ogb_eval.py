@@ -74,6 +74,7 @@ def ogb_eval(scores: Mapping[str, Any]) -> RankTable:
         return _table(positive, above, level, lengths, protocol="ogb", candidates=f"{words} negatives as listed")
     words = f"one list of {lengths[0]:,} negatives for all"
     table = _table(positive, above + level, 0 * level, lengths, protocol="ogb-shared", candidates=words)
+    table = replace(table, has_ties=False, own_ties="pessimistic")
     if ties := int((level > 0).sum()):
         tied = f"{ties:,} of {len(level):,} scores tie with negatives, which count as above them"
         table = replace(table, notes=(f"{tied}: OGB's hits at K are the scores above the K-th best negative.",))

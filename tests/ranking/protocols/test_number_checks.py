@@ -140,6 +140,16 @@ def test_an_exact_mean_is_found_however_many_digits_are_given(digits):
         assert not any("openke" in it.protocols for it in readings if (it.setting, it.side) == ("filtered", "both"))
 
 
+@pytest.mark.parametrize("prefix", ["", "raw_"])
+def test_the_mean_over_all_orders_of_ties_is_tried_too(prefix):
+    """As baselines have it; by hand, over each rank that an answer may have."""
+    table, _ = by_optimistic_ranks()
+    first, tied = (table.column(f"{prefix}{name}") for name in ("greater", "tied"))
+    means = [np.mean(1 / np.arange(1 + low, 2 + low + more)) for low, more in zip(first, tied, strict=True)]
+    (found,) = kgeval.check_numbers(table, {"mrr": f"{np.mean(means):.6f}"}).matches
+    assert (found.ties, found.protocols) == (("expected",), () if prefix else ("standard",))
+
+
 def test_halfway_a_number_is_rounded_either_way(recorder):
     for printed in (".2", ".3"):
         assert any("pessimistic" in it.ties for it in recorder.check({"mrr": printed}).matches)

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import kgeval
-from kgeval.base.errors import DatasetError, InputError, ScoreError
+from kgeval.base.errors import DatasetError, InputError, MetricError, ScoreError
 
 
 def test_ranks_and_metrics_are_ogbs(shared):
@@ -48,10 +48,14 @@ def test_hits_of_one_list_are_above_its_kth_best_negative(tmp_path, count, kind)
     for k in (1, 10, 20, 50, 100):
         threshold = np.sort(negative)[-k] if count >= k else -np.inf
         expected[f"hits@{k}"] = (positive > threshold).mean()
-    for ties in ("realistic", "optimistic", "pessimistic"):
+    for ties in ("realistic", "pessimistic"):
         summary = kgeval.summarize(table, [*expected], ties=ties)
+        assert summary.heads[0].endswith(", ties: pessimistic")
         assert {name: summary[name] for name in expected} == pytest.approx(expected, rel=1e-12)
     assert {**kgeval.framework_metrics(table).values} == {f"hits@{k}": expected[f"hits@{k}"] for k in (20, 50, 100)}
+    for wanted in ({"metrics": "optimistic.hits@20"}, {"metrics": "mrr", "ties": "random"}):
+        with pytest.raises(MetricError, match="ranks cannot be computed, as these ranks are pessimistic"):
+            kgeval.summarize(table, **wanted)
     tied = np.isin(positive, negative).sum()
     assert any(note.startswith(f"{tied} of 200 scores tie with negatives") for note in table.notes) == (tied > 0)
     table.to_parquet(tmp_path / "ranks.parquet")
