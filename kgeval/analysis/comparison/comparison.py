@@ -31,7 +31,7 @@ from kgeval.metrics.intervals.interval import PLURAL
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.names import MetricName, parse, title_of
 from kgeval.metrics.rank_summary import RankSummary, common_ties_of, shared_columns
-from kgeval.metrics.summary import FEWEST_SEEDS, MODEL, Group, Spread, Value, collected_notes
+from kgeval.metrics.summary import FEWEST_SEEDS, MODEL, MOST_DATASETS, Group, Spread, Value, collected_notes
 from kgeval.ranking.corruption.generator import size_range
 
 if TYPE_CHECKING:
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 
 MOST_MODELS = 6
 """the most models that a note names"""
-
-MOST_DATASETS = 3
-"""the most datasets that a head names"""
 
 ALL_ENTITIES = re.compile(r"all [\d,]+ entities")
 """the candidates of a dataset if all entities compete; datasets differ in their number"""
