@@ -354,8 +354,11 @@ def collected_notes(
     ['a, b: 3–4 ranks tie.', 'b: 9 are gone.']
     >>> collected_notes({**notes, ("nations", "a"): [], ("nations", "b"): ["5 ranks tie."], ("nations", "c"): []})
     ['a, b on umls: 3–4 ranks tie.', 'b on nations: 5 ranks tie.', 'b on umls: 9 are gone.']
-    >>> collected_notes({("umls", "a"): ["3 ranks tie."], ("umls", "b"): ["4 ranks tie."]})
+    >>> tie, more = ["3 ranks tie."], ["4 ranks tie."]
+    >>> collected_notes({("umls", "a"): tie, ("umls", "b"): more})
     ['a, b: 3–4 ranks tie.']
+    >>> collected_notes({("umls", "a"): tie, ("umls", "b"): more, ("nations", "a"): tie, ("nations", "b"): tie})
+    ['a, b on umls: 3–4 ranks tie.', 'nations: 3 ranks tie.']
     """
     kinds: dict[str, dict[str, list[tuple[str, str]]]] = {}
     for place, of_place in notes.items():
@@ -372,7 +375,8 @@ def collected_notes(
         if len(parts) > MOST_DATASETS:
             parts = {_with_ranges(list(texts)): [place for place in notes if place in places]}
         for text, of_part in parts.items():
-            names = _places_in_words(of_part, list(notes), named=named or len(texts) > 1)
+            several = text not in texts  # a range of several models
+            names = _places_in_words(of_part, list(notes), named=named or len(texts) > 1, models_too=several)
             collected.append(": ".join(filter(None, [names, text])))
     return collected
 
@@ -388,7 +392,9 @@ def _with_ranges(texts: Sequence[str]) -> str:
     return NUMBER.sub(lambda _: next(values), texts[0])
 
 
-def _places_in_words(places: Sequence[tuple[str, str]], every: Sequence[tuple[str, str]], *, named: bool) -> str:
+def _places_in_words(
+    places: Sequence[tuple[str, str]], every: Sequence[tuple[str, str]], *, named: bool, models_too: bool
+) -> str:
     """Name datasets, models, or models on datasets; empty for all if not ``named``, and for one without a name."""
     several = len({dataset for dataset, _ in every}) > 1
     if set(places) == set(every) and not named and (len(every) > 1 or not every[0][1]):
@@ -398,6 +404,7 @@ def _places_in_words(places: Sequence[tuple[str, str]], every: Sequence[tuple[st
     datasets_of: dict[tuple[str, ...], list[str]] = {}
     for dataset in dict.fromkeys(dataset for dataset, _ in places):
         models, of_all = (tuple(model for other, model in some if other == dataset) for some in (places, every))
-        datasets_of.setdefault(() if models == of_all else models, []).append(dataset)
+        of_dataset = models == of_all and not (models_too and any(models))
+        datasets_of.setdefault(() if of_dataset else models, []).append(dataset)
     listed = {models: ", ".join(datasets) for models, datasets in datasets_of.items()}
     return "; ".join(f"{', '.join(models)} on {names}" if models else names for models, names in listed.items())
