@@ -241,12 +241,22 @@ class SortKey(NamedTuple):
 
         names = [self.metric, *(self.metric.of_part(part) for part in PARTS)]
         spelled = [*map(str, names), *map(title_of, names), "difference"]
-        return next((table.columns.index(name) for name in spelled if name in table.columns), None)
+        places = {name: place for place, name in reversed([*enumerate(map(_metric_of, table.columns))])}
+        return next((places[name] for name in spelled if name in places), None)
 
     def refuse_other(self, names: Iterable[str]) -> None:
         """Refuse the metric, which is not among some."""
         near = did_you_mean(str(self.metric), [*names])
         raise ConfigError(f"--sort: {self.metric} is not among the metrics of the table. {near}")
+
+
+def _metric_of(column: str) -> str:
+    """Name the metric of a column of means, which begins with the dataset.
+
+    >>> _metric_of("nations head.mrr mean"), _metric_of("mrr")
+    ('head.mrr', 'mrr')
+    """
+    return column.removesuffix(" mean").rpartition(" ")[2] if column.endswith(" mean") else column
 
 
 def arranged(table: Table, sort: SortKey | None, limit: int | None) -> Table:
@@ -286,7 +296,8 @@ def arranged_as_wanted(tables: Sequence[Table]) -> list[Table]:
     """Sort and cut tables as the options of the command want."""
     sort, shown = _kept().get("kgeval.sort"), [table for table in tables if table.item]
     if sort is not None and shown and all(sort.column(table) is None for table in shown):
-        sort.refuse_other({column.rpartition(".")[2] for table in shown for column in table.columns[table.keys :]})
+        columns = [_metric_of(column) for table in shown for column in table.columns[table.keys :]]
+        sort.refuse_other({column.rpartition(".")[2] for column in columns if " " not in column})
     return [arranged(table, sort, _kept().get("kgeval.limit")) for table in tables]
 
 

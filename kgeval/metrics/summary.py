@@ -339,18 +339,28 @@ NUMBER = re.compile(r"(?<![\w@.\-])[-−]?\d[\d,]*(?:\.\d+)?(?![\w@\-]|\.\d)")
 """a number of a note, but not of a name, as in hits@10 or FB15k-237"""
 
 
+MOST_DATASETS = 3
+"""the most datasets that a head names, and that have a note of one kind each"""
+
+
 def collected_notes(
     notes: Mapping[tuple[str, str], Sequence[str]], *, named: bool = False, exact: bool = False
 ) -> list[str]:
     """Collect notes by dataset and model: each kind once, with whose they are and, where numbers differ, their range.
 
-    A note that all have gets no names, unless it shall be ``named``; with ``exact``, each number has a note of its own.
+    Up to three datasets with other numbers have a note each. A note that all have gets no names, unless it shall be
+    ``named`` or numbers differ; with ``exact``, each number has a note of its own.
 
     >>> notes = {("umls", "a"): ["3 ranks tie."], ("umls", "b"): ["4 ranks tie.", "9 are gone."], ("umls", "c"): []}
     >>> collected_notes(notes)
     ['a, b: 3–4 ranks tie.', 'b: 9 are gone.']
     >>> collected_notes({**notes, ("nations", "a"): [], ("nations", "b"): ["5 ranks tie."], ("nations", "c"): []})
-    ['a, b on umls; b on nations: 3–5 ranks tie.', 'b on umls: 9 are gone.']
+    ['a, b on umls: 3–4 ranks tie.', 'b on nations: 5 ranks tie.', 'b on umls: 9 are gone.']
+    >>> tie, more = ["3 ranks tie."], ["4 ranks tie."]
+    >>> collected_notes({("umls", "a"): tie, ("umls", "b"): more})
+    ['a, b: 3–4 ranks tie.']
+    >>> collected_notes({("umls", "a"): tie, ("umls", "b"): more, ("nations", "a"): tie, ("nations", "b"): tie})
+    ['a, b on umls: 3–4 ranks tie.', 'nations: 3 ranks tie.']
     """
     kinds: dict[str, dict[str, list[tuple[str, str]]]] = {}
     for place, of_place in notes.items():
@@ -359,8 +369,17 @@ def collected_notes(
     collected = []
     for texts in kinds.values():
         places = {place for of_text in texts.values() for place in of_text}
-        names = _places_in_words([place for place in notes if place in places], list(notes), named=named)
-        collected.append(": ".join(filter(None, [names, _with_ranges(list(texts))])))
+        parts: dict[str, list[tuple[str, str]]] = {}
+        for dataset in dict.fromkeys(dataset for dataset, _ in notes):
+            if own := [text for text, of_text in texts.items() if any(place[0] == dataset for place in of_text)]:
+                here = [place for place in notes if place in places and place[0] == dataset]
+                parts.setdefault(_with_ranges(own), []).extend(here)
+        if len(parts) > MOST_DATASETS:
+            parts = {_with_ranges(list(texts)): [place for place in notes if place in places]}
+        for text, of_part in parts.items():
+            several = text not in texts  # a range of several models
+            names = _places_in_words(of_part, list(notes), named=named or len(texts) > 1, models_too=several)
+            collected.append(": ".join(filter(None, [names, text])))
     return collected
 
 
@@ -375,16 +394,19 @@ def _with_ranges(texts: Sequence[str]) -> str:
     return NUMBER.sub(lambda _: next(values), texts[0])
 
 
-def _places_in_words(places: Sequence[tuple[str, str]], every: Sequence[tuple[str, str]], *, named: bool) -> str:
-    """Name datasets, models, or models on datasets; empty for all of several, and for one that has no name."""
+def _places_in_words(
+    places: Sequence[tuple[str, str]], every: Sequence[tuple[str, str]], *, named: bool, models_too: bool
+) -> str:
+    """Name datasets, models, or models on datasets; empty for all if not ``named``, and for one without a name."""
     several = len({dataset for dataset, _ in every}) > 1
-    if set(places) == set(every) and not (named and several) and (len(every) > 1 or not every[0][1]):
+    if set(places) == set(every) and not named and (len(every) > 1 or not every[0][1]):
         return ""
     if not several:
         return ", ".join(model for _, model in places)
     datasets_of: dict[tuple[str, ...], list[str]] = {}
     for dataset in dict.fromkeys(dataset for dataset, _ in places):
         models, of_all = (tuple(model for other, model in some if other == dataset) for some in (places, every))
-        datasets_of.setdefault(() if models == of_all else models, []).append(dataset)
+        of_dataset = models == of_all and not (models_too and any(models))
+        datasets_of.setdefault(() if of_dataset else models, []).append(dataset)
     listed = {models: ", ".join(datasets) for models, datasets in datasets_of.items()}
     return "; ".join(f"{', '.join(models)} on {names}" if models else names for models, names in listed.items())

@@ -20,6 +20,7 @@ import kgeval
 from kgeval.analysis import compare_grid, seed_differences
 from kgeval.analysis.comparison.block import order_of
 from kgeval.base.errors import MetricError
+from kgeval.cli.display import SortKey, arranged
 from kgeval.ranking.corruption import Uniform
 
 METRICS = ["mrr", "hits@10", "mr"]
@@ -272,3 +273,20 @@ def test_the_order_tells_what_was_seen_of_every_pair(case):
     for one, sign, other in re.findall(r"m(\d) ([>≈]) m(\d)", exceptions):
         told[int(one), int(other)] = sign == ">"
     assert sum(told[pair] != (pair in better) for pair in told) == more
+
+
+def test_one_model_is_named_in_the_head_without_its_seed_and_nowhere_else(results):
+    for datasets, on in (("nations",), "on nations, "), (("nations", "umls"), "on nations and umls, "):
+        found = compare_grid({name: {"sums": results[name]["sums"]} for name in datasets}, "mrr")
+        head, *further = found.heads
+        assert head.startswith(f"sums {on}")
+        assert found.notes
+        assert not any(line.startswith("sums") for line in (*further, *found.notes))
+
+
+def test_the_csv_is_sorted_by_the_metric_that_sorts_the_text(grid):
+    (board, *_), (table,) = grid.tables(), grid.csv_tables()
+    for key in ("mrr", "-mr"):
+        text, written = (arranged(one, SortKey.read(key), None) for one in (board, table))
+        assert [row[0] for row in written.rows] == [row[0] for row in text.rows]
+        assert [row[0] for row in written.rows] != [row[0] for row in table.rows]

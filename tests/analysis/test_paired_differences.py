@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from kgeval import CallableScorer, Metric, compare, evaluate, summarize
+from kgeval.analysis.comparison.paired_difference import by_reason
 from kgeval.analysis.comparison.sign_flips import signed_sums
 from kgeval.base.errors import MetricError, TableError
 from tests.conftest import random_dataset, unwrapped
@@ -190,8 +191,8 @@ def test_a_family_is_the_pairs_of_models_by_one_metric_in_one_group():
     told = " ".join(comparison.notes)
     assert "adjusted for 3 pairs of models per metric and group (Holm, 1979)" in told
     assert (
-        "not adjusted for the number of metrics (mrr, the first, decides) or of groups (by chance, a few of 2 show"
-        in told
+        "not adjusted for the number of metrics (mrr, the first, decides) or of groups (by chance, up to 5 % of them "
+        "show a difference)" in told
     )
 
 
@@ -351,3 +352,16 @@ def test_what_is_told_as_data_frame_and_text():
     for row in (row for table in comparison.differences().values() for row in table.texts()):
         assert all(cell in text and cell in html for cell in row)
     assert all(note in unwrapped(text) for note in comparison.notes)
+
+
+def test_a_reason_of_few_units_is_told_once_with_the_range_of_their_numbers():
+    reasons = [
+        "only 18 queries; a test needs at least 20",
+        "only 1 query; a test needs at least 20",
+        "",
+        "it is a count",
+    ]
+    (pair,) = compare({name: TABLES[name] for name in PAIRS[0]}, "mrr", draws=99).pairs
+    pairs = [replace(pair, reason=reason) for reason in reasons]
+    told = {reason: len(of) for reason, of in by_reason(pairs)}
+    assert told == {"only 1 to 18 queries; a test needs at least 20": 2, "it is a count": 1}

@@ -225,3 +225,12 @@ def test_marks_and_their_note_say_what_was_tested(nations, reference):
     assert told in note
     assert note.startswith("Underlined: no significant" if any(cell.near for cell in cells.values()) else "Nothing is")
     assert note in unwrapped(found.to_markdown().replace("&gt;", ">").replace("\\", ""))
+
+
+def test_equal_values_are_bold_and_the_note_on_marks_knows(nations):
+    table = evaluate(toy(0), nations)
+    worse = changed(table, greater=table.column("candidates") - 1 - table.column("tied"))
+    (paper,) = compare({"one": table, "same": table, "worse": worse}, "mrr", draws=999).papers()
+    assert [(row[1].best, row[1].near) for row in paper.rows] == [(True, False), (True, False), (False, False)]
+    (note,) = (note for note in paper.notes if note.startswith("Nothing is underlined"))
+    assert "every tested difference to the best is 0 (equal values, all in bold) or significant (p ≤" in note

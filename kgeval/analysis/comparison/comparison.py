@@ -20,6 +20,7 @@ from kgeval.analysis.comparison.paired_difference import (
     DifferenceOptions,
     PairedDifference,
     adjustment,
+    by_reason,
     notes_on_tests,
 )
 from kgeval.base.errors import counted, first_few
@@ -30,7 +31,7 @@ from kgeval.metrics.intervals.interval import PLURAL
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.names import MetricName, parse, title_of
 from kgeval.metrics.rank_summary import RankSummary, common_ties_of, shared_columns
-from kgeval.metrics.summary import FEWEST_SEEDS, MODEL, Group, Spread, Value, collected_notes
+from kgeval.metrics.summary import FEWEST_SEEDS, MODEL, MOST_DATASETS, Group, Spread, Value, collected_notes
 from kgeval.ranking.corruption.generator import size_range
 
 if TYPE_CHECKING:
@@ -39,9 +40,6 @@ if TYPE_CHECKING:
 
 MOST_MODELS = 6
 """the most models that a note names"""
-
-MOST_DATASETS = 3
-"""the most datasets that a head names"""
 
 ALL_ENTITIES = re.compile(r"all [\d,]+ entities")
 """the candidates of a dataset if all entities compete; datasets differ in their number"""
@@ -182,14 +180,18 @@ class Comparison(Shown):
         """What the models have in common, what follows ±, and what speaks against the numbers, such as leaks."""
         head, _ = self._common_head
         unsaid: dict[str, Any] = {} if self.spread is None else {"intervals": None}  # said after ±
-        further = {place: replace(summary, **unsaid).heads[1:] for place, summary in self._every.items()}
+        further = {self._named(place): replace(one, **unsaid).heads[1:] for place, one in self._every.items()}
         lines = collected_notes(further, exact=len(self.datasets) <= MOST_DATASETS)
         return (f"{head}, ties: {self.ties}{self._spread_in_words()}", *lines)
+
+    def _named(self, place: tuple[str, str]) -> tuple[str, str]:
+        """Leave the name of the model out of a place where there is only one."""
+        return place if len(self.models) > 1 else (place[0], "")
 
     @cached_property
     def _common_head(self) -> tuple[str, list[str]]:
         """Describe all models without what differs and, on one dataset, name what differs between them."""
-        every = [summary.provenance for summary in self._every.values()]
+        every = [replace(summary.provenance, model=model) for (_, model), summary in self._every.items()]
         if len(self.datasets) == 1:
             return common_head(every, self.models)
         different = [*differing_parts(every), "dataset", "triples"]
@@ -198,8 +200,8 @@ class Comparison(Shown):
         if len(sizes) > MOST_DATASETS:
             listed, sizes = f"{len(sizes)} datasets", [[one.triples for one in every]]
         triples = " and ".join(size_range(np.array(several)) for several in sizes)
-        subject = f"{counted(len(self.models), 'model')} on {listed}"
-        head = shared_description(subject, every[0], different, triples=triples)
+        models = counted(len(self.models), "model") if len(self.models) > 1 else self.models[0]
+        head = shared_description(f"{models} on {listed}", every[0], different, triples=triples)
         of_all = all(
             ALL_ENTITIES.fullmatch(one.candidates or "") and getattr(one, "competing", None) is None for one in every
         )
@@ -231,7 +233,7 @@ class Comparison(Shown):
         """The notes without those on tests: one of each kind, which names the models and datasets that it is of."""
         whole = {place: group for place, group in self._groups.items() if not place[2]}
         notes = {
-            place: [note for note in summary.notes if not whole or note not in summary.tie_notes]
+            self._named(place): [note for note in summary.notes if not whole or note not in summary.tie_notes]
             for place, summary in self._every.items()
         }
         return (*self.remarks, *collected_notes(notes), *self._notes_on_ties(whole), *self._notes_on_runs())
@@ -280,9 +282,9 @@ class Comparison(Shown):
 
     def _notes_on_untested(self) -> Iterator[str]:
         notes: dict[tuple[str, str], list[str]] = {(dataset, ""): [] for dataset in self.datasets}
-        for pair in self.pairs:
-            if pair.reason and pair.p is None:
-                notes[pair.dataset or self.datasets[0], ""].append(f"not tested (A, B): {pair.reason}.")
+        for (dataset, _), of_dataset in notes.items():
+            pairs = [pair for pair in self.pairs if (pair.dataset or self.datasets[0]) == dataset and pair.p is None]
+            of_dataset += [f"not tested (A, B): {reason}." for reason, _ in by_reason(pairs)]
         yield from collected_notes(notes)
 
     def _test_in_words(self, sign: str) -> str:
@@ -304,12 +306,14 @@ class Comparison(Shown):
         if not (test := self._test_in_words(">")):
             return
         reference = self.options.reference
-        against = "the best" if reference is None else f"{reference}, with which all others were compared"
+        against = "the best" if reference is None else f"{reference}, with which all others were compared,"
         if any(figure.near for figure in figures):
-            yield f"Underlined: no significant difference to {against} ({test})."
+            yield f"Underlined: no significant difference to {against.rstrip(',')} ({test})."
         else:
             test = self._test_in_words("≤")
-            yield f"Nothing is underlined: every tested difference to {against} is significant ({test})."
+            equal = any(pair.seen == "none" and not round(pair.difference or 0, 12) for pair in self.pairs)
+            result = "0 (equal values, all in bold) or significant" if equal else "significant"
+            yield f"Nothing is underlined: every tested difference to {against} is {result} ({test})."
 
     def _brief(self) -> str:
         if self.spread is not None:

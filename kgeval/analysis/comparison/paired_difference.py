@@ -60,8 +60,8 @@ class DifferenceOptions:
 DOMINANT = 0.1
 """the share of one unit in the weights from which an interval is right only if the differences scatter symmetrically"""
 
-FEW = re.compile(r"^only \d+ \w+;")
-"""how a reason of too few units begins"""
+FEW = re.compile(r"^only (\d+) (\w{4})\w*;")
+"""how a reason of too few units begins: their number, and the unit without its ending"""
 
 DEFAULT_DIFFERENCES = DifferenceOptions()
 
@@ -215,15 +215,22 @@ def notes_on_tests(pairs: Sequence[PairedDifference], options: DifferenceOptions
     tested = [pair for pair in pairs if pair.adjusted_p is not None]
     if tested:
         yield from _notes_on_family(tested, options, _not_adjusted_for(pairs))
-    alike: dict[str, list[PairedDifference]] = {}
-    for pair in pairs:
-        if pair.reason:
-            alike.setdefault(FEW.sub("only few units;", pair.reason), []).append(pair)
-    for general, of in alike.items():
-        reason = general if len({pair.reason for pair in of}) > 1 else of[0].reason
+    for reason, of in by_reason(pairs):
         names = ", ".join(dict.fromkeys(pair.name for pair in of))
         where = f" in {len(of)} of {len(pairs)} differences" if len(of) < len(pairs) and of[0].group else ""
         yield f"{'not tested' if of[0].p is None else 'no interval'}: {names}{where}: {reason}."
+
+
+def by_reason(pairs: Iterable[PairedDifference]) -> Iterator[tuple[str, list[PairedDifference]]]:
+    """Yield each reason with its pairs; reasons that differ in the number of units are one, with their range."""
+    alike: dict[str, list[PairedDifference]] = {}
+    for pair in pairs:
+        if pair.reason:
+            alike.setdefault(FEW.sub(r"\2", pair.reason), []).append(pair)
+    for of in alike.values():
+        counts = {int(few[1]): few[0] for pair in of if (few := FEW.match(pair.reason))}
+        most = counts[max(counts)].replace(str(max(counts)), size_range(np.array([*counts]))) if counts else ""
+        yield FEW.sub(most, of[0].reason), of
 
 
 def _notes_on_family(
@@ -293,5 +300,6 @@ def _not_adjusted_for(pairs: Sequence[PairedDifference]) -> str:
     first, *others = dict.fromkeys(pair.name for pair in pairs)
     groups = len({str(pair.group) for pair in pairs if pair.p is not None})
     numbers = [f"metrics ({first}, the first, decides)"] if others else []
-    numbers += [f"groups (by chance, a few of {groups:,} show a difference)"] if groups > 1 else []
+    by_chance = f"by chance, up to {100 * (1 - pairs[0].level):.2g} % of them show a difference"
+    numbers += [f"groups ({by_chance})"] if groups > 1 else []
     return f"; not adjusted for the number of {' or of '.join(numbers)}" if numbers else ""

@@ -16,6 +16,7 @@ squares, an interval over three seeds held only 92 to 93 % where seeds matter mo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -51,7 +52,7 @@ from kgeval.metrics.selection import (
     TableView,
     refuse_other_tables,
 )
-from kgeval.metrics.summary import FEWEST_SEEDS, Value
+from kgeval.metrics.summary import FEWEST_SEEDS, NUMBER, Value
 
 OverSeeds = Value
 """a metric of several runs of one model: a value that is the mean of its ``runs``"""
@@ -129,8 +130,20 @@ def summary_over_seeds(
             records[name] = _mean(name, [group.records[name] for group in of_runs], rows, intervals)
         ties = max((group.ties for group in of_runs if group.ties), key=lambda ties: ties.gap or 0, default=None)
         groups.append(replace(of_runs[0], records=records, ties=ties))
-    notes = tuple(dict.fromkeys(note for run in runs for note in run.table_notes))
-    return replace(runs[0], groups=tuple(groups), table_notes=notes)
+    return replace(runs[0], groups=tuple(groups), table_notes=_notes_of_runs([run.table_notes for run in runs]))
+
+
+def _notes_of_runs(notes: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Join the notes of runs; those of a kind that only some runs have say how many.
+
+    >>> _notes_of_runs([["no labels.", "3 ranks tie."], ["no labels."], ["no labels.", "5 ranks tie."]])
+    ('no labels.', 'in 2 of 3 seeds: 3 ranks tie.', 'in 2 of 3 seeds: 5 ranks tie.')
+    """
+    counts = Counter(kind for of_run in notes for kind in {NUMBER.sub("#", note) for note in of_run})
+    shares = {
+        kind: f"in {count} of {len(notes)} seeds: " if count < len(notes) else "" for kind, count in counts.items()
+    }
+    return tuple(dict.fromkeys(shares[NUMBER.sub("#", note)] + note for of_run in notes for note in of_run))
 
 
 def _mean(name: MetricName, values: Sequence[Value], selections: Sequence[RowSelection], intervals: Intervals) -> Value:
