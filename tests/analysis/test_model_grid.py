@@ -201,7 +201,7 @@ def test_notes_of_one_kind_are_one_note_that_names_models_and_datasets(results):
     }
     found = compare_grid(several, "mrr", draws=99)
     assert [note for note in found.notes if "labels" in note] == [
-        f"d0, d1; a on {', '.join(f'd{place}' for place in range(2, 10))}: 0–9 labels were cut."
+        f"a, b on d0, d1; a on {', '.join(f'd{place}' for place in range(2, 10))}: 0–9 labels were cut."
     ]
     assert found.notes.count("read as it is.") == 1
     assert found.heads[0].startswith("2 models on 10 datasets, 201 test triples, ")
