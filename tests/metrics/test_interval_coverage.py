@@ -84,14 +84,14 @@ def share_held(name, population, draws, unit, naive=False, asymptotic=0.85):
     """How many of the draws have an interval that holds the truth; draws are (triple, unit) of each, by draw."""
     ranks = population[1]
     triples, units, groups = draws
-    table = Made(np.arange(len(triples)), units, ranks[triples])
     rows = np.arange(2 * len(triples))
+    # Naive: each row is a unit of its own.
+    further = {"triple": rows} if naive else {}
+    table = Made(np.arange(len(triples)), units, ranks[triples], further=further)
     of_rows = np.repeat(groups, 2)
     if name.side:
         of_side = table.column("side") == name.side
         rows, of_rows = rows[of_side], of_rows[of_side]
-    if naive:  # each row is a unit of its own
-        table.column("triple")[:] = np.arange(len(table.column("triple")))
     selection = RowSelection(TableView(table), rows, of_rows)
     _, made, held = intervals_of(name, selection, truth(name, population), unit)
     assert np.mean([interval.method != "bounded mean" for interval in made]) > asymptotic
