@@ -234,6 +234,9 @@ class Summary(Shown, Mapping[str, float], ABC):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
+    def __bool__(self) -> bool:
+        return True
+
     def get(self, name: Any, default: Any = None) -> Any:
         """Return a metric of the model on all rows, or something else where there is none."""
         try:

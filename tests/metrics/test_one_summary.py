@@ -57,6 +57,7 @@ def test_a_summary_of_groups_alone_is_no_mapping_of_all_rows():
         with pytest.raises(MetricError, match=r"grouped by side: use its \.flat\(\), \.groups or"):
             use(summary)
     assert summary.flat()["side=head/mrr"] == summary.of("model", "mrr", side="head")
+    assert summary  # there are groups
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ class FunctionScorer:
     def __init__(
         self, function: ScoreFunction, parameters: Sequence[str], batch_size: int, *labels: Labels | None
     ) -> None:
-        """``labels`` are those of entities, relations and times."""
+        """``labels`` are three: labels of entities, of relations and of times."""
         self.function = function
         self.entities, self.relations, self.times = (
             None if given is None else Vocabulary.of(given, kind)

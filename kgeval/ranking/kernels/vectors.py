@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -92,19 +92,18 @@ def fetch_query_vectors(scorer: VectorScorer, queries: Queries) -> QueryVectors:
     """Compute the vectors of queries, in float64; unit vectors where they are compared by cosine."""
     # The error bounds hold for float64 queries, whatever precision a scorer returns. A formula makes several arrays of
     # the size of its result, so it computes a part at a time.
-    first, _ = query_arrays(scorer, queries[:1])
-    vectors, offsets = np.empty((len(queries), first.shape[1])), np.empty(len(queries))
+    batches = [*slices(len(queries), QUERY_VECTOR_BATCH)]
+    parts: list[Any] = [None] * len(batches)
 
-    def compute(part: slice) -> None:
-        for batch in slices(part.stop - part.start, QUERY_VECTOR_BATCH):
-            rows = slice(part.start + batch.start, part.start + batch.stop)
-            computed, offsets[rows] = query_arrays(scorer, queries[rows])
-            if computed.shape[1] != first.shape[1]:
-                widths = f"{first.shape[1]} dimensions for some queries, {computed.shape[1]} for others"
-                raise ScoreError(f"the scorer's query vectors have {widths}: they must have the same width.")
-            vectors[rows] = computed
+    def compute(numbers: slice) -> None:
+        parts[numbers] = [query_arrays(scorer, queries[batch]) for batch in batches[numbers]]
 
-    parallel_for(compute, len(queries), QUERY_VECTOR_BATCH if scorer.concurrent else len(queries))
+    parallel_for(compute, len(batches), 1 if scorer.concurrent else len(batches))
+    for part, _ in parts[1:]:
+        if part.shape[1] != parts[0][0].shape[1]:
+            widths = f"{parts[0][0].shape[1]} dimensions for some queries, {part.shape[1]} for others"
+            raise ScoreError(f"the scorer's query vectors have {widths}: they must have the same width.")
+    vectors, offsets = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     if scorer.similarity == "cosine":
         return QueryVectors("dot", unit(vectors), offsets)
     return QueryVectors(scorer.similarity, vectors, offsets)

@@ -177,7 +177,7 @@ class DeviceKernel(ScreenedKernel):
     def _compare_blocks(
         self, queries: QueryVectors, entities: EntityVectors, among: Among, intervals: Intervals
     ) -> tuple[Counted, Counted]:
-        """Compare block by block of queries; the statistics are those of candidates, not of known answers."""
+        """Compare one block of queries after another; the comparisons of known answers are not in the statistics."""
         counts, effort, owners = [np.empty((2, 0, 2), np.int64)], np.zeros(2, np.int64), intervals.owners
         for part, block in self._bounded_blocks(queries, entities, effort, *intervals[1:]):
             answers = slice(*intervals.offsets[[part.start, part.stop]])
