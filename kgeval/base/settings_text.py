@@ -133,20 +133,21 @@ def escaped(content: Any) -> Any:
     >>> escaped({"path": "a/${b}", "count": 3})
     {'path': 'a/$${b}', 'count': 3}
     """
-    return _replaced(content, lambda match: f"${match[0]}")
+    return map_texts(content, lambda text: VARIABLE.sub(lambda match: f"${match[0]}", text))
 
 
 def expanded(content: Any) -> Any:
     """Expand the variables in the text of a stored configuration."""
-    return _replaced(content, _value_of)
+    return map_texts(content, lambda text: VARIABLE.sub(_value_of, text))
 
 
-def _replaced(content: Any, by: Callable[[re.Match[str]], str]) -> Any:
+def map_texts(content: Any, change: Callable[[str], str]) -> Any:
+    """Change each text of a block or list, also the keys."""
     if isinstance(content, dict):
-        return {_replaced(key, by): _replaced(value, by) for key, value in content.items()}
+        return {map_texts(key, change): map_texts(value, change) for key, value in content.items()}
     if isinstance(content, list):
-        return [_replaced(value, by) for value in content]
-    return VARIABLE.sub(by, content) if isinstance(content, str) else content
+        return [map_texts(value, change) for value in content]
+    return change(content) if isinstance(content, str) else content
 
 
 def _value_of(match: re.Match[str]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from kgeval.analysis.slices.annotation import annotate, slices_to_add
 from kgeval.analysis.slices.slice import slice_of
-from kgeval.base.files import ReadFiles, State, exists_safely
+from kgeval.base.files import ReadFiles, State
 from kgeval.base.progress import Progress
 from kgeval.data.dataset import Dataset
 from kgeval.metrics.kinds import KINDS
@@ -24,7 +24,6 @@ from kgeval.models.aligned import Aligned
 from kgeval.models.alignment import align
 from kgeval.models.baselines import FittedBaseline
 from kgeval.models.checkpoints import Checkpoint, load_checkpoint
-from kgeval.models.checkpoints.checkpoint import with_folder
 from kgeval.models.checkpoints.readers.pykeen_modules import NoFormula
 from kgeval.models.scorer import Scorer, VectorScorer
 from kgeval.ranking.corruption import AllEntities
@@ -40,9 +39,8 @@ from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.ranking.tasks.classification import Classification
 from kgeval.runs.config.models import CheckpointConfig, TrainingConfig
 from kgeval.runs.config.run_config import RunConfig
-from kgeval.runs.config.yaml_document import Variables
 from kgeval.runs.outcome import Outcome, task_policies
-from kgeval.runs.resume import Fingerprint, leaves, slow_hash
+from kgeval.runs.resume import Fingerprint, leaves
 from kgeval.runs.stored import load_model
 from kgeval.runs.training import train
 
@@ -83,14 +81,10 @@ class Job:
         run = None if self.folder is None else StoredRun(self.folder)
         return run if run is not None and run.is_complete else None
 
-    def title_of(self, model: Any) -> str | None:
-        """What results call the model; by default what it calls itself, with the path of its file as it was written."""
-        files: tuple[Path, ...] = getattr(model, "files", ())
-        title = self.name or (self.source.model if isinstance(self.source, TrainingConfig) else "")
-        if title or not files:
-            return title or None
-        path = Path(self.config.document.variables.conceal(str(files[0])))
-        return None if path == files[0] else model.title.replace(with_folder(files[0]), "/".join(path.parts[-2:]))
+    @property
+    def title(self) -> str | None:
+        """What results call the model; by default what it calls itself."""
+        return self.name or (self.source.model if isinstance(self.source, TrainingConfig) else None)
 
     def read(self) -> Checkpoint | FittedBaseline | None:
         """Read and check the model before any model is evaluated; one that is not trained yet is not there."""
@@ -147,7 +141,7 @@ class Job:
         self, model: Any, *, progress: Progress, rank_parts: RankParts | None = None, earlier: RankTable | None = None
     ) -> Outcome:
         """Evaluate the model; ``rank_parts`` divides a ranking, and an estimate goes on with an earlier sample."""
-        config, dataset, by, title = self.config, self.dataset, self.config.by or (), self.title_of(model)
+        config, dataset, by, title = self.config, self.dataset, self.config.by or (), self.title
         about: dict[str, Any] = {"metrics": config.metrics, "folder": self.folder}
         if config.task is not None:
             shown: dict[str, Any] = {} if isinstance(config.task, Classification) else {"progress": progress}
@@ -175,8 +169,8 @@ class Job:
 
     def input_digests(self, model: Any) -> dict[str, str]:
         """The SHA-256 of the files of dataset, model and negatives, by their paths as they were written."""
-        conceal = self.config.document.variables.conceal
-        return {conceal(unstaged(str(path))): digest for path, (digest, _) in self._digested(model).items()}
+        write = self.config.document.write_path
+        return {write(unstaged(str(path))): digest for path, (digest, _) in self._digested(model).items()}
 
     def _digested(self, model: Any) -> dict[Path, tuple[str, State]]:
         """Hash the files once, when the model has just been read; refuse those that changed while they were."""
@@ -190,7 +184,7 @@ class Job:
 
     def fingerprint(self, model: Scorer | VectorScorer | None) -> Fingerprint:
         config, files = leaves(self.content), self.input_digests(model)
-        return Fingerprint(config, self.dataset.sha256(), files, version("kgeval"), self.variable_digests)
+        return Fingerprint(config, self.dataset.sha256(), files, version("kgeval"))
 
     def manifest(self, model: Scorer | VectorScorer, outcome: Outcome, seconds: Mapping[str, float]) -> dict[str, Any]:
         for path, (_, state) in self._digested(model).items():
@@ -206,11 +200,10 @@ class Job:
             "schema": 1,
             **describe_machine(),
             "dataset": {**graph_facts(dataset), **of_training},
-            "model": _describe(model, self.config.document.variables),
+            "model": _describe(model),
             **({"name": name} if name else {}),
             "seeds": {name: seed for name, seed in seeds.items() if seed is not None},
             "sha256": self.input_digests(model),
-            **({"variables": digests} if (digests := self.variable_digests) else {}),
             "seconds": dict(seconds),
             **({} if outcome.ranks is None else ranking_facts(outcome.ranks)),
             "notes": list(outcome.table.notes),
@@ -219,32 +212,20 @@ class Job:
     @property
     def content(self) -> dict[str, Any]:
         """The content of its ``config.yaml``: with variables as written, without keys that do not apply."""
-        return dict(self.config.document.variables.as_written(self._values))
-
-    @property
-    def variable_digests(self) -> dict[str, str]:
-        """The slow hash of each value that variables hide, but for paths: their files have a SHA-256 each."""
-        values, written = leaves(Variables().as_written(self._values)), leaves(self.content)
-        hidden = {key: it for key, it in values.items() if it != written[key] and not exists_safely(Path(it))}
-        return {key: slow_hash(value, self.dataset.sha256(), key) for key, value in hidden.items()}
-
-    @property
-    def _values(self) -> dict[str, Any]:
         config = self.config
         inapplicable = {"evaluation", *KINDS[config.task.kind].without} if config.task else set()
         content = config.model_dump(mode="json", exclude_none=True, exclude=inapplicable)
         if "evaluation" in content and "sides" not in config.evaluation.model_fields_set:
             del content["evaluation"]["sides"]  # they are the model's to say
-        return content
+        return config.document.write(content)
 
 
-def _describe(model: Scorer | VectorScorer, variables: Variables) -> dict[str, Any]:
+def _describe(model: Scorer | VectorScorer) -> dict[str, Any]:
     if isinstance(model, FittedBaseline):
         return model.describe()
     if not isinstance(model, Checkpoint):
         return {"live": type(model.scorer if isinstance(model, Aligned) else model).__name__}
-    described = model.describe() | {"files": [unstaged(str(path)) for path in model.files]}
-    return dict(variables.conceal(described))
+    return model.describe() | {"files": [unstaged(str(path)) for path in model.files]}
 
 
 @dataclass

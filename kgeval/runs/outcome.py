@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,6 @@ import numpy as np
 
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import KgevalError, RunError
-from kgeval.base.parquet_tables import StoredTable
 from kgeval.data.columns import TRIPLE
 from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.rank_summary import RankSummary
@@ -28,7 +27,6 @@ from kgeval.ranking.run_directory.stored_run import KeptTable
 from kgeval.ranking.tasks.classification import Classification
 from kgeval.ranking.tasks.confidences import Confidences, ConfidenceTables
 from kgeval.runs.config.metric_request import MetricRequest
-from kgeval.runs.config.yaml_document import Variables
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,20 +113,6 @@ class Outcome:
 def task_policies(task: Classification | Confidences, policies: Mapping[str, Any]) -> dict[str, Any]:
     """What :func:`kgeval.summarize` takes for a task: its own keys and, for the ranks of confidences, two policies."""
     return {name: getattr(task, name, policies.get(name)) for name in KINDS[task.kind].options}
-
-
-def concealed(value: Any, variables: Variables) -> Any:
-    """Return results whose words do not hold the values of variables."""
-    if not variables.hidden:
-        return value
-    if isinstance(value, Mapping):
-        return {name: concealed(part, variables) for name, part in value.items()}
-    if isinstance(value, StoredTable):
-        words = [name for name in ("model", "candidates", "negatives", "notes") if hasattr(value, name)]
-        return replace(value, **{name: variables.conceal(getattr(value, name)) for name in words})
-    if not is_dataclass(value) or isinstance(value, type):
-        return value
-    return replace(value, **{field.name: concealed(getattr(value, field.name), variables) for field in fields(value)})
 
 
 class ModelsFailed(RunError):

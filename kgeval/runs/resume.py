@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kgeval.base.errors import InputError, first_few
@@ -25,14 +24,11 @@ class Fingerprint:
     files: Mapping[str, str]
     """the SHA-256 of each input file"""
     version: str | None
-    variables: Mapping[str, str] = field(default_factory=dict)
-    """by key, the :func:`slow_hash` of each value that the configuration names by variables of the environment"""
 
     @property
     def digest(self) -> str:
         """The SHA-256 of the whole, without the names of the files: they may lie elsewhere on another machine."""
         content = [sorted(self.config.items()), self.dataset, sorted(self.files.values()), self.version]
-        content += [sorted(self.variables.items())] if self.variables else []
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     def changes(self, earlier: Fingerprint) -> Iterator[str]:
@@ -43,11 +39,6 @@ class Fingerprint:
         for key in {**old, **new}:
             if old.get(key) != new.get(key):
                 yield f"{key} is {old.get(key, 'not set')} there, and {new.get(key, 'not set')} now"
-        # Otherwise their hashes differ anyway: by the salt, or as an earlier kgeval made them.
-        comparable = (earlier.dataset, earlier.version) == (self.dataset, self.version)
-        for key, digest in self.variables.items() if comparable else ():
-            if old.get(key) == new.get(key) and earlier.variables.get(key) != digest:
-                yield f"{key}: {new.get(key)} has another value"
         if earlier.dataset != self.dataset:
             yield "the triples of the dataset have changed"
         for path in {**earlier.files, **self.files}:
@@ -55,15 +46,6 @@ class Fingerprint:
                 yield f"{path} has changed"
         if earlier.version != self.version:
             yield f"kgeval is {earlier.version} there, and {self.version} now"
-
-
-@lru_cache
-def slow_hash(value: str, *salt: str) -> str:
-    """Hash what nobody is to guess: each guess takes memory and some 50 milliseconds, and fits one salt.
-
-    The salt is not random, as machines that rank shards of one run apart from each other have to find the same hash.
-    """
-    return hashlib.scrypt(value.encode(), salt=json.dumps(salt).encode(), n=2**14, r=8, p=1, dklen=32).hex()
 
 
 def leaves(content: Any, prefix: str = "") -> dict[str, str]:
@@ -112,8 +94,7 @@ def _fingerprint(run: StoredRun) -> Fingerprint:
     except InputError as error:
         raise InputError(f"{error} Add --force.") from error
     about = run.manifest
-    version, variables = about.get("versions", {}).get("kgeval"), about.get("variables", {})
-    return Fingerprint(config, run.fingerprint, about.get("sha256", {}), version, variables)
+    return Fingerprint(config, run.fingerprint, about.get("sha256", {}), about.get("versions", {}).get("kgeval"))
 
 
 def _is_tighter(old: Mapping[str, str], new: Mapping[str, str]) -> bool:

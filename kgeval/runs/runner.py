@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from kgeval.base.errors import (
     CheckpointError,
@@ -35,10 +35,10 @@ from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.runs.config.load import check, check_against_dataset
 from kgeval.runs.config.models import CheckpointConfig
 from kgeval.runs.config.run_config import RunConfig
-from kgeval.runs.config.yaml_document import Document, ExpandingLoader, Variables, parse_value, survey
+from kgeval.runs.config.yaml_document import Document, ExpandingLoader, WrittenLoader, parse_value, paths_of
 from kgeval.runs.jobs import Clock, Job
 from kgeval.runs.metric_bounds import Threshold
-from kgeval.runs.outcome import ModelsFailed, Outcome, common_table, concealed
+from kgeval.runs.outcome import ModelsFailed, Outcome, common_table
 from kgeval.runs.resume import Fingerprint, goes_on, refuse_changes
 from kgeval.runs.shards import LocalExecutor, RankedShard, ShardedRanking, ShardStore, counting_shards, divide_exactly
 from kgeval.runs.stored import read_outcome
@@ -74,7 +74,7 @@ def run(
     if others := [] if out is None else other_files(out, config.jobs):
         warn(f"{str(out)!r} holds other files ({first_few(others, 3)}). They are kept; the run is written beside them.")
     with ExitStack() as stack:
-        stack.enter_context(config.document.variables.concealed())
+        stack.enter_context(config.document.concealed())
         refuse_unusable(config.tracker, config.jobs)
         stages = _reserve_folders(config, out, force=force, stack=stack)
         stack.enter_context(counting_shards(stages.values()))
@@ -213,7 +213,7 @@ class _Work:
     def failure(self, error: Exception) -> RunError:
         """Name the failure of one of several models, without the values of variables."""
         words = str(error) if isinstance(error, KgevalError) else f"{type(error).__name__}: {reason(error)}."
-        return RunError(self.config.document.variables.conceal(words))
+        return RunError(self.config.document.conceal(words))
 
     def _earlier(self, job: Job, model: Scorer | VectorScorer) -> RankTable | None:
         """Read the sample of a stored estimate, which is gone on with."""
@@ -228,7 +228,7 @@ class _Work:
             return self._evaluate(job)
         with tracking(self.config.tracker, job.name, job.dataset.name) as tracker:
             outcome = self._evaluate(job)
-            folder = None if outcome.folder is None else job.config.document.variables.conceal(str(outcome.folder))
+            folder = None if outcome.folder is None else str(outcome.folder)
             report(tracker, job.content, outcome.summary.to_dict(), folder)
         return outcome
 
@@ -244,7 +244,6 @@ class _Work:
         with clock.time(evaluating), self.watch(job.activity, job.num_ranks(model)) as progress:
             earlier = self._earlier(job, model)
             outcome = job.evaluate(model, progress=progress, rank_parts=sharded.rank_parts, earlier=earlier)
-            outcome = cast(Outcome, concealed(outcome, job.config.document.variables))
         with clock.time("summarize"):
             metrics = outcome.to_dict()
         if job.stage is not None:
@@ -285,7 +284,7 @@ def run_shard(
 
     Returned is, for the folder of each model, how many ranks were computed; ``None`` if they were there already.
     """
-    with config.document.variables.concealed(), noting_openings():
+    with config.document.concealed(), noting_openings():
         if config.task is not None or any(model.trains for model in config.jobs.values()):
             raise ConfigError(
                 "--shard divides the ranking of stored models. It works neither with a task nor with training."
@@ -327,10 +326,9 @@ def merge(
         absent = f"no shards. 'kgeval run CONFIG --out {folder} --shard 1/16' ranks the first of 16."
         done = "a finished run: there is nothing to merge."
         raise InputError(f"{str(folder)!r} holds {done if is_run(folder) or CommonTable.is_in(folder) else absent}")
-    text, variables = stores[0].about.get("configuration", ""), Variables()
-    content = parse_value(text, f"the configuration of the shards in {folder}", ExpandingLoader)
-    survey(text, variables)
-    config = check(Document(f"the configuration of {folder}", content, variables=variables))
+    text, source = stores[0].about.get("configuration", ""), f"the configuration of the shards in {folder}"
+    content, written = (parse_value(text, source, loader) for loader in (ExpandingLoader, WrittenLoader))
+    config = check(Document(source, content, written=written, paths=paths_of(content, written)))
     for name in config.jobs:
         store = ShardStore(folder / name / STAGE)
         if not store.exists and is_run(folder / name):

@@ -26,7 +26,6 @@ from kgeval.models.scorer import Scorer, VectorScorer
 from kgeval.ranking.run_directory.contents import MODEL, as_json
 from kgeval.ranking.run_directory.staging import TRAINED
 from kgeval.runs.config.models import TrainingConfig
-from kgeval.runs.resume import slow_hash
 
 
 def train(config: TrainingConfig, dataset: Dataset, stage: Path) -> Scorer | VectorScorer:
@@ -35,8 +34,7 @@ def train(config: TrainingConfig, dataset: Dataset, stage: Path) -> Scorer | Vec
     A model that the same training of an interrupted run left there is loaded, not trained again. Returned is the saved
     checkpoint, or the live model where kgeval has no formula for its interaction.
     """
-    # What it was trained by may hold the values of variables.
-    training = slow_hash(as_json(config.model_dump(mode="json")), dataset.sha256(), version("pykeen"))
+    training = as_json([config.model_dump(mode="json"), dataset.sha256(), version("pykeen")])
     stored = None
     with suppress(OSError, ValueError, FileError):  # missing or damaged
         stored = read_settings(stage / TRAINED)

@@ -80,7 +80,7 @@ def run_command(  # noqa: C901
     limits = limits_of(bounds, [*run_configs.values()])
     for config in run_configs.values():  # before the first run
         refuse_unrequested(config)
-        with config.document.variables.concealed():
+        with config.document.concealed():
             refuse_unusable(config.tracker, config.jobs)
     outcomes: dict[Path, list[Outcome]] = {}
     failures: dict[Path, BaseException] = {}

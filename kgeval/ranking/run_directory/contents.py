@@ -233,7 +233,6 @@ class Manifest(TypedDict, total=False):
     name: str
     seeds: dict[str, int]
     sha256: dict[str, str]
-    variables: dict[str, str]
     seconds: dict[str, Annotated[float, Field(ge=0)]]
     ranking: Block
     ranked: dict[str, Count]

@@ -6,6 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -282,7 +283,8 @@ class Grid:
         documents = {}
         for name, (place, block) in datasets.items():
             if self._is_run("dataset", name):
-                blocks = {run_name(*run): _filled(written, "{dataset}", name) for run, (*_, written) in runs.items()}
+                fill = partial(self.document.fill, word="{dataset}", value=name)
+                blocks = {run_name(*run): fill(written) for run, (*_, written) in runs.items()}
                 folder = str(Path(output) / name) if isinstance(output, str) else output
                 part = {**rest, "dataset": block, "models": blocks, "output": folder}
                 documents[name] = replace(self.document, content=part, origins={**origins, ("dataset",): place})
@@ -378,7 +380,7 @@ class Grid:
             at, path = (*place, "path"), {}
             if isinstance(by_seed, Mapping):
                 at, path = (*place, SEEDS, str(seed)), {"path": by_seed[seed]}
-            yield seed, at, {**_filled({**rest, **path}, "{seed}", str(seed)), SEED[trained]: seed}
+            yield seed, at, {**self.document.fill({**rest, **path}, "{seed}", str(seed)), SEED[trained]: seed}
 
 
 SEED = {True: "random_seed", False: "seed"}
@@ -409,12 +411,3 @@ def _titled(block: Any, name: Any) -> Any:
 
 def _spelled(block: Any) -> str:
     return str(_blocks(dataset_block(block)).get("path", block))
-
-
-def _filled(value: Any, word: str, filled: str) -> Any:
-    """Replace ``{dataset}`` or ``{seed}`` in all texts of a block."""
-    if isinstance(value, Mapping):
-        return {key: _filled(inner, word, filled) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_filled(inner, word, filled) for inner in value]
-    return value.replace(word, filled) if isinstance(value, str) else value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -177,10 +176,7 @@ class RunConfig(TaskRequest, Evaluated):
         return "ranks" if self.task is None else self.task.kind
 
     def load_dataset(self) -> Dataset:
-        """Read the dataset, with variables hidden in its name."""
-        dataset = self.dataset.load()
-        name = self.document.variables.conceal_in_name(dataset.name)
-        return (dataset if name == dataset.name else replace(dataset, name=name)).snapshot()
+        return self.dataset.load().snapshot()
 
     def resolved_evaluation(self, dataset: Dataset) -> ResolvedEvaluation:
         """Fill in the settings that the protocol decides; under the standard one, a baseline decides its ties."""

@@ -15,24 +15,57 @@ import yaml
 from kgeval.base.errors import ConfigError, FileError, KgevalError, counted
 from kgeval.base.files import exists_safely, read_settings, refuse_special, suggest_paths
 from kgeval.base.settings import Problem, as_texts, short_repr
-from kgeval.base.settings_text import VARIABLE, CountingLoader, QuotedText, escaped, look_up, read_yaml
+from kgeval.base.settings_text import (
+    VARIABLE,
+    CountingLoader,
+    QuotedText,
+    dump_yaml,
+    escaped,
+    look_up,
+    map_texts,
+    read_yaml,
+)
 from kgeval.ranking.run_directory.stored_run import StoredRun
 
 HIDDEN = re.compile("\ue000([^\ue000\ue001]*)\ue001")
 
 
-class ExpandingLoader(CountingLoader):
-    """Reads YAML with variables. A variable expands to a value or a part of a value, never to structure.
+class WrittenLoader(CountingLoader):
+    """Reads YAML with variables as they are written.
 
-    Braces have another meaning in YAML inside ``{…}`` and ``[…]``, so variables are hidden from its scanner. A value
-    without quotes is read as a number or a truth value if it is one after expansion.
+    Braces have another meaning in YAML inside ``{…}`` and ``[…]``, so variables are hidden from its scanner.
     """
+
+    quoted: type[str] = QuotedText
 
     def __init__(self, text: str) -> None:
         super().__init__(VARIABLE.sub(lambda match: f"\ue000{match[1]}{match[2]}{match[3] or ''}\ue001", text))
+
+    def compose_scalar_node(self, anchor: Any) -> yaml.ScalarNode:
+        node: yaml.ScalarNode = super().compose_scalar_node(anchor)
+        hidden, line = node.value, node.start_mark.line + 1
+        text = HIDDEN.sub(lambda match: self._value(match[1], line), hidden)
+        node.value = text if node.style is None else self.quoted(text)
+        if text != hidden and node.style is None:
+            node.tag = self.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
+        return node
+
+    def _value(self, variable: str, line: int) -> str:
+        dollars = "$" * variable.startswith("$")
+        return f"${dollars}{{{variable.removeprefix('$')}}}"
+
+
+class ExpandingLoader(WrittenLoader):
+    """Reads YAML with the values of variables. A variable expands to a value or a part of a value, never to structure.
+
+    A value without quotes is read as a number or a truth value if it is one after expansion.
+    """
+
+    quoted = str
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
         self._unset: dict[str, list[int]] = {}
-        self.values: dict[yaml.Node, dict[str, str]] = {}
-        """for each scalar, the values of the variables in it that are set, and the variables as they were written"""
 
     def get_single_node(self) -> yaml.Node | None:
         """Compose the document; refuse variables that are not set, each with all of its lines."""
@@ -47,16 +80,6 @@ class ExpandingLoader(CountingLoader):
             raise ConfigError("\n".join(messages))
         return root
 
-    def compose_scalar_node(self, anchor: Any) -> yaml.ScalarNode:
-        node: yaml.ScalarNode = super().compose_scalar_node(anchor)
-        hidden, line = node.value, node.start_mark.line + 1
-        node.value = HIDDEN.sub(lambda match: self._value(match[1], line), hidden)
-        if node.value != hidden and node.style is None:
-            node.tag = self.resolve(yaml.ScalarNode, node.value, (True, False))  # type: ignore[no-untyped-call]
-        variables = ((name, os.environ.get(name.partition(":-")[0])) for name in HIDDEN.findall(hidden))
-        self.values[node] = {value: f"${{{name}}}" for name, value in variables if value}
-        return node
-
     def _value(self, variable: str, line: int) -> str:
         """Look up ``NAME`` or ``NAME:-default``; the default also replaces an empty variable, as in a shell."""
         value = look_up(variable)
@@ -69,88 +92,15 @@ Place = tuple[str, ...]
 """the path to a value: its keys and positions, as they are written"""
 
 SHORTEST = 3
-"""the least length of a value that is replaced inside a longer text; shorter ones occur by chance"""
-
-NAMED = {
-    *("name", "layout", "kind", "format", "baseline", "protocol", "device", "kernel"),
-    *("model", "loss", "regularizer", "optimizer", "lr_scheduler", "training_loop", "negative_sampler", "stopper"),
-    *("split", "sides", "filter", "times", "unseen", "nan", "metrics", "ties", "chance", "unit", "intervals", "by"),
-    *("calibration", "mapping"),
-}
-"""keys whose text is a name that kgeval or PyKEEN knows: a run stores it, so that it does not need the variable"""
+"""the least length of a value that is replaced in messages; shorter ones occur by chance"""
 
 SERVICES = ("tracker", "executor")
-"""blocks for services: numbers may also be secret in them"""
-
-
-@dataclass(frozen=True)
-class Variables:
-    """The values of variables that are not shown, and each variable as it was written."""
-
-    hidden: dict[str, str] = field(default_factory=dict)
-
-    def add(self, place: Place, loader: ExpandingLoader, node: yaml.ScalarNode) -> None:
-        """Add the variables of a scalar at a place of a configuration, unless its value is stored."""
-        values = loader.values[node]
-        if _is_hidden(place, loader.construct_object(node)):
-            self.hidden.update(values)
-        if place[0] in SERVICES and node.value in values:  # maybe a number
-            self.hidden[str(loader.construct_object(node))] = values[node.value]
-
-    def conceal(self, words: Any) -> Any:
-        """Replace the values of variables by the variables, in a text or in each text of a block or list."""
-        if isinstance(words, dict):
-            return type(words)((name, self.conceal(part)) for name, part in words.items())
-        if isinstance(words, list | tuple):
-            return type(words)(map(self.conceal, words))
-        for value in sorted(self.hidden, key=len, reverse=True) if isinstance(words, str) else ():
-            for form in dict.fromkeys((value, value.rstrip("/"), str(Path(value)), escaped(value))):
-                if len(form) >= SHORTEST:
-                    # A word or a number is not replaced inside a longer one.
-                    edges = r"(?<![^\W_]){}(?![^\W_])" if form.isalpha() or form.isdecimal() else "{}"
-                    words = self.hidden[value].join(re.split(edges.format(re.escape(form)), words))
-        return words
-
-    def conceal_in_name(self, name: str) -> str:
-        """Likewise in the name of a dataset, unless the variable is the whole name, which distinguishes results."""
-        return name if name in self.hidden else str(self.conceal(name))
-
-    @contextmanager
-    def concealed(self) -> Iterator[None]:
-        try:
-            yield
-        except (KgevalError, OSError) as error:
-            error.args = tuple(self.conceal(part) if isinstance(part, str) else part for part in error.args)
-            if isinstance(error, OSError) and isinstance(error.filename, str):
-                error.filename = self.conceal(error.filename)
-            raise
-
-    def as_written(self, content: Any, place: Place = ()) -> Any:
-        """Write the variables at a place of a configuration again, and escape texts that only look like variables."""
-        if isinstance(content, dict):
-            return {escaped(key): self.as_written(value, (*place, key)) for key, value in content.items()}
-        if isinstance(content, list | tuple):
-            return [self.as_written(value, (*place, str(step))) for step, value in enumerate(content)]
-        if not _is_hidden(place, content):
-            return escaped(content)
-        whole = self.hidden.get(str(content)) if place[0] in SERVICES else None
-        written = whole or self.conceal(escaped(content))
-        return QuotedText(written) if isinstance(content, str) and written != escaped(content) else written
+"""blocks for services, where the values of variables may be secret"""
 
 
 def innermost(place: Place, known: Container[Place]) -> Place | None:
     """The longest known beginning of a place: the place itself, or a block around it."""
     return next((place[:depth] for depth in range(len(place), -1, -1) if place[:depth] in known), None)
-
-
-def _is_hidden(place: Place, value: Any) -> bool:
-    """Whether a value is stored as it was written: any text except known names, and everything for services."""
-    if place[0] in SERVICES:
-        return True
-    *blocks, key = [step for step in place if not step.isdecimal()] or [""]
-    is_path = place == ("model",) or blocks == ["models"]
-    is_free = any(step == "options" or step.endswith("_kwargs") for step in blocks)
-    return isinstance(value, str) and (is_path or is_free or key not in NAMED)
 
 
 UNCLOSED = re.compile(r"(?<!\$)\$\{([A-Za-z_]\w*)[^}]*$")
@@ -168,7 +118,10 @@ class Document:
     """where blocks stand in the file, if the content has them elsewhere"""
     options: Mapping[Place, str] = field(default_factory=dict)
     """the command-line option of each value that has one"""
-    variables: Variables = field(default_factory=Variables)
+    written: dict[str, Any] = field(default_factory=dict)
+    """the content of the file, with variables as they are written"""
+    paths: dict[str, str] = field(default_factory=dict)
+    """each path in the content that has variables, as it is written"""
 
     def line(self, problem: Problem) -> str:
         """Return the source of a value with a problem: its line, the line of the block around it, or ``--set``."""
@@ -180,10 +133,10 @@ class Document:
         return around[0] if around else ""
 
     def told(self, problems: Iterable[Problem]) -> list[str]:
-        """Return the messages of problems, without the values of variables."""
+        """Return the messages of problems, without what may be secret."""
         located = map(self.in_file, problems)
         messages = [problem.format(self.line(problem), self._option(problem)) for problem in located]
-        return [*self.variables.conceal(messages)]
+        return [*map(self.conceal, messages)]
 
     def in_file(self, problem: Problem) -> Problem:
         """Locate a problem where its block stands in the file."""
@@ -193,14 +146,53 @@ class Document:
 
     def refusal(self, problems: Iterable[Problem], of_parts: Sequence[str] = ()) -> ConfigError:
         """Refuse the configuration with all of its problems, each once; ``of_parts`` are messages of its parts."""
-        messages = [*dict.fromkeys([*self.variables.conceal(self.problems), *self.told(problems), *of_parts])]
+        messages = [*dict.fromkeys([*map(self.conceal, self.problems), *self.told(problems), *of_parts])]
         if self.options and len(messages) == 1:
             return ConfigError(messages[0])
         return ConfigError("\n  ".join([f"{self.source}: {counted(len(messages), 'problem')}", *messages]))
 
     @property
     def as_written(self) -> dict[str, Any]:
-        return dict(self.variables.as_written(self.content))
+        return self.write(self.content)
+
+    def write(self, content: dict[str, Any]) -> dict[str, Any]:
+        """Write a configuration with the variables in its services, and in paths that are there."""
+
+        def written(text: str) -> str:
+            path = self.paths.get(str(Path(text)))
+            return QuotedText(path) if path and exists_safely(Path(text)) else str(escaped(text))
+
+        services = {name: self.written[name] for name in SERVICES if name in content and name in self.written}
+        return dict(map_texts(content, written)) | services
+
+    def fill(self, block: Any, word: str, value: str) -> Any:
+        """Replace ``{dataset}`` or ``{seed}`` in all texts of a block."""
+        filled = {path.replace(word, value): text.replace(word, value) for path, text in self.paths.items()}
+        self.paths.update(filled)
+        return map_texts(block, lambda text: text.replace(word, value))
+
+    def write_path(self, path: str) -> str:
+        """Write the path of a file, in a folder or alone, with the variables of that folder or file."""
+        bases = [base for base in map(str, (Path(path), *Path(path).parents)) if base in self.paths]
+        return self.paths[bases[0]] + path[len(bases[0]) :] if bases else path
+
+    def conceal(self, message: str) -> str:
+        """Replace the values of variables in the blocks for services, which may be secret."""
+        found = VARIABLE.finditer(dump_yaml({name: self.written.get(name) for name in SERVICES}))
+        secrets = {os.environ.get(match[2], ""): match[0] for match in found if not match[1]}
+        for value in sorted(secrets, key=len, reverse=True):
+            message = message.replace(value, secrets[value]) if len(value) >= SHORTEST else message
+        return message
+
+    @contextmanager
+    def concealed(self) -> Iterator[None]:
+        try:
+            yield
+        except (KgevalError, OSError) as error:
+            error.args = tuple(self.conceal(part) if isinstance(part, str) else part for part in error.args)
+            if isinstance(error, OSError) and isinstance(error.filename, str):
+                error.filename = self.conceal(error.filename)
+            raise
 
     def _option(self, problem: Problem) -> str:
         """Return the option of a value with a problem, and the keys inside that value."""
@@ -222,17 +214,30 @@ class Document:
             raise ConfigError(f"{option}: expected KEY=VALUE, for example evaluation.corruption.count=100.")
         if unclosed := UNCLOSED.search(value):
             raise ConfigError(f"{option}: the variable is not closed. Write ${{{unclosed[1]}}}.")
-        place: Any = self.content
         *parents, last = key.split(".")
-        for depth, name in enumerate(parents, 1):
-            block = expand(parents[:depth], place.get(name, {}))
-            if not isinstance(block, dict):
-                raise ConfigError(f"{option}: {'.'.join(parents[:depth])} has no keys.")
-            place[name] = dict(block)  # a copy: an alias may refer to the same block
-            place = place[name]
-        place[last] = parse_value(value, option, ExpandingLoader)
-        survey(value, self.variables, (*parents, last))
+
+        def put(place: Any, part: Any) -> Any:
+            for depth, name in enumerate(parents, 1):
+                block = expand(parents[:depth], place.get(name, {}))
+                if not isinstance(block, dict):
+                    raise ConfigError(f"{option}: {'.'.join(parents[:depth])} has no keys.")
+                place[name] = dict(block)  # a copy: an alias may refer to the same block
+                place = place[name]
+            place[last] = part
+            return part
+
+        content = put(self.content, parse_value(value, option, ExpandingLoader))
+        written = put(self.written, parse_value(value, option, WrittenLoader))
+        self.paths.update(paths_of(content, written))
         self.lines[(*parents, last)] = "--set"
+
+
+def paths_of(content: Any, written: Any) -> dict[str, str]:
+    """Find the paths with variables in a part of a configuration: as they are read, and as they are written."""
+    if isinstance(content, dict | list) and isinstance(written, dict | list):
+        pairs = zip(*(part.values() if isinstance(part, dict) else part for part in (content, written)), strict=False)
+        return {path: text for pair in pairs for path, text in paths_of(*pair).items()}
+    return {str(Path(content)): written} if isinstance(content, str) and content != written and "/" in content else {}
 
 
 def read_document(path: Path) -> Document:
@@ -242,9 +247,9 @@ def read_document(path: Path) -> Document:
     if not exists_safely(path) or not path.is_file():
         raise ConfigError(f"no such configuration file {short_repr(str(path))}. {suggest_paths(path)}".strip())
     try:
-        text, variables = read_settings(path), Variables()
-        content = read_yaml(text, ExpandingLoader)
-        lines, problems = survey(text, variables)
+        text = read_settings(path)
+        content, written = (read_yaml(text, loader) for loader in (ExpandingLoader, WrittenLoader))
+        lines, problems = survey(text)
     except FileError:
         raise
     except ConfigError as error:
@@ -253,7 +258,7 @@ def read_document(path: Path) -> Document:
         raise ConfigError(f"{path}: not readable YAML: {' '.join(str(error).split())}.") from error
     if not isinstance(content, dict):
         raise ConfigError(f"{path}: expected keys such as dataset, model and evaluation.")
-    return Document(str(path), content, lines, problems, variables=variables)
+    return Document(str(path), content, lines, problems, written=written, paths=paths_of(content, written))
 
 
 def _describe_folder(path: Path) -> str:
@@ -275,16 +280,13 @@ def parse_value(text: str, where: str, loader: type[CountingLoader] = CountingLo
         raise ConfigError(f"{where}: the value is not readable YAML.") from error
 
 
-def survey(text: str, variables: Variables, at: Place = ()) -> tuple[dict[Place, str], list[str]]:
-    """Return the line of every value, and a problem for every duplicate key; add to the variables those in the text."""
-    loader = ExpandingLoader(text)
+def survey(text: str) -> tuple[dict[Place, str], list[str]]:
+    """Return the line of every value, and a problem for every duplicate key."""
     lines: dict[Place, str] = {}
     problems: list[str] = []
     walked: set[int] = set()
 
     def walk(node: yaml.Node, place: Place) -> None:
-        if isinstance(node, yaml.ScalarNode) and place:
-            variables.add(place, loader, node)
         # Each block once: following its aliases too could take exponential time.
         if id(node) in walked:
             return
@@ -297,8 +299,8 @@ def survey(text: str, variables: Variables, at: Place = ()) -> tuple[dict[Place,
             lines[path] = line
             walk(value, path)
 
-    if (root := loader.get_single_node()) is not None:
-        walk(root, at)
+    if (root := ExpandingLoader(text).get_single_node()) is not None:
+        walk(root, ())
     return lines, problems
 
 
