@@ -14,7 +14,8 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, runtime
 import numpy as np
 
 from kgeval.base.arrays import Float64Array, FloatArray, IntArray, detached
-from kgeval.base.errors import InputError, ScoreError, reason, refuse_unknown
+from kgeval.base.errors import InputError, ScoreError, reason
+from kgeval.base.settings import names_among
 from kgeval.data.queries import Queries, Rows
 from kgeval.data.triples import SIDES, Side
 from kgeval.data.vocabulary import Vocabulary
@@ -220,9 +221,7 @@ def scores_of_parts(
 
 def checked_sides(sides: str | Collection[str], name: str = "sides") -> tuple[Side, ...]:
     """Read one or both sides, head first."""
-    listed = (sides,) if isinstance(sides, str) else tuple(sides)
-    for side in listed:
-        refuse_unknown(f"{name}: unknown side", side, SIDES)
+    listed = names_among(f"{name}: unknown side", sides, SIDES)
     if not listed:
         raise InputError(f"{name}: expected head, tail or both, found none.")
     return tuple(side for side in SIDES if side in listed)

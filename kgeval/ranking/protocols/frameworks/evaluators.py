@@ -7,7 +7,7 @@ candidates, and take an answer's place in the list for its rank.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
@@ -107,7 +107,6 @@ TORCHKGE = _pessimistic(
 )
 
 
-@dataclass(frozen=True)
 class TailsOnly(FrameworkQuirk):
     """Heads are predicted as tails of the inverse relation, so a model without inverse relations predicts none."""
 
@@ -132,7 +131,6 @@ MARIUS = _pessimistic(
 )
 
 
-@dataclass(frozen=True)
 class TailsAsHeads(FrameworkQuirk):
     """An answer is scored as (h, r, t), its competitors as (t′, r, h), which swaps heads and tails."""
 
@@ -167,7 +165,6 @@ class TailsAsHeads(FrameworkQuirk):
         return ranked._replace(filtered=counts, raw=raw_counts)
 
 
-@dataclass(frozen=True)
 class Clamped(FrameworkQuirk):
     """The scores of SimplE are clamped to −20 … 20, so all scores beyond one end tie."""
 
@@ -266,7 +263,6 @@ AMPLIGRAPH_1 = Protocol(
 )
 
 
-@dataclass(frozen=True)
 class ReversedSign(FrameworkQuirk):
     """OpenKE takes the lowest score for the best, also for RESCAL with MarginLoss, which gives facts high scores."""
 
@@ -306,7 +302,6 @@ OPENKE = Protocol(
 )
 
 
-@dataclass(frozen=True)
 class KnownAnswersKeepZero(FrameworkQuirk):
     """Known answers get probability 0.0, and tie with an answer whose float32 sigmoid is 0.0 (score below −88.7)."""
 
@@ -325,7 +320,6 @@ TOKENS = ("OOV", "")
 """the labels of its first two rows"""
 
 
-@dataclass(frozen=True)
 class Tokens(FrameworkQuirk):
     """Two tokens compete with the answers: the empty token, and the token of unknown words (OOV).
 
