@@ -1,4 +1,4 @@
-"""Compiled sums of families: elementwise operations, added in one fixed order, which numba neither changes nor fuses.
+"""The loops of model families that numba compiles: elementwise operations, added in one order, which numba keeps.
 
 Queries are float64[query, dim], others float64[dim, other]; ``out``, ``sums`` and ``products``: float64[query, other].
 A sum goes from the first dimension to the last. Logarithms are left to numpy: numba's may differ between the body of a
