@@ -347,15 +347,13 @@ class RelationVectors(MadeOf[RelationalFamily], VectorScorer):
         return self.scorer.query_offsets(queries)
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
-        first = self.scorer.candidate_vectors(side, self.relation, ids[:BATCH_ENTITIES])
+        first = self.scorer.candidate_vectors(side, self.relation, ids[:1])  # its width and type are those of all
         vectors = np.empty((len(ids), first.shape[1]), first.dtype)
-        vectors[:BATCH_ENTITIES] = first
 
-        def make(rest: slice) -> None:
-            part = slice(rest.start + BATCH_ENTITIES, rest.stop + BATCH_ENTITIES)
+        def make(part: slice) -> None:
             vectors[part] = self.scorer.candidate_vectors(side, self.relation, ids[part])
 
-        parallel_for(make, max(len(ids) - BATCH_ENTITIES, 0), BATCH_ENTITIES)
+        parallel_for(make, len(ids), BATCH_ENTITIES)
         return vectors
 
     def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:

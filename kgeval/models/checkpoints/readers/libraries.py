@@ -179,9 +179,8 @@ TORCHKGE_PROJECTED = TORCHKGE_TABLES | {"norm": 2, "normalization": "none"}
 TORCHKGE_TRANSFERS = {f"{kind}_transfer": named(f"{kind[:3]}_proj_vect.weight") for kind in ("entity", "relation")}
 
 
-def _torchkge_analogy(kind: str) -> Take:
+def _analogy(scalars: Take, pairs: Take) -> Take:
     """Take Analogy's vectors: the real dimensions are complex ones whose imaginary parts are zero."""
-    scalars, pairs = named(f"sc_{kind}_emb.weight"), _torchkge_complex(kind)
 
     def make(tensors: Tensors) -> FloatArray:
         both, first = pairs.make(tensors), scalars.make(tensors)
@@ -192,18 +191,22 @@ def _torchkge_analogy(kind: str) -> Take:
     return Take(f"{scalars.text} | {pairs.text}", make)
 
 
-def _torchkge_complex(kind: str) -> Take:
-    return halves(f"re_{kind}_emb.weight", f"im_{kind}_emb.weight")
+TORCHKGE_HALVES = {
+    kind: halves(*(f"{part}_{kind[:3]}_emb.weight" for part in ("re", "im"))) for kind in ("entity", "relation")
+}
+TORCHKGE_ANALOGY = {
+    kind: _analogy(named(f"sc_{kind[:3]}_emb.weight"), pairs) for kind, pairs in TORCHKGE_HALVES.items()
+}
 
 
-def _torchkge_projection(tensors: Tensors) -> FloatArray:
+def _transr_projection(tensors: Tensors) -> FloatArray:
     """Take TransR's matrices, which are stored as relation width × entity width."""
     entity, relation = (take.make(tensors) for take in TORCHKGE_TABLES.values())
     stored = tensors.take("proj_mat.weight", len(relation), relation.shape[1] * entity.shape[1])
     return stored.reshape(len(stored), relation.shape[1], -1).transpose(0, 2, 1).reshape(len(stored), -1)
 
 
-PROJECTION = Take("proj_mat.weight, transposed", _torchkge_projection)
+PROJECTION = Take("proj_mat.weight, transposed", _transr_projection)
 
 TORCHKGE = StateDictFormat(
     name="torchkge",
@@ -220,12 +223,8 @@ TORCHKGE = StateDictFormat(
         "TransR": Model(TransR, TORCHKGE_PROJECTED | {"projection": PROJECTION}, "proj_mat.weight"),
         "TransD": Model(TransD, TORCHKGE_PROJECTED | TORCHKGE_TRANSFERS, "ent_proj_vect.weight"),
         "RESCAL": Model(RESCAL, TORCHKGE_TABLES | {"relation": named("rel_mat.weight")}, "rel_mat.weight"),
-        "Analogy": Model(
-            ComplEx, {"entity": _torchkge_analogy("ent"), "relation": _torchkge_analogy("rel")}, "sc_ent_emb.weight"
-        ),
-        "ComplEx": Model(
-            ComplEx, {"entity": _torchkge_complex("ent"), "relation": _torchkge_complex("rel")}, "re_ent_emb.weight"
-        ),
+        "Analogy": Model(ComplEx, TORCHKGE_ANALOGY, "sc_ent_emb.weight"),
+        "ComplEx": Model(ComplEx, TORCHKGE_HALVES, "re_ent_emb.weight"),
     },
     tables=TORCHKGE_TABLES,
     ignored=("projected_entities",),

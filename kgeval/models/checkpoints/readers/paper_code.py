@@ -88,13 +88,12 @@ ROTATE_FILE, CONFIG = "checkpoint", "config.json"
 ROTATE_ARRAYS = ("entity_embedding.npy", "relation_embedding.npy")
 """what the code writes beside the checkpoint, which people may not have kept"""
 
-PI = 3.14159265358979323846
 
 PROTATE_PI = 3.14159262358979323846
 """π as the code has it for pRotatE, wrong in the eighth digit"""
 
 
-def _phases(name: str, pi: float = PI) -> Take:
+def _phases(name: str, pi: float = np.pi) -> Take:
     return Take(f"{name} / (embedding_range / π)", lambda tensors: tensors.phases(name, "embedding_range", pi))
 
 

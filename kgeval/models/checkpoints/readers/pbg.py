@@ -285,7 +285,7 @@ def operators_of(model: PBGModel, width: int) -> FloatArray:
     Rows of operators of several kinds are filled up with zeros to the longest.
     """
     if model.operators == ["none"]:
-        count = len(relation_names(model, None)) if model.dynamic else len(model.relations)
+        count = len(relation_names(model, None))
         return np.zeros((2 * count if model.dynamic else count, 1), np.float32)
     with open_hdf5(model.file("model")) as file:
         if model.dynamic:
