@@ -18,12 +18,7 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side, triple_of
 from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.models.adapters.calling import FunctionCaller, ScoreFunction, ShrinkingBatches, positional_parameters
-from kgeval.models.scorer import (
-    as_array,
-    as_float64,
-    checked_sides,
-    refuse_other_queries,
-)
+from kgeval.models.scorer import as_array, as_float64, checked_sides, refuse_other_queries
 
 TIMES = "times"
 """what a function takes besides, if it scores facts at a time"""

@@ -19,14 +19,7 @@ import pyarrow.compute as pc
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import CheckpointError, UsageError
 from kgeval.base.files import suggest_paths
-from kgeval.data.id_files import (
-    LABEL_FILES,
-    PYKEEN,
-    PYKEEN_SAVED,
-    TSV,
-    LabelFiles,
-    vocabulary_by_id,
-)
+from kgeval.data.id_files import LABEL_FILES, PYKEEN, PYKEEN_SAVED, TSV, LabelFiles, vocabulary_by_id
 from kgeval.data.text import first_line
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint

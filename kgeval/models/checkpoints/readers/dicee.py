@@ -29,14 +29,7 @@ from kgeval.models.checkpoints.readers import Reader
 from kgeval.models.checkpoints.readers.pykeen import IGNORED_TENSORS, REQUIRED_OPTIONS, model_of_state
 from kgeval.models.checkpoints.readers.pykeen_interactions import family_of
 from kgeval.models.checkpoints.readers.pykeen_modules import PyKEENModel
-from kgeval.models.checkpoints.tensors import (
-    COUNTERS,
-    LIGHTNING,
-    Tensors,
-    check_same_rows,
-    fold_batch_norm,
-    names_in,
-)
+from kgeval.models.checkpoints.tensors import COUNTERS, LIGHTNING, Tensors, check_same_rows, fold_batch_norm, names_in
 from kgeval.models.families.bilinear import DistMult
 from kgeval.models.families.complex import ComplEx
 from kgeval.models.families.convolutions import AConEx, ConEx, folded_layers
@@ -59,16 +52,6 @@ EPSILON = 1e-6
 
 BY_TRIPLE, BY_QUERY = ("NegSample", "FixedNegSample"), ("KvsAll", "1vsAll", "AllvsAll", "1vsSample", "KvsSample")
 """the scoring techniques whose models dice-embeddings evaluates triple by triple, and query by query"""
-
-
-class Parts(NamedTuple):
-    """What a model of dice-embeddings is made of."""
-
-    entity: FloatArray
-    relation: FloatArray
-    """the relations, followed by their inverses if they have any"""
-    tensors: Tensors
-    config: dict[str, Any]
 
 
 def read(path: Path, options: Options) -> Checkpoint:
@@ -167,6 +150,16 @@ def _pykeens(name: str, tensors: Tensors, order: list[int], options: Options) ->
         family = family_of(PyKEENModel.of(model, inverse=False), name)
     state.refuse_unused(name, *IGNORED_TENSORS)
     return family
+
+
+class Parts(NamedTuple):
+    """What a model of dice-embeddings is made of."""
+
+    entity: FloatArray
+    relation: FloatArray
+    """the relations, followed by their inverses if they have any"""
+    tensors: Tensors
+    config: dict[str, Any]
 
 
 def _keci(parts: Parts) -> Family:

@@ -44,12 +44,7 @@ from kgeval.models.checkpoints.building import model_of_named
 from kgeval.models.checkpoints.checkpoint import Checkpoint
 from kgeval.models.checkpoints.labels import NATIVE, CheckpointLabels, find_labels
 from kgeval.models.checkpoints.locate import contains_file, find_checkpoint_file, readable
-from kgeval.models.checkpoints.mapped_arrays import (
-    ARRAYS,
-    SAFE,
-    read_npz,
-    read_safetensors,
-)
+from kgeval.models.checkpoints.mapped_arrays import ARRAYS, SAFE, read_npz, read_safetensors
 from kgeval.models.checkpoints.options import Options
 from kgeval.models.checkpoints.readers import Reader, formats
 from kgeval.models.checkpoints.readers.arrays import has_rows_of_queries

@@ -30,15 +30,7 @@ from kgeval.models.checkpoints.locate import folder_of, settings_in
 from kgeval.models.checkpoints.mapped_arrays import NUMPY, mapped_array
 from kgeval.models.checkpoints.options import Options
 from kgeval.models.checkpoints.readers import Reader
-from kgeval.models.checkpoints.state_dict_format import (
-    Model,
-    StateDictFormat,
-    Take,
-    describe,
-    halves,
-    holds,
-    named,
-)
+from kgeval.models.checkpoints.state_dict_format import Model, StateDictFormat, Take, describe, halves, holds, named
 from kgeval.models.checkpoints.tensors import Tensors, names_in
 from kgeval.models.families.bilinear import CP, DistMult
 from kgeval.models.families.complex import ComplEx, PRotatE, RotatE, TComplEx, TNTComplEx
