@@ -1,4 +1,7 @@
-"""A scorer in the ids of a dataset."""
+"""The aligned scorer: any scorer behind the ids of a dataset, also as a scorer of relations.
+
+``align`` (in ``alignment.py``) makes it, and ``kgeval.ranking`` ranks with it and with nothing else.
+"""
 
 from __future__ import annotations
 
@@ -29,52 +32,13 @@ from kgeval.models.scorer import (
     views_of,
 )
 
-BATCH_TRIPLES = 2048
-"""triples that are scored at a time, each with its own query vector"""
-
-
-@dataclass(frozen=True, eq=False)
-class RelationAnswers(MadeOf[Scorer | VectorScorer]):
-    """A scorer of relations, made of one of tails: a triple has the same score whichever of the two is predicted.
-
-    >>> from kgeval.models.adapters.functions import CallableScorer
-    >>> near = CallableScorer(lambda h, r, t: -abs(h + r - t), num_entities=9, num_relations=4)
-    >>> queries = Queries.of(Triples.of([(1, 0, 3), (2, 1, 8)]), "relation")
-    >>> RelationAnswers(near, near).scores(queries, np.arange(4))
-    array([[-2., -1.,  0., -1.],
-           [-6., -5., -4., -3.]])
-    """
-
-    model: Scorer | VectorScorer
-    """what the scorer of tails is made of, which is in the ids of the queries"""
-
-    def __post_init__(self) -> None:
-        of_entities = isinstance(self.model, TripleArrays | PredictionLists)
-        if of_entities or "tail" not in getattr(self.model, "sides", ("tail",)):
-            why = "it has entities for its own queries only" if of_entities else "it predicts heads only"
-            raise InputError(f"sides: the model cannot predict relations: {why}. Leave relation out of the sides.")
-
-    def scores(self, queries: Queries, candidates: IntArray) -> Float64Array:
-        """Score relations (int64[candidate] or int64[query, candidate]) between heads and tails."""
-        shape = (candidates.shape[-1], len(queries))
-        # One relation after the other, since in many models each relation has a separate scorer.
-        relations = np.broadcast_to(candidates.T if candidates.ndim == 2 else candidates[:, None], shape).ravel()
-        heads, tails = (np.broadcast_to(ids, shape).ravel() for ids in (queries.anchors, queries.relations))
-        times = None if queries.contexts is None else np.broadcast_to(queries.contexts, shape).ravel()
-        score = np.empty(len(relations))
-        for part in slices(len(score), BATCH_TRIPLES):
-            ids = np.stack([heads[part], relations[part], tails[part]], axis=1)
-            of_tails = Queries.per_triple(Triples(ids, None if times is None else times[part]), "tail")
-            scores = as_float64(self.scorer.scores(of_tails, of_tails.answers[:, None]), "the scorer")
-            if scores.shape != (expected := (len(ids), 1)):
-                raise ScoreError(f"the scorer returned scores of shape {scores.shape}, expected {expected}.")
-            score[part][of_tails.triples] = scores[:, 0]
-        return np.ascontiguousarray(score.reshape(shape).T)
-
 
 @dataclass(frozen=True, eq=False)
 class Aligned(MappedScorer):
-    """A scorer in the ids of a dataset."""
+    """The aligned scorer: any scorer behind the ids of a dataset, also as a scorer of relations.
+
+    ``align`` (in ``alignment.py``) makes it, and ``kgeval.ranking`` ranks with it and with nothing else.
+    """
 
     scorer: Scorer | VectorScorer
     entity_rows: IntArray
@@ -194,3 +158,46 @@ class Aligned(MappedScorer):
 
     def map_answers(self, side: Side, ids: IntArray) -> tuple[Side, IntArray]:
         return side, self.entity_rows[ids]
+
+
+BATCH_TRIPLES = 2048
+"""triples that are scored at a time, each with its own query vector"""
+
+
+@dataclass(frozen=True, eq=False)
+class RelationAnswers(MadeOf[Scorer | VectorScorer]):
+    """A scorer of relations, made of one of tails: a triple has the same score whichever of the two is predicted.
+
+    >>> from kgeval.models.adapters.functions import CallableScorer
+    >>> near = CallableScorer(lambda h, r, t: -abs(h + r - t), num_entities=9, num_relations=4)
+    >>> queries = Queries.of(Triples.of([(1, 0, 3), (2, 1, 8)]), "relation")
+    >>> RelationAnswers(near, near).scores(queries, np.arange(4))
+    array([[-2., -1.,  0., -1.],
+           [-6., -5., -4., -3.]])
+    """
+
+    model: Scorer | VectorScorer
+    """what the scorer of tails is made of, which is in the ids of the queries"""
+
+    def __post_init__(self) -> None:
+        of_entities = isinstance(self.model, TripleArrays | PredictionLists)
+        if of_entities or "tail" not in getattr(self.model, "sides", ("tail",)):
+            why = "it has entities for its own queries only" if of_entities else "it predicts heads only"
+            raise InputError(f"sides: the model cannot predict relations: {why}. Leave relation out of the sides.")
+
+    def scores(self, queries: Queries, candidates: IntArray) -> Float64Array:
+        """Score relations (int64[candidate] or int64[query, candidate]) between heads and tails."""
+        shape = (candidates.shape[-1], len(queries))
+        # One relation after the other, since in many models each relation has a separate scorer.
+        relations = np.broadcast_to(candidates.T if candidates.ndim == 2 else candidates[:, None], shape).ravel()
+        heads, tails = (np.broadcast_to(ids, shape).ravel() for ids in (queries.anchors, queries.relations))
+        times = None if queries.contexts is None else np.broadcast_to(queries.contexts, shape).ravel()
+        score = np.empty(len(relations))
+        for part in slices(len(score), BATCH_TRIPLES):
+            ids = np.stack([heads[part], relations[part], tails[part]], axis=1)
+            of_tails = Queries.per_triple(Triples(ids, None if times is None else times[part]), "tail")
+            scores = as_float64(self.scorer.scores(of_tails, of_tails.answers[:, None]), "the scorer")
+            if scores.shape != (expected := (len(ids), 1)):
+                raise ScoreError(f"the scorer returned scores of shape {scores.shape}, expected {expected}.")
+            score[part][of_tails.triples] = scores[:, 0]
+        return np.ascontiguousarray(score.reshape(shape).T)

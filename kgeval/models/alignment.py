@@ -1,4 +1,6 @@
-"""Match the ids of a model with those of a dataset, by label wherever there are labels.
+"""Alignment: the ids of a model are matched with those of a dataset, by label wherever there are labels.
+
+Whatever evaluates a model calls ``align``, which returns an ``Aligned`` scorer (``aligned.py``).
 
 Anything that scores gets labels for its ids: a scorer, a checkpoint, a model of a framework, or a function. Ids without
 labels are taken as those of the dataset, with a note. Where they come from files, and kgeval or PyKEEN made up the
@@ -31,6 +33,43 @@ from kgeval.models.adapters.live_models import (
 from kgeval.models.adapters.prediction_lists import PredictionLists
 from kgeval.models.aligned import Aligned
 from kgeval.models.scorer import LabelledModel, LabelledScorer, Scorer, VectorScorer
+
+Model = TypeVar("Model", bound=LabelledModel)
+
+MatchedIds = tuple[IntArray, tuple[str, ...]]
+"""int64[label of the dataset], its id in the model, -1 where the model does not know it; and notes"""
+
+
+def align(
+    model: Scorer | Callable[..., Any] | Any,
+    dataset: Dataset,
+    *,
+    entities: Labels | None = None,
+    relations: Labels | None = None,
+    times: Labels | None = None,
+) -> Aligned:
+    """Make a scorer of a model, a scorer or a callable, and align it with a dataset.
+
+    The labels are for the model's ids, if it has no labels. Entities that only the model knows are left out.
+    """
+    source = with_sorted_labels(_with_times(_with_labels(model, dataset, entities, relations), times), dataset)
+    scorer: Any = source.model
+    entity_rows, entity_notes = _match_ids(dataset, dataset.entities, source.entities, scorer.num_entities)
+    # Arrays of triples speak only of the relations that these name.
+    num_relations = len(dataset.relations) if isinstance(scorer, TripleArrays) else scorer.num_relations
+    relation_rows, relation_notes = _match_ids(dataset, dataset.relations, source.relations, num_relations)
+    _refuse_foreign_ids(source, dataset)
+    time_rows, time_notes = _match_times(source, dataset)
+    notes = (*entity_notes, *relation_notes, *time_notes)
+    unlabelled = ["entity"] if source.entities is None and not entity_notes else []
+    unlabelled += ["relation"] if source.relations is None and not relation_notes else []
+    both = len(unlabelled) == 2
+    unlabelled += ["time"] if _asks_for_times(source, dataset) else []
+    if unlabelled:
+        kind = "" if both else f"{' and '.join(unlabelled)} "
+        notes += (f"the model has no {kind}labels; its {kind}ids were taken as those of dataset {dataset.name}.",)
+    notes += scorer.notes if isinstance(scorer, PredictionLists) else ()
+    return Aligned(scorer, entity_rows, relation_rows, notes, source, time_rows)
 
 
 def _with_labels(model: Any, dataset: Dataset, entities: Labels | None, relations: Labels | None) -> LabelledModel:
@@ -79,17 +118,6 @@ def _labelled(
     return cast("LabelledModel", replace(cast("Any", scorer), entities=own_entities, relations=own_relations))
 
 
-def _with_times(source: LabelledModel, times: Labels | None) -> LabelledModel:
-    if times is None:
-        return source
-    model, labels, kept = source.model, Vocabulary.of(times, "time"), source.times
-    if getattr(model, "takes_times", getattr(model, "num_times", None) is not None) is False:
-        raise UsageError("time_labels: the model has no times. A function gets them as its fourth argument, times.")
-    if kept is not None and kept != labels:
-        raise UsageError("the model has its own time labels, and time_labels= has others. Leave time_labels out.")
-    return cast("LabelledModel", replace(cast("Any", source), times=labels))
-
-
 def _checked_labels(scorer: Any, kind: str, labels: Labels | None, size: int | None) -> Vocabulary | None:
     attribute = "entities" if kind == "entity" else "relations"
     kept: Any = getattr(scorer, attribute, None)
@@ -109,42 +137,15 @@ def _are_labels(kept: Any) -> bool:
     return isinstance(kept, Vocabulary | list | tuple | Mapping | pa.Array)
 
 
-Model = TypeVar("Model", bound=LabelledModel)
-
-MatchedIds = tuple[IntArray, tuple[str, ...]]
-"""int64[label of the dataset], its id in the model, -1 where the model does not know it; and notes"""
-
-
-def align(
-    model: Scorer | Callable[..., Any] | Any,
-    dataset: Dataset,
-    *,
-    entities: Labels | None = None,
-    relations: Labels | None = None,
-    times: Labels | None = None,
-) -> Aligned:
-    """Make a scorer of a model, a scorer or a callable, and align it with a dataset.
-
-    The labels are for the model's ids, if it has no labels. Entities that only the model knows are left out.
-    """
-    source = with_sorted_labels(_with_times(_with_labels(model, dataset, entities, relations), times), dataset)
-    scorer: Any = source.model
-    entity_rows, entity_notes = _match_ids(dataset, dataset.entities, source.entities, scorer.num_entities)
-    # Arrays of triples speak only of the relations that these name.
-    num_relations = len(dataset.relations) if isinstance(scorer, TripleArrays) else scorer.num_relations
-    relation_rows, relation_notes = _match_ids(dataset, dataset.relations, source.relations, num_relations)
-    _refuse_foreign_ids(source, dataset)
-    time_rows, time_notes = _match_times(source, dataset)
-    notes = (*entity_notes, *relation_notes, *time_notes)
-    unlabelled = ["entity"] if source.entities is None and not entity_notes else []
-    unlabelled += ["relation"] if source.relations is None and not relation_notes else []
-    both = len(unlabelled) == 2
-    unlabelled += ["time"] if _asks_for_times(source, dataset) else []
-    if unlabelled:
-        kind = "" if both else f"{' and '.join(unlabelled)} "
-        notes += (f"the model has no {kind}labels; its {kind}ids were taken as those of dataset {dataset.name}.",)
-    notes += scorer.notes if isinstance(scorer, PredictionLists) else ()
-    return Aligned(scorer, entity_rows, relation_rows, notes, source, time_rows)
+def _with_times(source: LabelledModel, times: Labels | None) -> LabelledModel:
+    if times is None:
+        return source
+    model, labels, kept = source.model, Vocabulary.of(times, "time"), source.times
+    if getattr(model, "takes_times", getattr(model, "num_times", None) is not None) is False:
+        raise UsageError("time_labels: the model has no times. A function gets them as its fourth argument, times.")
+    if kept is not None and kept != labels:
+        raise UsageError("the model has its own time labels, and time_labels= has others. Leave time_labels out.")
+    return cast("LabelledModel", replace(cast("Any", source), times=labels))
 
 
 def with_sorted_labels(source: Model, dataset: Dataset) -> Model:
@@ -164,36 +165,6 @@ def _sorted_labels(dataset: Dataset, labels: Vocabulary, size: int) -> Vocabular
         fault = f"the model has {size} {labels.kind} ids, given to sorted labels"
         raise UsageError(f"{fault}, dataset {dataset.name} has {len(used)} in its triples. Is it the right dataset?")
     return Vocabulary(sorted(labels[int(index)] for index in used), labels.kind)
-
-
-def _refuse_foreign_ids(source: LabelledModel, dataset: Dataset) -> None:
-    """Refuse ids of files on a dataset that numbers its labels otherwise; a single one has no order."""
-    # kgeval and PyKEEN make up the ids of datasets whose files have none.
-    giver, model, implicit = dataset.id_source, source.model, dataset.id_source in ("kgeval", "PyKEEN")
-    of_framework, unknown = (source.numbering == name for name in ("files", "unknown"))
-    if giver is None or giver in source.layouts or not (of_framework or (unknown and implicit)):
-        return
-    whose = f"{giver}'s own" if implicit else f"those of a folder in the layout {giver}"
-    ids = "its ids are from the dataset folder of its framework"
-    ids = ids if of_framework else "the meaning of its ids is not known"
-    for labels, model_labels, size in (
-        (dataset.entities, source.entities, model.num_entities),
-        (dataset.relations, source.relations, model.num_relations),
-    ):
-        if model_labels is None and max(size, len(labels)) > 1:
-            fault = f"the model has no {labels.kind} labels: {ids}, and the ids of dataset {dataset.name} are {whose}"
-            how = "the option ids=dataset (--option ids=dataset, in Python load_checkpoint(…, ids='dataset'))"
-            cures = f"{_cure_for_labels(source)} If these ids belong to {dataset.name}, say so: {how}."
-            raise UsageError(f"{fault}. {cures}")
-
-
-def _cure_for_labels(source: LabelledModel) -> str:
-    or_folder = "or name their folder with the option labels=FOLDER."
-    if isinstance(source.model, TripleArrays):
-        return f"Put the labels into entities.txt beside the arrays, one in each line, {or_folder}"
-    if source.numbering == "unknown" and {it.suffix for it in getattr(source, "files", ())} & {".npz", ".safetensors"}:
-        return f"Put the labels into entities.tsv and relations.tsv beside it, {or_folder}"
-    return "Name the folder that the model was trained on with the option labels=FOLDER, or evaluate on that folder."
 
 
 def _match_ids(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | None, size: int) -> MatchedIds:
@@ -225,12 +196,6 @@ def _match_ids(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | 
     raise UsageError(f"{fault}: they cannot be matched. {cure}{hint}")
 
 
-def hint_on_inverses(kind: str, size: int, labels: int) -> str:
-    if kind != "relation" or size != 2 * labels:
-        return ""
-    return f" {size} is twice {labels}: if the second half are inverse relations, set the option reciprocal=true."
-
-
 def _refuse_training_entities(dataset: Dataset, training: Dataset, model_labels: Vocabulary | None, size: int) -> None:
     """Refuse a model of the entities that an inductive dataset's models learn from, none of which is asked for."""
     graph = f"the training graph {training.name} ({len(training.entities):,} entities)"
@@ -244,6 +209,43 @@ def _refuse_training_entities(dataset: Dataset, training: Dataset, model_labels:
         ids = f"the model has {size:,} entity ids and no labels. They may be those of {graph}"
         cure = "Give it their labels: beside a file as entities.tsv, in Python as entities=dataset.entities."
         raise UsageError(f"{ids}, but {of_inference} are ranked. {fault} {cure}")
+
+
+def hint_on_inverses(kind: str, size: int, labels: int) -> str:
+    """Say that a model of twice as many relations as labels may have inverse ones; empty for any other."""
+    if kind != "relation" or size != 2 * labels:
+        return ""
+    return f" {size} is twice {labels}: if the second half are inverse relations, set the option reciprocal=true."
+
+
+def _refuse_foreign_ids(source: LabelledModel, dataset: Dataset) -> None:
+    """Refuse ids of files on a dataset that numbers its labels otherwise; a single one has no order."""
+    # kgeval and PyKEEN make up the ids of datasets whose files have none.
+    giver, model, implicit = dataset.id_source, source.model, dataset.id_source in ("kgeval", "PyKEEN")
+    of_framework, unknown = (source.numbering == name for name in ("files", "unknown"))
+    if giver is None or giver in source.layouts or not (of_framework or (unknown and implicit)):
+        return
+    whose = f"{giver}'s own" if implicit else f"those of a folder in the layout {giver}"
+    ids = "its ids are from the dataset folder of its framework"
+    ids = ids if of_framework else "the meaning of its ids is not known"
+    for labels, model_labels, size in (
+        (dataset.entities, source.entities, model.num_entities),
+        (dataset.relations, source.relations, model.num_relations),
+    ):
+        if model_labels is None and max(size, len(labels)) > 1:
+            fault = f"the model has no {labels.kind} labels: {ids}, and the ids of dataset {dataset.name} are {whose}"
+            how = "the option ids=dataset (--option ids=dataset, in Python load_checkpoint(…, ids='dataset'))"
+            cures = f"{_cure_for_labels(source)} If these ids belong to {dataset.name}, say so: {how}."
+            raise UsageError(f"{fault}. {cures}")
+
+
+def _cure_for_labels(source: LabelledModel) -> str:
+    or_folder = "or name their folder with the option labels=FOLDER."
+    if isinstance(source.model, TripleArrays):
+        return f"Put the labels into entities.txt beside the arrays, one in each line, {or_folder}"
+    if source.numbering == "unknown" and {it.suffix for it in getattr(source, "files", ())} & {".npz", ".safetensors"}:
+        return f"Put the labels into entities.tsv and relations.tsv beside it, {or_folder}"
+    return "Name the folder that the model was trained on with the option labels=FOLDER, or evaluate on that folder."
 
 
 def _match_times(source: LabelledModel, dataset: Dataset) -> MatchedIds | tuple[None, tuple[str, ...]]:

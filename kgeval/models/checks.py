@@ -1,4 +1,7 @@
-"""Checks of models: equal vectors, scores that change when asked again, formulas that differ from the model."""
+"""Checks of a model before it is ranked: equal vectors, scores that change when asked again, formulas that differ.
+
+The first two give notes on the results; by the third, live models are scored by a formula only if it is theirs.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,8 @@ from kgeval.models.scorer import Scorer, VectorScorer, as_float64, entity_arrays
 BATCH_ROWS = 1024
 """rows of a table that are looked at first, and at a time"""
 
-Rows = Callable[[IntArray], FloatArray]
+TakeRows = Callable[[IntArray], FloatArray]
+"""takes rows of a table, by their ids"""
 
 TRIPLES, CANDIDATES = 8, 64
 """how much is scored twice: the triples of a side's queries, and the candidates of each query"""
@@ -58,7 +62,7 @@ def notes_on_equal_rows(scorer: Scorer | VectorScorer, sides: Sequence[Side] = S
     return notes
 
 
-def _tables(scorer: Scorer | VectorScorer, sides: Sequence[Side]) -> Iterator[tuple[str, int, Rows]]:
+def _tables(scorer: Scorer | VectorScorer, sides: Sequence[Side]) -> Iterator[tuple[str, int, TakeRows]]:
     """Yield the name of each table of vectors, how many it has, and how to take some of them."""
     family = scorer.family if isinstance(scorer, Reciprocal | Typed) else scorer
     if isinstance(family, Family):

@@ -1,6 +1,8 @@
-"""Model families: a formula over stored arrays. Each file in ``families`` declares some.
+"""The model family: a formula that makes scores of stored arrays and options; here are the base classes of all.
 
-Their bases: vectors and a similarity, finished scores, vectors that depend on the relation, projections, networks.
+Each file in ``families`` declares some, readers of checkpoints make models of them, and ``families()`` lists them. The
+bases are for scores by vectors and a similarity, finished scores, vectors that depend on the relation, networks and
+projections.
 """
 
 from __future__ import annotations
@@ -25,9 +27,9 @@ from kgeval.base.registries import by_name, load_entry_points, subclasses
 from kgeval.base.threads import parallel_for, slices
 from kgeval.data.queries import Queries, starts_of_runs
 from kgeval.data.triples import Side
-from kgeval.models.ordered import matmul_ordered, unit
+from kgeval.models.ordered import matmul_ordered, normalized
 from kgeval.models.scorer import MadeOf, PartitionedScorer, QueryPartition, VectorScorer
-from kgeval.models.similarity import NormDistance, Similarity
+from kgeval.models.similarity import Similarity
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -234,79 +236,6 @@ class ProductFamily(VectorFamily):
     similarity: ClassVar[Similarity] = "dot"
 
 
-def _is_array(hint: Any) -> bool:
-    origin = get_origin(hint) or hint
-    if origin in (Union, UnionType):
-        return any(map(_is_array, get_args(hint)))
-    # From numpy 2.5 on, ``NDArray[...]`` is an alias, and its origin says by ``__value__`` what it stands for.
-    return origin is np.ndarray or get_origin(getattr(origin, "__value__", None)) is np.ndarray
-
-
-@cache
-def families() -> dict[str, type[Family]]:
-    """All model families, by name; those of other packages too."""
-    local = subclasses("kgeval.models.families", Family)  # type: ignore[type-abstract]
-    kinds = [*local, *load_entry_points("kgeval.families", Family, classes=True)]
-    return by_name("model families", sorted(kinds, key=lambda family: family.name.lower()))
-
-
-def family(name: str) -> type[Family]:
-    """Find a model family by name, in any capitalisation.
-
-    >>> family("complex").name
-    'ComplEx'
-    """
-    lower = {known.lower(): member for known, member in families().items()}
-    if name.lower() not in lower:
-        raise UsageError(f"unknown model {name!r}. {did_you_mean(name, families(), listed='models')}")
-    return lower[name.lower()]
-
-
-def rows(array: FloatArray, ids: IntArray) -> FloatArray:
-    """Take rows of a stored array; of one that is mapped from a file, nothing else stays in memory."""
-    if len(ids) and _mapped(array) is None and (ids == np.arange(ids[0], ids[0] + len(ids))).all():
-        return array[ids[0] : ids[0] + len(ids)]
-    taken = np.asarray(array[ids])
-    release(array)
-    return taken
-
-
-def release(array: FloatArray) -> None:
-    """Let go of the memory that an array mapped from a file has taken; it is read again when it is used."""
-    if (mapping := _mapped(array)) is not None and hasattr(mmap, "MADV_DONTNEED"):
-        mapping.madvise(mmap.MADV_DONTNEED)
-
-
-def _mapped(array: FloatArray) -> mmap.mmap | None:
-    owner: Any = array
-    while isinstance(owner, np.ndarray):
-        owner = owner.base
-    return owner if isinstance(owner, mmap.mmap) else None
-
-
-def rows64(array: FloatArray, ids: IntArray | int) -> Float64Array:
-    """Take rows (or one row) of a stored array into float64, in which every stored value is exact."""
-    return np.asarray(array[ids], np.float64)
-
-
-def by_relation(relations: IntArray, make: Callable[[int, BoolArray], FloatArray]) -> Float64Array:
-    """Make a vector or a number for each row, relation by relation; float64[row, width] or float64[row].
-
-    ``relations`` is int64[row]; ``make`` takes a relation and its rows, bool[row], of which there may be none.
-    """
-    parts = {int(relation): relations == relation for relation in (np.unique(relations) if len(relations) else (0,))}
-    made = [make(relation, part) for relation, part in parts.items()]
-    vectors = np.empty((len(relations), *made[0].shape[1:]))
-    for part, rows in zip(parts.values(), made, strict=True):
-        vectors[part] = rows
-    return vectors
-
-
-def moved(anchors: Float64Array, relations: Float64Array, side: Side) -> Float64Array:
-    """Move anchors by their relations: h + r of a tail query, t − r of a head query; float64[query, width]."""
-    return anchors + relations if side == "tail" else anchors - relations
-
-
 BATCH_ENTITIES = 512
 """entities whose vectors are made at a time"""
 
@@ -418,24 +347,17 @@ class RelationVectors(MadeOf[RelationalFamily], VectorScorer):
         return self.scorer.query_offsets(queries)
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
-        first = self.scorer.candidate_vectors(side, self.relation, ids[:BATCH_ENTITIES])
+        first = self.scorer.candidate_vectors(side, self.relation, ids[:1])  # its width and type are those of all
         vectors = np.empty((len(ids), first.shape[1]), first.dtype)
-        vectors[:BATCH_ENTITIES] = first
 
-        def make(rest: slice) -> None:
-            part = slice(rest.start + BATCH_ENTITIES, rest.stop + BATCH_ENTITIES)
+        def make(part: slice) -> None:
             vectors[part] = self.scorer.candidate_vectors(side, self.relation, ids[part])
 
-        parallel_for(make, max(len(ids) - BATCH_ENTITIES, 0), BATCH_ENTITIES)
+        parallel_for(make, len(ids), BATCH_ENTITIES)
         return vectors
 
     def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:
         return self.scorer.candidate_biases(side, self.relation, ids)
-
-
-def rectified(vectors: Float64Array, weight: FloatArray, bias: FloatArray) -> Float64Array:
-    """Pass rows through a layer of a network: relu(x W + b), a function of each row alone."""
-    return np.maximum(matmul_ordered(vectors, np.asarray(weight, np.float64)) + np.asarray(bias, np.float64), 0)
 
 
 class TailNetwork(RelationalFamily):
@@ -463,6 +385,18 @@ class TailNetwork(RelationalFamily):
 
 
 @dataclass(frozen=True, eq=False)
+class NormDistance:
+    """The option ``norm`` of a family whose score is a negative distance, and the similarity that it means."""
+
+    norm: Literal[1, 2]
+    """the p of the norm"""
+
+    @property
+    def similarity(self) -> Similarity:
+        return "l1" if self.norm == 1 else "l2"
+
+
+@dataclass(frozen=True, eq=False)
 class ProjectedTranslation(NormDistance, RelationalFamily):
     """score(h, r, t) = −‖P_r(h) + r − P_r(t)‖_p, with the projection P_r that a family defines."""
 
@@ -480,4 +414,82 @@ class ProjectedTranslation(NormDistance, RelationalFamily):
         projected = self.project(ids, relation)
         if self.normalization == "none":
             return projected
-        return unit(projected) if self.normalization == "unit" else unit(projected, self.norm, least=1.0)
+        return normalized(projected) if self.normalization == "unit" else normalized(projected, self.norm, least=1.0)
+
+
+@cache
+def families() -> dict[str, type[Family]]:
+    """All model families, by name; those of other packages too."""
+    local = subclasses("kgeval.models.families", Family)  # type: ignore[type-abstract]
+    kinds = [*local, *load_entry_points("kgeval.families", Family, classes=True)]
+    return by_name("model families", sorted(kinds, key=lambda family: family.name.lower()))
+
+
+def family(name: str) -> type[Family]:
+    """Find a model family by name, in any capitalisation.
+
+    >>> family("complex").name
+    'ComplEx'
+    """
+    lower = {known.lower(): member for known, member in families().items()}
+    if name.lower() not in lower:
+        raise UsageError(f"unknown model {name!r}. {did_you_mean(name, families(), listed='models')}")
+    return lower[name.lower()]
+
+
+def rows64(array: FloatArray, ids: IntArray | int) -> Float64Array:
+    """Take rows (or one row) of a stored array into float64, in which every stored value is exact."""
+    return np.asarray(array[ids], np.float64)
+
+
+def rows(array: FloatArray, ids: IntArray) -> FloatArray:
+    """Take rows of a stored array; of one that is mapped from a file, nothing else stays in memory."""
+    if len(ids) and _mapped(array) is None and (ids == np.arange(ids[0], ids[0] + len(ids))).all():
+        return array[ids[0] : ids[0] + len(ids)]
+    taken = np.asarray(array[ids])
+    release(array)
+    return taken
+
+
+def release(array: FloatArray) -> None:
+    """Let go of the memory that an array mapped from a file has taken; it is read again when it is used."""
+    if (mapping := _mapped(array)) is not None and hasattr(mmap, "MADV_DONTNEED"):
+        mapping.madvise(mmap.MADV_DONTNEED)
+
+
+def _mapped(array: FloatArray) -> mmap.mmap | None:
+    owner: Any = array
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    return owner if isinstance(owner, mmap.mmap) else None
+
+
+def by_relation(relations: IntArray, make: Callable[[int, BoolArray], FloatArray]) -> Float64Array:
+    """Make a vector or a number for each row, relation by relation; float64[row, width] or float64[row].
+
+    ``relations`` is int64[row]; ``make`` takes a relation and its rows, bool[row], of which there may be none.
+    """
+    parts = {int(relation): relations == relation for relation in (np.unique(relations) if len(relations) else (0,))}
+    made = [make(relation, part) for relation, part in parts.items()]
+    vectors = np.empty((len(relations), *made[0].shape[1:]))
+    for part, of_part in zip(parts.values(), made, strict=True):
+        vectors[part] = of_part
+    return vectors
+
+
+def moved(anchors: Float64Array, relations: Float64Array, side: Side) -> Float64Array:
+    """Move anchors by their relations: h + r of a tail query, t − r of a head query; float64[query, width]."""
+    return anchors + relations if side == "tail" else anchors - relations
+
+
+def rectified(vectors: Float64Array, weight: FloatArray, bias: FloatArray) -> Float64Array:
+    """Pass rows through a layer of a network: relu(x W + b), a function of each row alone."""
+    return np.maximum(matmul_ordered(vectors, np.asarray(weight, np.float64)) + np.asarray(bias, np.float64), 0)
+
+
+def _is_array(hint: Any) -> bool:
+    origin = get_origin(hint) or hint
+    if origin in (Union, UnionType):
+        return any(map(_is_array, get_args(hint)))
+    # From numpy 2.5 on, ``NDArray[...]`` is an alias, and its origin says by ``__value__`` what it stands for.
+    return origin is np.ndarray or get_origin(getattr(origin, "__value__", None)) is np.ndarray

@@ -1,4 +1,4 @@
-"""Compiled sums of families: elementwise operations, added in one fixed order, which numba neither changes nor fuses.
+"""The loops of model families that numba compiles: elementwise operations, added in one order, which numba keeps.
 
 Queries are float64[query, dim], others float64[dim, other]; ``out``, ``sums`` and ``products``: float64[query, other].
 A sum goes from the first dimension to the last. Logarithms are left to numpy: numba's may differ between the body of a
@@ -95,13 +95,10 @@ def distances_from_box(points, low, high, euclidean, out):  # type: ignore[no-un
             away = abs(points[point, k] - centre[k])
             within = (points[point, k] >= low[k]) & (points[point, k] <= high[k])
             inside, outside = away / stretch[k], away * stretch[k] - shift[k]
-            terms[k] = inside if within else outside
-        if euclidean:
-            for k in range(len(terms)):
-                terms[k] = terms[k] * terms[k]
-            out[point] = np.sqrt(sum_in_lanes(terms))
-        else:
-            out[point] = sum_in_lanes(terms)
+            distance = inside if within else outside
+            terms[k] = distance * distance if euclidean else distance
+        total = sum_in_lanes(terms)
+        out[point] = np.sqrt(total) if euclidean else total
 
 
 @njit(cache=True, nogil=True)

@@ -1,4 +1,7 @@
-"""Scorers behind a mapping of ids: models trained with inverse relations, and models whose entities are of types."""
+"""Scorers behind a mapping of ids: models trained with inverse relations, and models whose entities are of types.
+
+Readers of checkpoints make ``Reciprocal`` and ``Typed`` models; ``Aligned`` (in ``aligned.py``) maps ids likewise.
+"""
 
 from __future__ import annotations
 
@@ -102,6 +105,39 @@ class Reciprocal(MappedScorer):
 
 
 @dataclass(frozen=True, eq=False)
+class Typed(MappedScorer):
+    """A model by vectors, whose table has a row for each entity of each type; entities of other types score −∞."""
+
+    model: Family | Reciprocal
+    types: EntityTypes
+
+    @property
+    def family(self) -> Family:
+        return self.model.family if isinstance(self.model, Reciprocal) else self.model
+
+    @property
+    def num_entities(self) -> int:
+        return int(self.types.rows.shape[1])
+
+    @property
+    def num_relations(self) -> int:
+        return self.model.num_relations
+
+    def map_queries(self, queries: Queries) -> Queries:
+        return replace(queries, anchors=self.types.rows_of_anchors(queries))
+
+    def views(self, queries: Queries) -> Iterator[QueryPartition]:
+        types = self.types.of_relation[queries.side][queries.relations]
+        starts = starts_of_runs(types)
+        for start, stop in pairwise([*starts, len(queries)]):
+            for part, view in views_of(self.model, self.map_queries(queries[start:stop])):
+                if not isinstance(view, VectorScorer):
+                    raise TypeError("only vectors are looked up by type")
+                vectors = VectorsOfType(self, view, self.types.rows[types[start]])
+                yield QueryPartition(slice(start + part.start, start + part.stop), vectors)
+
+
+@dataclass(frozen=True, eq=False)
 class EntityTypes:
     """Which entities are of which type, and which type each relation takes on each side.
 
@@ -148,39 +184,6 @@ class EntityTypes:
         """
         rows = np.where(entities < 0, -1, self.rows[:, entities])
         return EntityTypes(rows, {side: types[relations] for side, types in self.of_relation.items()})
-
-
-@dataclass(frozen=True, eq=False)
-class Typed(MappedScorer):
-    """A model by vectors, whose table has a row for each entity of each type; entities of other types score −∞."""
-
-    model: Family | Reciprocal
-    types: EntityTypes
-
-    @property
-    def family(self) -> Family:
-        return self.model.family if isinstance(self.model, Reciprocal) else self.model
-
-    @property
-    def num_entities(self) -> int:
-        return int(self.types.rows.shape[1])
-
-    @property
-    def num_relations(self) -> int:
-        return self.model.num_relations
-
-    def map_queries(self, queries: Queries) -> Queries:
-        return replace(queries, anchors=self.types.rows_of_anchors(queries))
-
-    def views(self, queries: Queries) -> Iterator[QueryPartition]:
-        types = self.types.of_relation[queries.side][queries.relations]
-        starts = starts_of_runs(types)
-        for start, stop in pairwise([*starts, len(queries)]):
-            for part, view in views_of(self.model, self.map_queries(queries[start:stop])):
-                if not isinstance(view, VectorScorer):
-                    raise TypeError("only vectors are looked up by type")
-                vectors = VectorsOfType(self, view, self.types.rows[types[start]])
-                yield QueryPartition(slice(start + part.start, start + part.stop), vectors)
 
 
 @dataclass(frozen=True, eq=False)

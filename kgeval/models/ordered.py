@@ -1,4 +1,4 @@
-"""Float64 arithmetic whose bits depend on nothing but the row: sums and products in one order, activations.
+"""Float64 arithmetic of model families, whose bits depend on the row alone: sums and products in one fixed order.
 
 A matrix product (BLAS) gives other last bits to the same row in a batch of 1 and of 256.
 """
@@ -48,17 +48,17 @@ def norms_column(vectors: Float64Array, norm: int = 2) -> Float64Array:
     return np.asarray(np.sqrt(dot_rows(vectors, vectors))[..., None])
 
 
-def unit(vectors: FloatArray, norm: int = 2, *, least: float = 1e-12) -> Float64Array:
+def normalized(vectors: FloatArray, norm: int = 2, *, least: float = 1e-12) -> Float64Array:
     """Scale vectors to norm 1 (of p = 1 or 2) in float64, as PyTorch's ``normalize`` does; the zero vector stays zero.
 
     Vectors whose norm is below ``least`` are divided by that: with 1 only longer ones are changed.
 
-    >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    >>> normalized(np.array([[3.0, 4.0], [0.0, 0.0]]))
     array([[0.6, 0.8],
            [0. , 0. ]])
-    >>> unit(np.array([[3.0, 4.0], [0.3, 0.4]]), least=1.0).tolist()
+    >>> normalized(np.array([[3.0, 4.0], [0.3, 0.4]]), least=1.0).tolist()
     [[0.6, 0.8], [0.3, 0.4]]
-    >>> unit(np.array([[3.0, -1.0]]), 1, least=1.0)
+    >>> normalized(np.array([[3.0, -1.0]]), 1, least=1.0)
     array([[ 0.75, -0.25]])
     """
     exact = np.asarray(vectors, np.float64)
@@ -76,10 +76,10 @@ ACTIVATIONS: dict[Activation, Callable[[Float64Array], Float64Array]] = {
 """each by its name, in any spelling of PyTorch's without capitals"""
 
 
-def multiply(left: Float64Array, right: Float64Array, *, conjugate: bool = False) -> Float64Array:
+def complex_product(left: Float64Array, right: Float64Array, *, conjugate: bool = False) -> Float64Array:
     """Multiply complex vectors elementwise, ``right`` conjugated on request; float64[..., 2 × dim].
 
-    >>> multiply(np.array([1.0, 2.0]), np.array([3.0, 4.0]))  # (1 + 2i)(3 + 4i) = −5 + 10i
+    >>> complex_product(np.array([1.0, 2.0]), np.array([3.0, 4.0]))  # (1 + 2i)(3 + 4i) = −5 + 10i
     array([-5., 10.])
     """
     (left_re, left_im), (right_re, right_im) = np.split(left, 2, axis=-1), np.split(right, 2, axis=-1)
@@ -88,12 +88,3 @@ def multiply(left: Float64Array, right: Float64Array, *, conjugate: bool = False
     real = left_re * right_re - left_im * right_im
     imaginary = left_re * right_im + left_im * right_re
     return np.concatenate([real, imaginary], axis=-1)
-
-
-def from_interleaved(array: FloatArray, parts: int = 2) -> FloatArray:
-    """Turn [re, im, re, im, …] rows into halves, or those of numbers of more parts into as many blocks.
-
-    >>> from_interleaved(np.array([[1, 10, 2, 20]]))
-    array([[ 1,  2, 10, 20]])
-    """
-    return np.concatenate([array[:, part::parts] for part in range(parts)], axis=1)

@@ -1,11 +1,11 @@
 """The kinds of scorers: by scores, by vectors and a similarity, by vectors of a side or relation, by few entities.
 
-What a model returned is taken as an array of float64 scores, without rounding, or refused.
+Whatever is ranked is of one of these kinds; the engine of ``kgeval.ranking`` asks for its scores or its vectors. What a
+model returned is taken as an array of float64 numbers without rounding (``as_float64``), or refused.
 """
 
 from __future__ import annotations
 
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -56,50 +56,6 @@ class Scorer(Protocol):
         -------
         float[query, candidate]
         """
-
-
-@runtime_checkable
-class TensorScorer(Protocol):
-    """A scorer whose scores can stay on the device of its model."""
-
-    def score_tensor(self, queries: Queries, candidates: IntArray, device: Any) -> Any:
-        """Score as :meth:`Scorer.scores` does; a floating ``torch.Tensor``, or None if the model is elsewhere."""
-
-
-class LabelledModel:
-    """A scorer with labels for its ids, or with the numbering of its framework."""
-
-    model: Any
-    """the scorer itself, with these ids"""
-    entities: Vocabulary | None
-    """the label of each entity id, if it has labels"""
-    relations: Vocabulary | None
-    """the label of each relation id, if it has labels"""
-    numbering: Numbering
-    """the meaning of its ids, if it has no labels"""
-    layouts: tuple[str, ...]
-    """the dataset layouts whose files have its ids"""
-    times: Vocabulary | None = None
-    """of a temporal model, the label of each time"""
-
-    @property
-    def num_entities(self) -> int:
-        return int(self.model.num_entities)
-
-    @property
-    def num_relations(self) -> int:
-        return int(self.model.num_relations)
-
-    @property
-    def num_times(self) -> int | None:
-        """The number of its times; ``None`` if scores do not depend on time."""
-        return getattr(self.model, "num_times", None)
-
-    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Return the model's scores, in its own ids."""
-        refuse_other_queries(queries, candidates)
-        scores: FloatArray = self.model.scores(queries, candidates)
-        return scores
 
 
 class VectorScorer(ABC):
@@ -160,6 +116,151 @@ class VectorScorer(ABC):
         return similarities + biases.reshape(candidates.shape) + offsets[:, None]
 
 
+class PartitionedScorer(Scorer, ABC):
+    """A scorer whose entity vectors depend on the side or the relation, as TransH projects them by relation."""
+
+    @abstractmethod
+    def views(self, queries: Queries) -> Iterator[QueryPartition]:
+        """Split queries of one side into consecutive slices with the same entity vectors, in order."""
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Return each view's scores of candidates (int64[candidate] or int64[query, candidate])."""
+        refuse_other_queries(queries, candidates)
+        return scores_of_parts(((part, view.scores) for part, view in self.views(queries)), queries, candidates)
+
+
+class QueryPartition(NamedTuple):
+    """A slice of queries, and the scorer of these."""
+
+    queries: slice
+    scorer: Scorer | VectorScorer
+
+
+def views_of(scorer: Scorer | VectorScorer, queries: Queries) -> Iterator[QueryPartition]:
+    """Split queries into the slices of a partitioned scorer; any other scorer has one."""
+    if isinstance(scorer, PartitionedScorer):
+        return scorer.views(queries)
+    return iter([QueryPartition(slice(0, len(queries)), scorer)])
+
+
+@runtime_checkable
+class TensorScorer(Protocol):
+    """A scorer whose scores can stay on the device of its model."""
+
+    def score_tensor(self, queries: Queries, candidates: IntArray, device: Any) -> Any:
+        """Score as :meth:`Scorer.scores` does; a floating ``torch.Tensor``, or None if the model is elsewhere."""
+
+
+@dataclass(frozen=True, eq=False)
+class SparseScorer:
+    """A scorer by a rule that lists the entities it knows for a query."""
+
+    num_entities: int
+    num_relations: int
+    rule: Callable[[Queries], SparseScores]
+    """queries of one side -> their scores"""
+
+    def sparse_scores(self, queries: Queries) -> SparseScores:
+        return self.rule(queries).in_use()
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        wanted = np.broadcast_to(candidates, (len(queries), candidates.shape[-1]))
+        owners = np.repeat(np.arange(len(queries)), wanted.shape[1])
+        return self.sparse_scores(queries).at(owners, wanted.ravel()).reshape(wanted.shape)
+
+    def remapped(self, map_queries: Callable[[Queries], Queries], entity_rows: IntArray) -> SparseScorer:
+        """Return the scorer in other ids; ``entity_rows`` (int64[entity]) holds its own, -1 for what it lacks."""
+        known = np.flatnonzero(entity_rows >= 0)
+        ids = np.full(self.num_entities, -1)
+        ids[entity_rows[known]] = known
+
+        def rule(queries: Queries) -> SparseScores:
+            return self.sparse_scores(map_queries(queries)).renumbered(ids)
+
+        return SparseScorer(len(entity_rows), self.num_relations, rule)
+
+
+@dataclass(frozen=True, eq=False)
+class SparseScores:
+    """The scores of some queries. Queries that list the same entities share a row.
+
+    >>> both = SparseScores(Rows.of([[1, 4]]), np.array([3.0, 2.0]), of_query=np.array([0, 0]))
+    >>> both.at(np.array([0, 0, 1]), np.array([4, 2, 1]))
+    array([2., 0., 3.])
+    """
+
+    rows: Rows
+    """the listed entities, ascending and distinct in each row"""
+    scores: Float64Array
+    """float64[listed entity]"""
+    of_query: IntArray
+    """int64[query], the row of each query"""
+    others: float = 0.0
+    """the score of every entity that is not listed"""
+
+    def __post_init__(self) -> None:
+        if np.isnan(self.scores).any() or np.isnan(self.others):
+            raise ScoreError("a sparse scorer returned NaN: entities without a score are left out of its rows.")
+
+    def at(self, queries: IntArray, ids: IntArray) -> Float64Array:
+        """Look up the score of each entity as an answer to a query, by the query's index; float64[id]."""
+        rows = self.of_query[queries]
+        places = self.rows.positions(rows, ids)
+        scores = np.append(self.scores, self.others)
+        return np.asarray(scores[np.where(places < 0, len(self.scores), self.rows.offsets[rows] + places)])
+
+    def in_use(self) -> SparseScores:
+        """Keep the rows of these queries alone: a rule may share the rows of all relations."""
+        used, of_query = np.unique(self.of_query, return_inverse=True)
+        places = Rows.spans(self.rows.offsets[used], self.rows.offsets[used + 1], np.arange(len(self.scores)))
+        rows = Rows(places.offsets, self.rows.ids[places.ids])
+        return SparseScores(rows, self.scores[places.ids], of_query, self.others)
+
+    def renumbered(self, ids: IntArray) -> SparseScores:
+        """Give each entity another id, int64[entity]; those whose new one is negative are no longer listed."""
+        there = ids[self.rows.ids] >= 0
+        rows, scores = self.rows.where(there), self.scores[there]
+        renamed = ids[rows.ids]
+        order = np.lexsort((renamed, rows.owners))
+        return replace(self, rows=Rows(rows.offsets, renamed[order]), scores=scores[order])
+
+
+class LabelledModel:
+    """A scorer with labels for its ids, or with the numbering of its framework."""
+
+    model: Any
+    """the scorer itself, with these ids"""
+    entities: Vocabulary | None
+    """the label of each entity id, if it has labels"""
+    relations: Vocabulary | None
+    """the label of each relation id, if it has labels"""
+    numbering: Numbering
+    """the meaning of its ids, if it has no labels"""
+    layouts: tuple[str, ...]
+    """the dataset layouts whose files have its ids"""
+    times: Vocabulary | None = None
+    """of a temporal model, the label of each time"""
+
+    @property
+    def num_entities(self) -> int:
+        return int(self.model.num_entities)
+
+    @property
+    def num_relations(self) -> int:
+        return int(self.model.num_relations)
+
+    @property
+    def num_times(self) -> int | None:
+        """The number of its times; ``None`` if scores do not depend on time."""
+        return getattr(self.model, "num_times", None)
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Return the model's scores, in its own ids."""
+        refuse_other_queries(queries, candidates)
+        scores: FloatArray = self.model.scores(queries, candidates)
+        return scores
+
+
 @dataclass(frozen=True, eq=False)
 class LabelledScorer(LabelledModel):
     """A scorer with the labels of its ids, where it has any."""
@@ -190,24 +291,24 @@ class MadeOf(Generic[Inner]):
         return self.scorer.num_relations
 
 
-class QueryPartition(NamedTuple):
-    """A slice of queries, and the scorer of these."""
+def sides_of(model: Any) -> tuple[Side, ...]:
+    """List the sides that a model answers: those of the attribute ``sides`` of its scorer, or both.
 
-    queries: slice
-    scorer: Scorer | VectorScorer
+    >>> sides_of(object())
+    ('head', 'tail')
+    """
+    while isinstance(model, LabelledModel):
+        model = model.model
+    sides = getattr(model, "sides", SIDES)
+    return tuple(side for side in SIDES if isinstance(sides, Collection) and side in sides) or SIDES
 
 
-class PartitionedScorer(Scorer, ABC):
-    """A scorer whose entity vectors depend on the side or the relation, as TransH projects them by relation."""
-
-    @abstractmethod
-    def views(self, queries: Queries) -> Iterator[QueryPartition]:
-        """Split queries of one side into consecutive slices with the same entity vectors, in order."""
-
-    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Return each view's scores of candidates (int64[candidate] or int64[query, candidate])."""
-        refuse_other_queries(queries, candidates)
-        return scores_of_parts(((part, view.scores) for part, view in self.views(queries)), queries, candidates)
+def checked_sides(sides: str | Collection[str], name: str = "sides") -> tuple[Side, ...]:
+    """Read one or both sides, head first."""
+    listed = names_among(f"{name}: unknown side", sides, SIDES)
+    if not listed:
+        raise InputError(f"{name}: expected head, tail or both, found none.")
+    return tuple(side for side in SIDES if side in listed)
 
 
 def scores_of_parts(
@@ -217,14 +318,6 @@ def scores_of_parts(
     by_query = candidates.ndim == 2
     scores = [score(queries[part], candidates[part] if by_query else candidates) for part, score in parts]
     return np.concatenate([np.empty((0, candidates.shape[-1])), *scores])
-
-
-def checked_sides(sides: str | Collection[str], name: str = "sides") -> tuple[Side, ...]:
-    """Read one or both sides, head first."""
-    listed = names_among(f"{name}: unknown side", sides, SIDES)
-    if not listed:
-        raise InputError(f"{name}: expected head, tail or both, found none.")
-    return tuple(side for side in SIDES if side in listed)
 
 
 def refuse_other_queries(queries: Queries, candidates: IntArray) -> None:
@@ -261,28 +354,10 @@ def _refuse_shape(array: FloatArray, name: str, count: int, many: str, *, ndim: 
 
 
 def refuse_vector_widths(queries: FloatArray, entities: FloatArray) -> None:
+    """Refuse vectors of queries and of entities that differ in width."""
     if queries.shape[1] != entities.shape[1]:
         fault = f"the scorer's query vectors have shape {queries.shape}, its entity vectors {entities.shape}"
         raise ScoreError(f"{fault}: they must have the same width.")
-
-
-def sides_of(model: Any) -> tuple[Side, ...]:
-    """List the sides that a model answers: those of the attribute ``sides`` of its scorer, or both.
-
-    >>> sides_of(object())
-    ('head', 'tail')
-    """
-    while isinstance(model, LabelledModel):
-        model = model.model
-    sides = getattr(model, "sides", SIDES)
-    return tuple(side for side in SIDES if isinstance(sides, Collection) and side in sides) or SIDES
-
-
-def views_of(scorer: Scorer | VectorScorer, queries: Queries) -> Iterator[QueryPartition]:
-    """Split queries into the slices of a partitioned scorer; any other scorer has one."""
-    if isinstance(scorer, PartitionedScorer):
-        return scorer.views(queries)
-    return iter([QueryPartition(slice(0, len(queries)), scorer)])
 
 
 EXACT = 2**53
@@ -337,120 +412,3 @@ def _rounded(array: np.ndarray[Any, Any], exact: Float64Array) -> list[Any]:
     if np.can_cast(array.dtype, np.float64):
         return []
     return list(array[(array != exact) & ~np.isnan(array)])
-
-
-T = TypeVar("T")
-
-
-class ShrinkingBatches:
-    """Computes in batches; one that does not fit is tried again, half as large, and so are those after it.
-
-    >>> def square(part):
-    ...     if part.stop - part.start > 2:
-    ...         raise MemoryError
-    ...     return [number**2 for number in range(part.start, part.stop)]
-    >>> batches = ShrinkingBatches(4)
-    >>> list(batches.compute(square, 5)), batches.size
-    ([[0, 1], [4, 9], [16]], 2)
-    """
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-
-    def compute(self, function: Callable[[slice], T], count: int) -> Iterator[T]:
-        """Yield what a function returns for slices of so many rows, in order."""
-        start = 0
-        while start < count:
-            size = min(self.size, count - start)
-            try:
-                result = function(slice(start, start + size))
-            except Exception as error:
-                if size == 1 or not is_out_of_memory(error):
-                    raise
-                self.size = size // 2
-            else:
-                start += size
-                yield result
-
-
-def is_out_of_memory(error: Exception) -> bool:
-    torch = sys.modules.get("torch")
-    if isinstance(error, MemoryError) or (torch is not None and isinstance(error, torch.cuda.OutOfMemoryError)):
-        return True
-    # For the memory of a processor or of Apple's devices, torch raises a RuntimeError.
-    words = ("out of memory", "can't allocate memory")
-    return isinstance(error, RuntimeError) and any(part in str(error) for part in words)
-
-
-@dataclass(frozen=True, eq=False)
-class SparseScores:
-    """The scores of some queries. Queries that list the same entities share a row.
-
-    >>> both = SparseScores(Rows.of([[1, 4]]), np.array([3.0, 2.0]), of_query=np.array([0, 0]))
-    >>> both.at(np.array([0, 0, 1]), np.array([4, 2, 1]))
-    array([2., 0., 3.])
-    """
-
-    rows: Rows
-    """the listed entities, ascending and distinct in each row"""
-    scores: Float64Array
-    """float64[listed entity]"""
-    of_query: IntArray
-    """int64[query], the row of each query"""
-    others: float = 0.0
-    """the score of every entity that is not listed"""
-
-    def __post_init__(self) -> None:
-        if np.isnan(self.scores).any() or np.isnan(self.others):
-            raise ScoreError("a sparse scorer returned NaN: entities without a score are left out of its rows.")
-
-    def at(self, queries: IntArray, ids: IntArray) -> Float64Array:
-        """Look up the score of each entity as an answer to a query, by the query's index; float64[id]."""
-        rows = self.of_query[queries]
-        places = self.rows.positions(rows, ids)
-        scores = np.append(self.scores, self.others)
-        return np.asarray(scores[np.where(places < 0, len(self.scores), self.rows.offsets[rows] + places)])
-
-    def in_use(self) -> SparseScores:
-        """Keep the rows of these queries alone: a rule may share the rows of all relations."""
-        used, of_query = np.unique(self.of_query, return_inverse=True)
-        places = Rows.spans(self.rows.offsets[used], self.rows.offsets[used + 1], np.arange(len(self.scores)))
-        rows = Rows(places.offsets, self.rows.ids[places.ids])
-        return SparseScores(rows, self.scores[places.ids], of_query, self.others)
-
-    def renumbered(self, ids: IntArray) -> SparseScores:
-        """Give each entity another id, int64[entity]; those whose new one is negative are no longer listed."""
-        there = ids[self.rows.ids] >= 0
-        rows, scores = self.rows.where(there), self.scores[there]
-        renamed = ids[rows.ids]
-        order = np.lexsort((renamed, rows.owners))
-        return replace(self, rows=Rows(rows.offsets, renamed[order]), scores=scores[order])
-
-
-@dataclass(frozen=True, eq=False)
-class SparseScorer:
-    """A scorer by a rule that lists the entities it knows for a query."""
-
-    num_entities: int
-    num_relations: int
-    rule: Callable[[Queries], SparseScores]
-    """queries of one side -> their scores"""
-
-    def sparse_scores(self, queries: Queries) -> SparseScores:
-        return self.rule(queries).in_use()
-
-    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        wanted = np.broadcast_to(candidates, (len(queries), candidates.shape[-1]))
-        owners = np.repeat(np.arange(len(queries)), wanted.shape[1])
-        return self.sparse_scores(queries).at(owners, wanted.ravel()).reshape(wanted.shape)
-
-    def remapped(self, map_queries: Callable[[Queries], Queries], entity_rows: IntArray) -> SparseScorer:
-        """Return the scorer in other ids; ``entity_rows`` (int64[entity]) holds its own, -1 for what it lacks."""
-        known = np.flatnonzero(entity_rows >= 0)
-        ids = np.full(self.num_entities, -1)
-        ids[entity_rows[known]] = known
-
-        def rule(queries: Queries) -> SparseScores:
-            return self.sparse_scores(map_queries(queries)).renumbered(ids)
-
-        return SparseScorer(len(entity_rows), self.num_relations, rule)

@@ -15,7 +15,6 @@ neither on its neighbours nor on the batch or the machine.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -46,6 +45,7 @@ def canonical(similarity: Similarity, queries: Float64Array, entities: Float64Ar
 
 
 def refuse_other_similarities(similarity: Any) -> None:
+    """Refuse a similarity that there is none of."""
     refuse_unknown("unknown similarity", similarity, get_args(Similarity))
 
 
@@ -99,18 +99,6 @@ def _modulus(queries: Float64Array, entities: Float64Array) -> Float64Array:
 def _distance(term: Callable[[Float64Array], Float64Array]) -> Callable[[Float64Array, Float64Array], Float64Array]:
     """Make the negative sum of a term of each difference."""
     return lambda queries, others: -ordered_sum(lambda k: term(queries[..., k] - others[..., k]), queries.shape[-1])
-
-
-@dataclass(frozen=True, eq=False)
-class NormDistance:
-    """A distance by the norm of p = 1 or 2."""
-
-    norm: Literal[1, 2]
-    """the p of the norm"""
-
-    @property
-    def similarity(self) -> Similarity:
-        return "l1" if self.norm == 1 else "l2"
 
 
 _CANONICAL: dict[Similarity, Callable[[Float64Array, Float64Array], Float64Array]] = {

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, cast
 from kgeval.base.arrays import FloatArray, detached
 from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side
-from kgeval.models.adapters.functions import evaluating
+from kgeval.models.adapters.calling import evaluating
 from kgeval.models.adapters.live_models import PyKEENScorer
 from kgeval.models.checkpoints.readers.pykeen_interactions import family_of
 from kgeval.models.checkpoints.readers.pykeen_modules import Module, NoFormula, PyKEENModel

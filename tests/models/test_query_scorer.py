@@ -9,7 +9,7 @@ from torch import nn
 
 from kgeval import QueryScorer, evaluate
 from kgeval.base.errors import CheckpointError, InputError, ScoreError
-from kgeval.models.scorer import ShrinkingBatches
+from kgeval.models.adapters.calling import ShrinkingBatches
 from kgeval.ranking.corruption import Uniform
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset

@@ -1,4 +1,7 @@
-"""Scorers of finished arrays: tables of scores, and vectors of entities and queries."""
+"""Scorers of finished arrays, which have a row for the query of each triple: of its scores, or of its vector.
+
+Users make them, and so does the reader of folders of arrays (``checkpoints/readers/arrays.py``).
+"""
 
 from __future__ import annotations
 
@@ -94,10 +97,6 @@ class TripleArrays:
             numbered = np.stack([anchors, relations, np.arange(len(anchors))], 1)
             known[side] = KnownAnswers.of([Triples(numbered, self.triples.contexts)], "tail")
         return known
-
-
-def _label(labels: Labels | None, kind: str, index: int) -> str:
-    return str(index) if labels is None else repr(Vocabulary.of(labels, kind)[int(index)])
 
 
 class ScoreTable(TripleArrays):
@@ -244,3 +243,7 @@ class DualEncoder(TripleArrays, VectorScorer):
                 row = int(rows[np.argmax(apart)])
                 fault = f"rows {firsts[row]} and {row} of {side} have the same query, but differ"
                 raise InputError(f"dual encoder: {fault}. Are the rows in the order of the triples?")
+
+
+def _label(labels: Labels | None, kind: str, index: int) -> str:
+    return str(index) if labels is None else repr(Vocabulary.of(labels, kind)[int(index)])

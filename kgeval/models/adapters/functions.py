@@ -1,103 +1,30 @@
-"""Score by a user's function or module, of NumPy arrays or PyTorch tensors: triples, or all entities for a few queries.
+"""Scorers by a user's function: ``CallableScorer`` of triples, ``QueryScorer`` of queries and all their candidates.
 
-Whole-graph scorers such as NBFNet and ULTRA are functions of queries.
+The function may be a PyTorch module, and takes NumPy arrays or PyTorch tensors. Whole-graph models such as NBFNet and
+ULTRA are functions of queries. Users make these scorers; ``alignment.py`` makes one of a plain function of triples.
 """
 
 from __future__ import annotations
 
 import inspect
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Sequence
 from copy import copy
-from itertools import chain
-from typing import Any
 
 import numpy as np
 
-from kgeval.base.arrays import Float64Array, FloatArray, IntArray, detached
-from kgeval.base.errors import InputError, ScoreError, reason
+from kgeval.base.arrays import Float64Array, FloatArray, IntArray
+from kgeval.base.errors import InputError, ScoreError
 from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side, triple_of
 from kgeval.data.vocabulary import Labels, Vocabulary
-from kgeval.models.scorer import (
-    ShrinkingBatches,
-    as_array,
-    as_float64,
-    checked_sides,
-    is_out_of_memory,
-    refuse_other_queries,
-)
-
-ScoreFunction = Callable[..., Any]
-"""``f(heads, relations, tails) -> scores`` of equally long id arrays or tensors; or ``f(anchors, relations, side)``; of
-a temporal model, with ``times`` as the fourth argument"""
-
-OF_TRIPLES = ("heads", "relations", "tails")
-
-HINTS = {
-    1: " If it takes rows (head, relation, tail): lambda h, r, t: f(np.stack([h, r, t], axis=1)).",
-    2: " If it scores all tails of a head and a relation: kgeval.QueryScorer(lambda anchors, relations, side: "
-    "f(anchors, relations), sides='tail').",
-}
-"""advice by the number of parameters of a function"""
+from kgeval.models.adapters.calling import FunctionCaller, ScoreFunction, ShrinkingBatches, positional_parameters
+from kgeval.models.scorer import as_array, as_float64, checked_sides, refuse_other_queries
 
 TIMES = "times"
 """what a function takes besides, if it scores facts at a time"""
 
 TIME_NAMES = {"time", "times", "timestamp", "timestamps", "date", "dates", "ts", "tau", "year", "day"}
 """the names of a further parameter that mean the time"""
-
-
-BATCH_TRIPLES = 2**17
-"""triples of a call; fewer if memory is short"""
-
-
-class FunctionCaller:
-    """Calls a scoring function with arrays or tensors, whichever it accepts.
-
-    A ``torch.nn.Module`` and its methods get LongTensors on the module's device, and the module is in evaluation mode
-    while it scores. Any other function gets int64 arrays, and tensors on the CPU once it has failed on arrays; modules
-    that it calls are not changed. It then gets what worked the first time; no gradient is kept. Torch is not imported
-    here.
-    """
-
-    def __init__(self, function: ScoreFunction, parameters: Sequence[str] = OF_TRIPLES) -> None:
-        _refuse_other_parameters(function, parameters)
-        self._function, self._signature = function, f"f({', '.join(parameters)})"
-        torch, owner = sys.modules.get("torch"), getattr(function, "__self__", function)
-        self._modules = [owner] if torch is not None and isinstance(owner, torch.nn.Module) else []
-        tensors = (tensor for module in self._modules for tensor in chain(module.parameters(), module.buffers()))
-        device = next((tensor.device for tensor in tensors), "cpu")
-        self._converters: list[Callable[[Any], Any]] = [lambda ids: ids]
-        if torch is not None:
-            place = 0 if self._modules else 1
-            self._converters.insert(
-                place, lambda ids: torch.tensor(ids, device=device) if isinstance(ids, np.ndarray) else ids
-            )
-
-    def __call__(self, *arguments: Any) -> Any:
-        """Score arrays of ids (and words, which stay as they are); whatever the function returned, off its device."""
-        failures: list[Exception] = []
-        # Not inference_mode: what a module keeps of its forward pass could not be trained with afterwards.
-        grad = sys.modules["torch"].no_grad() if "torch" in sys.modules else nullcontext()
-        with grad, evaluating(*self._modules):
-            for convert in self._converters:
-                try:
-                    scores = detached(self._function(*map(convert, arguments)))
-                except Exception as failure:
-                    if is_out_of_memory(failure):
-                        raise
-                    failures.append(failure)
-                else:
-                    self._converters = [convert]
-                    return scores
-        messages = dict.fromkeys(f"{type(failure).__name__}: {reason(failure)}" for failure in failures)
-        if len(messages) == 1 and not isinstance(failures[0], TypeError | IndexError):
-            raise failures[0]
-        fault = f"the scoring function fails as {self._signature}, with ids as arrays and, with torch, as tensors"
-        labels = "If its ids are not the dataset's, give their labels as entities=[…] and relations=[…]."
-        raise ScoreError(f"{fault}. Its errors: {'; '.join(messages)}. {labels}") from failures[0]
 
 
 class FunctionScorer:
@@ -117,7 +44,7 @@ class FunctionScorer:
             None if given is None else Vocabulary.of(given, kind)
             for given, kind in zip(labels, ("entity", "relation", "time"), strict=True)
         )
-        following = _positional(_signature(function))[len(parameters) : len(parameters) + 1]
+        following = positional_parameters(function)[len(parameters) : len(parameters) + 1]
         named = [it for it in following if it.name.lower() in TIME_NAMES]
         self.takes_times = self.times is not None or bool(named)
         self._needs_times = self.times is not None or any(it.default is inspect.Parameter.empty for it in named)
@@ -134,12 +61,18 @@ class FunctionScorer:
         return (queries.times,) if self.takes_times and (self._needs_times or queries.contexts is not None) else ()
 
 
+OF_TRIPLES = ("heads", "relations", "tails")
+
+BATCH_TRIPLES = 2**17
+"""triples of a call; fewer if memory is short"""
+
+
 class CallableScorer(FunctionScorer):
     """Any function of equally long id arrays or tensors: ``f(heads, relations, tails) -> scores``.
 
     A function of four, ``f(heads, relations, tails, times)``, scores facts of a temporal graph at their times; if the
     fourth has a default, it also scores facts without a time. A PyTorch module is such a function too;
-    :class:`kgeval.models.adapters.functions.FunctionCaller` calls it.
+    :class:`kgeval.models.adapters.calling.FunctionCaller` calls it.
 
     Parameters
     ----------
@@ -215,46 +148,10 @@ def _size(size: int | None, labels: Vocabulary | None, what: str) -> int:
     return int(size) if size is not None else len(labels or ())
 
 
-def _signature(function: ScoreFunction) -> inspect.Signature | None:
-    with suppress(TypeError, ValueError):  # compiled functions need not tell
-        return inspect.signature(getattr(function, "forward", function))  # a module's own call takes anything
-    return None
-
-
-def _positional(signature: inspect.Signature | None) -> list[inspect.Parameter]:
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return [it for it in signature.parameters.values() if it.kind in kinds] if signature else []
-
-
-def _refuse_other_parameters(function: ScoreFunction, parameters: Sequence[str]) -> None:
-    signature = _signature(function)
-    try:
-        if signature is not None:
-            signature.bind(*parameters)
-    except TypeError as error:
-        name, taken = getattr(function, "__name__", type(function).__name__), len(_positional(signature))
-        fault = f"the scoring function {name}{signature} cannot be called as f({', '.join(parameters)})"
-        raise InputError(f"{fault}: {reason(error)}.{HINTS.get(taken, '')}") from error
-
-
-@contextmanager
-def evaluating(*modules: Any) -> Iterator[None]:
-    """Put modules into evaluation mode, and each of their parts back into its own mode afterwards."""
-    modes = {part: part.training for module in modules for part in module.modules()}
-    for module in modules:
-        module.eval()
-    try:
-        yield
-    finally:
-        for part, training in modes.items():
-            part.training = training
-
+OF_QUERIES = ("anchors", "relations", "side")
 
 BATCH_QUERIES = 32
 """queries of a call: message passing over the whole graph needs memory for each"""
-
-
-OF_QUERIES = ("anchors", "relations", "side")
 
 
 class QueryScorer(FunctionScorer):

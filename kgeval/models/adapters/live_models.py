@@ -1,4 +1,8 @@
-"""Live models of PyKEEN and PyTorch Geometric as scorers."""
+"""Live models of PyKEEN and PyTorch Geometric as scorers: Python objects, not files.
+
+``alignment.py`` recognises them. A model of PyKEEN is asked for its scores. One of PyTorch Geometric becomes the family
+that has its formula, where a sample shows that this gives the model's scores; any other is a function of triples.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +21,15 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.models.adapters.functions import CallableScorer, evaluating
+from kgeval.models.adapters.calling import ShrinkingBatches, evaluating
+from kgeval.models.adapters.functions import CallableScorer
 from kgeval.models.checks import reproduces_scores
 from kgeval.models.families.bilinear import DistMult
 from kgeval.models.families.complex import ComplEx, RotatE
 from kgeval.models.families.translations import TransE
 from kgeval.models.family import Family
-from kgeval.models.ordered import unit
-from kgeval.models.scorer import Scorer, ShrinkingBatches, VectorScorer, as_float64
+from kgeval.models.ordered import normalized
+from kgeval.models.scorer import Scorer, VectorScorer, as_float64
 
 BATCH_SCORES = 2**12
 """scores that a model is asked for at a time: many interactions make an array of query × entity × dimension of them,
@@ -155,7 +160,7 @@ CLASSES = {f"torch_geometric.nn.kge.{name.lower()}.{name}": name for name in TAB
 
 FORMULAS: Mapping[str, Callable[[FloatArray, FloatArray, Any], Family]] = {
     # Only entities are normalised, and by the norm that measures the distance.
-    "TransE": lambda entity, relation, norm: TransE(unit(entity, norm), relation, norm),
+    "TransE": lambda entity, relation, norm: TransE(normalized(entity, norm), relation, norm),
     "DistMult": lambda entity, relation, _: DistMult(entity, relation),
     "ComplEx": lambda entity, relation, _: ComplEx(entity, relation),
     "RotatE": lambda entity, relation, _: RotatE(entity, relation, 2),  # one norm of real and imaginary parts

@@ -1,4 +1,7 @@
-"""Scores of prediction lists: for each triple the candidates that a model lists for its query."""
+"""The scorer of prediction lists: for each triple, the candidates that a model lists for its query.
+
+Readers of such files make it (``checkpoints/readers/prediction_model.py``).
+"""
 
 from __future__ import annotations
 
@@ -28,85 +31,6 @@ INVENTED = -1
 
 BATCH_SCORES = 2**20
 """scores that are laid out over all entities at a time"""
-
-
-class OneList(NamedTuple):
-    """The candidates that were listed once, in their order."""
-
-    ids: IntArray
-    """int64[listed answer], its entity, or ``INVENTED``"""
-    scores: Float64Array
-    """float64[listed answer]"""
-
-    @classmethod
-    def of(cls, scores: Mapping[int, float]) -> OneList:
-        return cls(np.array([*scores], np.int64), np.array([*scores.values()], np.float64))
-
-
-@dataclass(frozen=True, eq=False)
-class SideLists:
-    """The lists of one side."""
-
-    places: Mapping[Key, int]
-    """the row of each triple's own list"""
-    rows: Rows
-    """the listed answers, in the order of the list: entities, or ``INVENTED``"""
-    scores: Float64Array
-    """float64[listed answer]"""
-
-    @classmethod
-    def of(cls, lists: Mapping[Key, OneList]) -> SideLists:
-        lengths = np.array([len(item.ids) for item in lists.values()], np.int64)
-        ids = np.concatenate([np.empty(0, np.int64), *(item.ids for item in lists.values())])
-        scores = np.concatenate([np.empty(0), *(item.scores for item in lists.values())])
-        return cls({key: row for row, key in enumerate(lists)}, Rows.sized(lengths, ids), scores)
-
-    @cached_property
-    def with_queries(self) -> SideLists:
-        """The same lists, followed by one of each query, of all its lists together.
-
-        An entity has the score there that it has in its own list, where it is an answer, or else in the first list. Of
-        several lists, unmatched answers are left out: which of them are the same is not known.
-        """
-        together: dict[Key, dict[int, float]] = {}
-        queries = [(anchor, relation, ALL_LISTS, *time) for anchor, relation, _, *time in self.places]
-        lists = Counter(queries)
-        alone = {query: row for query, row in zip(queries, self.places.values(), strict=True) if lists[query] == 1}
-        for query, ((_, _, answer, *_), row) in zip(queries, self.places.items(), strict=True):
-            if query in alone:
-                continue
-            part = slice(*self.rows.offsets[row : row + 2])
-            scored = dict(zip(self.rows.ids[part].tolist(), self.scores[part].tolist(), strict=True))
-            scored.pop(INVENTED, None)
-            scores = together.setdefault(query, {})
-            for entity, score in scored.items():
-                scores.setdefault(entity, score)
-            if answer in scored:
-                scores[answer] = scored[answer]
-        further = SideLists.of({key: OneList.of(scores) for key, scores in together.items()})
-        offsets = np.concatenate([self.rows.offsets, self.rows.offsets[-1] + further.rows.offsets[1:]])
-        rows = Rows(offsets, np.concatenate([self.rows.ids, further.rows.ids]))
-        places = {key: len(self.places) + row for key, row in further.places.items()}
-        return SideLists({**self.places, **alone, **places}, rows, np.concatenate([self.scores, further.scores]))
-
-    def by_place(self) -> SideLists:
-        """Score what is listed by its place: -1 for the first, -2 for the second, and so on."""
-        within = np.arange(len(self.scores)) - self.rows.offsets[self.rows.owners]
-        return replace(self, scores=(-1 - within).astype(np.float64))
-
-    def rows_of(self, queries: Queries) -> IntArray:
-        """Find the list of each query, of its time before those of all times, -1 where there is none; int64[query]."""
-        every = np.full(len(queries), ALL_LISTS)
-        both = (queries.only_answers, every)
-        kinds: list[tuple[IntArray, ...]] = [(queries.anchors, queries.relations, ids) for ids in both]
-        if queries.contexts is not None:
-            kinds = [*((*kind, queries.contexts) for kind in kinds), *kinds]
-        lists = np.full(len(queries), -1)
-        for kind in kinds:
-            left = np.flatnonzero(lists < 0)
-            keys = zip(*(column[left].tolist() for column in kind), strict=True)
-            lists[left] = [self.places.get(key, -1) for key in keys]
-        return lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,6 +123,85 @@ class PredictionLists:
             lists = lists.with_queries
             rows = lists.rows_of(queries)
         return lists, rows
+
+
+@dataclass(frozen=True, eq=False)
+class SideLists:
+    """The lists of one side."""
+
+    places: Mapping[Key, int]
+    """the row of each triple's own list"""
+    rows: Rows
+    """the listed answers, in the order of the list: entities, or ``INVENTED``"""
+    scores: Float64Array
+    """float64[listed answer]"""
+
+    @classmethod
+    def of(cls, lists: Mapping[Key, OneList]) -> SideLists:
+        lengths = np.array([len(item.ids) for item in lists.values()], np.int64)
+        ids = np.concatenate([np.empty(0, np.int64), *(item.ids for item in lists.values())])
+        scores = np.concatenate([np.empty(0), *(item.scores for item in lists.values())])
+        return cls({key: row for row, key in enumerate(lists)}, Rows.sized(lengths, ids), scores)
+
+    @cached_property
+    def with_queries(self) -> SideLists:
+        """The same lists, followed by one of each query, of all its lists together.
+
+        An entity has the score there that it has in its own list, where it is an answer, or else in the first list. Of
+        several lists, unmatched answers are left out: which of them are the same is not known.
+        """
+        together: dict[Key, dict[int, float]] = {}
+        queries = [(anchor, relation, ALL_LISTS, *time) for anchor, relation, _, *time in self.places]
+        lists = Counter(queries)
+        alone = {query: row for query, row in zip(queries, self.places.values(), strict=True) if lists[query] == 1}
+        for query, ((_, _, answer, *_), row) in zip(queries, self.places.items(), strict=True):
+            if query in alone:
+                continue
+            part = slice(*self.rows.offsets[row : row + 2])
+            scored = dict(zip(self.rows.ids[part].tolist(), self.scores[part].tolist(), strict=True))
+            scored.pop(INVENTED, None)
+            scores = together.setdefault(query, {})
+            for entity, score in scored.items():
+                scores.setdefault(entity, score)
+            if answer in scored:
+                scores[answer] = scored[answer]
+        further = SideLists.of({key: OneList.of(scores) for key, scores in together.items()})
+        offsets = np.concatenate([self.rows.offsets, self.rows.offsets[-1] + further.rows.offsets[1:]])
+        rows = Rows(offsets, np.concatenate([self.rows.ids, further.rows.ids]))
+        places = {key: len(self.places) + row for key, row in further.places.items()}
+        return SideLists({**self.places, **alone, **places}, rows, np.concatenate([self.scores, further.scores]))
+
+    def by_place(self) -> SideLists:
+        """Score what is listed by its place: -1 for the first, -2 for the second, and so on."""
+        within = np.arange(len(self.scores)) - self.rows.offsets[self.rows.owners]
+        return replace(self, scores=(-1 - within).astype(np.float64))
+
+    def rows_of(self, queries: Queries) -> IntArray:
+        """Find the list of each query, of its time before those of all times, -1 where there is none; int64[query]."""
+        every = np.full(len(queries), ALL_LISTS)
+        both = (queries.only_answers, every)
+        kinds: list[tuple[IntArray, ...]] = [(queries.anchors, queries.relations, ids) for ids in both]
+        if queries.contexts is not None:
+            kinds = [*((*kind, queries.contexts) for kind in kinds), *kinds]
+        lists = np.full(len(queries), -1)
+        for kind in kinds:
+            left = np.flatnonzero(lists < 0)
+            keys = zip(*(column[left].tolist() for column in kind), strict=True)
+            lists[left] = [self.places.get(key, -1) for key in keys]
+        return lists
+
+
+class OneList(NamedTuple):
+    """The candidates that were listed once, in their order."""
+
+    ids: IntArray
+    """int64[listed answer], its entity, or ``INVENTED``"""
+    scores: Float64Array
+    """float64[listed answer]"""
+
+    @classmethod
+    def of(cls, scores: Mapping[int, float]) -> OneList:
+        return cls(np.array([*scores], np.int64), np.array([*scores.values()], np.float64))
 
 
 def _distinct(queries: Queries, rows: IntArray | None = None) -> int:

@@ -1,6 +1,7 @@
 """Baselines: predictors that count train triples and learn nothing. A useful model should be better than they are.
 
-Here are their base class, the list of them, and the baselines that score labelled triples.
+Here are their base class, the list of all, and the baselines of labelled triples; ``rules.py`` has those that rank.
+Users and configurations name them, ``kgeval.evaluate`` fits them. To add one, declare a class in a file of this folder.
 """
 
 from __future__ import annotations
@@ -24,28 +25,6 @@ from kgeval.data.labelled_triples import LabelledTriples, reverse
 from kgeval.data.loading import as_dataset
 from kgeval.data.triples import Triples, find_sorted
 from kgeval.models.scorer import LabelledScorer, Scorer
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class FittedBaseline(LabelledScorer):
-    """A baseline that has counted a dataset. It scores all entities, also those that are not in train."""
-
-    baseline: Baseline = field(kw_only=True)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.title}: {self.num_entities} entities, {self.num_relations} relations)"
-
-    @property
-    def title(self) -> str:
-        """Its name, with the settings that are not the usual ones."""
-        settings = self.baseline.model_dump(mode="json", exclude={"kind", "baseline"}, exclude_defaults=True)
-        changed = [f"{key} {value}" for key, value in settings.items()]
-        return f"baseline {self.baseline.baseline}" + f" ({', '.join(changed)})" * bool(changed)
-
-    def describe(self) -> dict[str, Any]:
-        """Return the entry of the baseline in the manifest of a run."""
-        return self.baseline.model_dump(mode="json", exclude={"kind"})
-
 
 Task = Literal["ranking", "classification", "confidences"]
 """what a baseline is compared with a model in"""
@@ -135,6 +114,27 @@ class Baseline(Settings):
         raise NotImplementedError
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedBaseline(LabelledScorer):
+    """A baseline that has counted a dataset. It scores all entities, also those that are not in train."""
+
+    baseline: Baseline = field(kw_only=True)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.title}: {self.num_entities} entities, {self.num_relations} relations)"
+
+    @property
+    def title(self) -> str:
+        """Its name, with the settings that are not the usual ones."""
+        settings = self.baseline.model_dump(mode="json", exclude={"kind", "baseline"}, exclude_defaults=True)
+        changed = [f"{key} {value}" for key, value in settings.items()]
+        return f"baseline {self.baseline.baseline}" + f" ({', '.join(changed)})" * bool(changed)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the entry of the baseline in the manifest of a run."""
+        return self.baseline.model_dump(mode="json", exclude={"kind"})
+
+
 @cache
 def baselines() -> dict[str, type[Baseline]]:
     """All baselines, by name."""
@@ -144,14 +144,11 @@ def baselines() -> dict[str, type[Baseline]]:
 
 
 def find_baseline(name: Any) -> type[Baseline]:
+    """Find the class of a baseline by its name."""
     if not isinstance(name, str) or name not in baselines():
         fault = f"unknown baseline {name!r:.60}" if name else "the name of the baseline is missing"
         raise InputError(f"{fault}. {did_you_mean(str(name)[:60], baselines(), listed='baselines')}")
     return baselines()[name]
-
-
-TripleRule = Callable[[Triples], Float64Array]
-"""triples -> their scores, float64[triple]"""
 
 
 class LabelBaseline(Baseline):
@@ -163,6 +160,10 @@ class LabelBaseline(Baseline):
     @abstractmethod
     def triple_rule(self, dataset: Dataset, valid: LabelledTriples) -> TripleRule:
         """Return the rule, which may look at train and at the labelled triples of validation."""
+
+
+TripleRule = Callable[[Triples], Float64Array]
+"""triples -> their scores, float64[triple]"""
 
 
 def label_baselines(task: Task) -> tuple[LabelBaseline, ...]:
@@ -247,6 +248,7 @@ def _means_by_relation(labelled: LabelledTriples, dataset: Dataset) -> Float64Ar
 
 
 def confidences_of_train(dataset: Dataset) -> LabelledTriples:
+    """Return the train triples with their confidences; refuse a dataset that has none."""
     if "train" not in dataset.confidences:
         raise DatasetError(f"dataset {dataset.name} has no confidences: its files need a fourth column.")
     return dataset.confidences["train"]

@@ -1,4 +1,7 @@
-"""Rules that rank: by recency, chance, popularity and type, by symmetric and inverse relations, and by random walks."""
+"""The baselines that rank: by recency, chance, popularity, type, symmetric or inverse relations, and random walks.
+
+Each class is one: ``learn`` makes its scorer of a dataset, mostly by a rule that lists the entities known for a query.
+"""
 
 from __future__ import annotations
 
@@ -51,11 +54,11 @@ class RecurrencyBaseline(Baseline):
             raise DatasetError(f"dataset {dataset.name} has no times, which baseline {self.baseline} needs.")
 
     def learn(self, dataset: Dataset) -> SparseScorer:
-        rules = {side: looking_back(dataset.train, side) for side in SIDES}
+        rules = {side: rule_of_recency(dataset.train, side) for side in SIDES}
         return scorer_of_rule(dataset, lambda queries: rules[queries.side](queries))
 
 
-def looking_back(train: Triples, side: Side) -> Callable[[Queries], SparseScores]:
+def rule_of_recency(train: Triples, side: Side) -> Callable[[Queries], SparseScores]:
     """Make the rule that lists the answers to each query at earlier times, by the latest of these."""
     anchors, relations, answers = train.queries_of_side(side)
     times = train.contexts if train.contexts is not None else np.zeros(len(train), np.int64)
@@ -151,22 +154,7 @@ class TypesBaseline(Baseline):
 
     def learn(self, dataset: Dataset) -> SparseScorer:
         types = {side: observed_types([dataset.train], side, dataset) for side in SIDES}
-        return scorer_of_rule(dataset, lambda queries: _alike(types[queries.side], queries.relations))
-
-
-def scorer_of_implied(implied: Triples, dataset: Dataset) -> SparseScorer:
-    """Make a scorer that lists, for each query, the answers that complete it to an implied triple."""
-    answers = {side: KnownAnswers.of([implied], side) for side in SIDES}
-    return scorer_of_rule(dataset, lambda it: _alike(answers[it.side].rows(it), np.arange(len(it))))
-
-
-def scorer_of_rule(dataset: Dataset, rule: Callable[[Queries], SparseScores]) -> SparseScorer:
-    return SparseScorer(len(dataset.entities), len(dataset.relations), rule)
-
-
-def _alike(rows: Rows, of_query: IntArray) -> SparseScores:
-    """Score what is listed 1, and the others 0."""
-    return SparseScores(rows, np.ones(len(rows.ids)), of_query)
+        return scorer_of_rule(dataset, lambda queries: _one_for_listed(types[queries.side], queries.relations))
 
 
 class SymmetricBaseline(Baseline):
@@ -225,10 +213,6 @@ class InverseBaseline(Baseline):
         return scorer_of_implied(Triples(np.stack([tails, partners.ids, heads], axis=1)), dataset)
 
 
-BATCH_VISITS = 2**19
-"""shares of walks, by anchor and entity, that a thread computes at a time: they stay in its cache"""
-
-
 class PageRankBaseline(Baseline):
     """Entities near the anchor are ranked first, whatever the relation.
 
@@ -274,6 +258,10 @@ class PageRankBaseline(Baseline):
         return PageRankScorer(steps, len(dataset.relations), self.damping, self.iterations)
 
 
+BATCH_VISITS = 2**19
+"""shares of walks, by anchor and entity, that a thread computes at a time: they stay in its cache"""
+
+
 @dataclass(frozen=True, eq=False)
 class PageRankScorer:
     """The shares of time that walks from the anchors of queries spend at entities."""
@@ -316,3 +304,19 @@ class PageRankScorer:
             visits[anchors, columns] += 1 - self.damping
         visits[anchors, columns] = 0
         return np.ascontiguousarray(visits.T, np.float32)
+
+
+def scorer_of_rule(dataset: Dataset, rule: Callable[[Queries], SparseScores]) -> SparseScorer:
+    """Make a scorer of the entities of a dataset by a rule."""
+    return SparseScorer(len(dataset.entities), len(dataset.relations), rule)
+
+
+def scorer_of_implied(implied: Triples, dataset: Dataset) -> SparseScorer:
+    """Make a scorer that lists, for each query, the answers that complete it to an implied triple."""
+    answers = {side: KnownAnswers.of([implied], side) for side in SIDES}
+    return scorer_of_rule(dataset, lambda it: _one_for_listed(answers[it.side].rows(it), np.arange(len(it))))
+
+
+def _one_for_listed(rows: Rows, of_query: IntArray) -> SparseScores:
+    """Score what is listed 1, and the others 0."""
+    return SparseScores(rows, np.ones(len(rows.ids)), of_query)

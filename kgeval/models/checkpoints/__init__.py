@@ -1,4 +1,8 @@
-"""Checkpoints of all frameworks. Each format has a reader, which makes a model of its files."""
+"""Checkpoints: model files of all frameworks, each format with a reader. ``load_checkpoint`` reads any of them.
+
+``readers`` has the formats and ``checkpoint.py`` what they return. The other files are what readers share: the files
+(``locate.py``), labels, tensors, arrays and options, and the model that these make.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +22,6 @@ from kgeval.models.baselines import Baseline
 from kgeval.models.checkpoints.checkpoint import Checkpoint
 from kgeval.models.checkpoints.options import Options
 from kgeval.models.checkpoints.readers import Reader, formats, recognise
-
-IDS = "ids"
-"""the option with which a user says that the ids of a model are those of the dataset"""
 
 __all__ = ["Checkpoint", "as_model", "load_checkpoint", "read_checkpoint"]
 
@@ -103,7 +104,7 @@ def read_checkpoint(
     user_options.refuse_missing()
     if not isinstance(checkpoint, Checkpoint):
         raise CheckpointError(f"{path}: the reader {reader.name!r} returned {checkpoint!r:.60}; expected a Checkpoint.")
-    ids = user_options.resolve(IDS, None, "")
+    ids = user_options.resolve("ids", None, "")
     user_options.refuse_unused(path)
     if ids not in (None, "dataset"):
         raise UsageError(f"ids={ids!r}: expected ids=dataset, which says that the model's ids are the dataset's.")

@@ -1,4 +1,7 @@
-"""The model that named arrays make: of the family that the file or an option says, with its options."""
+"""The model that named arrays make, where the file or the user, and no framework, says which family it is.
+
+Called by the readers of the native format, of a user's state_dict and of word2vec.
+"""
 
 from __future__ import annotations
 

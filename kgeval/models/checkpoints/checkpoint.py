@@ -1,4 +1,7 @@
-"""A checkpoint: a model that was read from files, with the labels of its ids and the origins of its options."""
+"""A checkpoint: a model that was read from files, with the labels of its ids and the origins of its options.
+
+Readers make it, and users get it from ``load_checkpoint``. It is a scorer as any other; ``kgeval inspect`` shows it.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,6 @@ from kgeval.models.alignment import hint_on_inverses
 from kgeval.models.family import Family, release
 from kgeval.models.mapped import Reciprocal, Typed
 from kgeval.models.scorer import LabelledModel, Numbering
-
-BATCH_ROWS = 2**16
-"""rows of an array that are checked at a time"""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,29 +118,6 @@ class Checkpoint(LabelledModel):
                 raise CheckpointError(f"{self.files[0]}: {fault}; {count} of its values are not finite. {cure}")
 
 
-def with_folder(path: Path) -> str:
-    """Return the name of a file after that of its folder.
-
-    >>> with_folder(Path("checkpoints/umls-complex/trained_model.pkl"))
-    'umls-complex/trained_model.pkl'
-    """
-    return "/".join(path.absolute().parts[-2:])
-
-
-def _nonfinite(array: FloatArray) -> tuple[int, tuple[int, ...]]:
-    """Count the values that are not finite, and find the first; in batches, since a mapped array may be large."""
-    count = 0
-    first: tuple[int, ...] = ()
-    for start in range(0, len(array), BATCH_ROWS):
-        wrong = ~np.isfinite(array[start : start + BATCH_ROWS])
-        if wrong.any() and not count:
-            row, *place = (int(index) for index in np.unravel_index(int(np.argmax(wrong)), wrong.shape))
-            first = (start + row, *place)
-        count += int(np.count_nonzero(wrong))
-        release(array)
-    return count, first
-
-
 class ModelWithoutFormula(Checkpoint):
     """A scorer that was read from files and has no formula, such as prediction lists."""
 
@@ -165,3 +142,30 @@ class ModelWithoutFormula(Checkpoint):
             "files": [str(path) for path in self.files],
             "origins": dict(self.origins),
         }
+
+
+def with_folder(path: Path) -> str:
+    """Return the name of a file after that of its folder.
+
+    >>> with_folder(Path("checkpoints/umls-complex/trained_model.pkl"))
+    'umls-complex/trained_model.pkl'
+    """
+    return "/".join(path.absolute().parts[-2:])
+
+
+BATCH_ROWS = 2**16
+"""rows of an array that are checked at a time"""
+
+
+def _nonfinite(array: FloatArray) -> tuple[int, tuple[int, ...]]:
+    """Count the values that are not finite, and find the first; in batches, since a mapped array may be large."""
+    count = 0
+    first: tuple[int, ...] = ()
+    for start in range(0, len(array), BATCH_ROWS):
+        wrong = ~np.isfinite(array[start : start + BATCH_ROWS])
+        if wrong.any() and not count:
+            row, *place = (int(index) for index in np.unravel_index(int(np.argmax(wrong)), wrong.shape))
+            first = (start + row, *place)
+        count += int(np.count_nonzero(wrong))
+        release(array)
+    return count, first

@@ -15,9 +15,9 @@ import numpy as np
 
 from kgeval.base.arrays import FloatArray, bfloat16_to_float32
 from kgeval.base.containers import open_zip
-from kgeval.base.errors import CheckpointError, UsageError
+from kgeval.base.errors import CheckpointError
 from kgeval.base.files import Budget, checked
-from kgeval.models.checkpoints.locate import folder_of, readable
+from kgeval.models.checkpoints.locate import readable
 
 NUMPY, SAFE = ".npy", ".safetensors"
 
@@ -34,10 +34,8 @@ DTYPES = {"F16": "f2", "F32": "f4", "F64": "f8", HALF: "u2", "BOOL": "b1"} | {
 }
 """the types that are read, as numpy has them: of bfloat16, which it lacks, the bits; whole numbers are for labels"""
 
-
-class SafeTensors(NamedTuple):
-    arrays: dict[str, FloatArray]
-    metadata: dict[str, str]
+UNPACKED = 100
+"""how many times its size an archive of arrays may have in all"""
 
 
 def read_safetensors(file: Path, *, large: int = LARGE) -> SafeTensors:
@@ -47,6 +45,13 @@ def read_safetensors(file: Path, *, large: int = LARGE) -> SafeTensors:
     checked(file)
     with readable(file, ".safetensors file"), safe_open(file, framework="np") as opened:
         return SafeTensors(_arrays_in(file, large), opened.metadata() or {})
+
+
+class SafeTensors(NamedTuple):
+    """What a ``.safetensors`` file holds."""
+
+    arrays: dict[str, FloatArray]
+    metadata: dict[str, str]
 
 
 def _arrays_in(file: Path, large: int) -> dict[str, FloatArray]:
@@ -69,10 +74,6 @@ def _arrays_in(file: Path, large: int) -> dict[str, FloatArray]:
         else:
             arrays[name] = array if end - begin >= large else np.array(array)
     return arrays
-
-
-UNPACKED = 100
-"""how many times its size an archive of arrays may have in all"""
 
 
 def read_npz(file: Path) -> dict[str, FloatArray]:
@@ -103,42 +104,6 @@ def _refuse_bombs(archive: zipfile.ZipFile, file: Path) -> None:
                 raise ValueError(f"{info.filename} announces {shape} {dtype}, which is not its size")
 
 
-def array_names(file: Path) -> frozenset[str]:
-    """List the arrays of an ``.npz`` or ``.safetensors`` by their names; of a damaged file, none."""
-    from safetensors import safe_open
-
-    with suppress(Exception):
-        if file.suffix == SAFE:
-            with safe_open(file, framework="np") as opened:
-                return frozenset(opened.keys())
-        with open_zip(file) as archive:
-            return frozenset(name.removesuffix(NUMPY) for name in archive.namelist())
-    return frozenset()
-
-
-OF_QUERIES = ("query", "head_query", "tail_scores", "head_scores")
-"""the tables whose rows are queries, not entities or relations"""
-
-
-def table_file(folder: Path, name: str) -> Path | None:
-    files = [file for file in (folder / f"{name}{suffix}" for suffix in (NUMPY, SAFE)) if file.is_file()]
-    if len(files) > 1:
-        raise CheckpointError(f"{folder}: found both {files[0].name} and {files[1].name}. Keep one of them.")
-    return files[0] if files else None
-
-
-def has_table(folder: Path, *names: str) -> bool:
-    return any((folder / f"{name}{suffix}").is_file() for name in names for suffix in (NUMPY, SAFE))
-
-
-def folder_of_tables(path: Path, *names: str) -> Path:
-    """Return the folder of some tables: the path, or the folder around it if it is one of the tables."""
-    if path.is_file() and not (path.stem in names and path.suffix in (NUMPY, SAFE)):
-        known = " or ".join(f"{name}{NUMPY}" for name in names)
-        raise UsageError(f"{path}: its name does not say what it holds. Rename it to {known}, or give the folder.")
-    return folder_of(path)
-
-
 def mapped_array(file: Path) -> FloatArray:
     """Map an array from disk; of a ``.npy`` only the header is read."""
     array: FloatArray
@@ -154,3 +119,16 @@ def mapped_array(file: Path) -> FloatArray:
     if array.ndim != 2 or array.dtype.kind != "f":
         raise CheckpointError(f"{file}: expected a table of floating-point numbers, found {array.dtype} {array.shape}.")
     return array
+
+
+def array_names(file: Path) -> frozenset[str]:
+    """List the arrays of an ``.npz`` or ``.safetensors`` by their names; of a damaged file, none."""
+    from safetensors import safe_open
+
+    with suppress(Exception):
+        if file.suffix == SAFE:
+            with safe_open(file, framework="np") as opened:
+                return frozenset(opened.keys())
+        with open_zip(file) as archive:
+            return frozenset(name.removesuffix(NUMPY) for name in archive.namelist())
+    return frozenset()

@@ -1,4 +1,7 @@
-"""Options of a checkpoint: what the user says, compared with what the files say."""
+"""Options of a checkpoint: what the user says, compared with what the files say.
+
+A reader asks ``Options`` for whatever its files may not say; options that no reader has asked for are refused.
+"""
 
 from __future__ import annotations
 
@@ -102,6 +105,12 @@ class Options:
                 self.resolved[name] = choice
                 return choice
         raise UsageError(f"{where}: {name}={value!r}: expected {' or '.join(ways)}.")
+
+    def needed_dataset(self, path: Path, why: str) -> Dataset:
+        """Return the dataset of the evaluation; without it, refuse files that do not name all entities or queries."""
+        if self.dataset is None:
+            raise CheckpointError(f"{path}: {why}. Give the dataset: --dataset DATASET (in Python dataset=…).")
+        return self.dataset
 
     def refuse_missing(self) -> None:
         """Refuse to continue if required options are missing.

@@ -1,4 +1,8 @@
-"""Formats of named tensors as tables: their files, their models, and the tensors that make each model."""
+"""A checkpoint format as a table: its files, its models, and which tensors make the arrays of each model.
+
+Readers of libraries declare such tables, and packages may (``docs/guides/add-your-own.md``); ``StateDictFormat`` reads
+by them. Formats that no table can describe have a ``read`` function of their own.
+"""
 
 from __future__ import annotations
 
@@ -11,117 +15,14 @@ from typing import Any, get_args
 from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import InputError, refuse_unknown
 from kgeval.models.checkpoints.checkpoint import Checkpoint
-from kgeval.models.checkpoints.locate import contains_file, find_checkpoint_file, labelled_checkpoint
+from kgeval.models.checkpoints.labels import labelled_checkpoint
+from kgeval.models.checkpoints.locate import contains_file, find_checkpoint_file
 from kgeval.models.checkpoints.options import Options, spelled
 from kgeval.models.checkpoints.readers import Reader
 from kgeval.models.checkpoints.tensors import Tensors, names_in
 from kgeval.models.family import Family
-from kgeval.models.ordered import unit
+from kgeval.models.ordered import normalized
 from kgeval.models.scorer import Numbering
-
-
-@dataclass(frozen=True)
-class Take:
-    """How an array of a family is made from tensors."""
-
-    text: str
-    """the names of the tensors, as ``kgeval list formats`` shows them"""
-    make: Callable[[Tensors], FloatArray]
-
-
-def named(name: str) -> Take:
-    """Take a tensor as it is."""
-    return Take(name, lambda tensors: tensors.matrix(name))
-
-
-def halves(*names: str) -> Take:
-    """Take tensors side by side."""
-    return Take(" | ".join(names), lambda tensors: tensors.side_by_side(*names))
-
-
-def unit_rows(take: Take) -> Take:
-    """Take rows, scaled to length 1."""
-    return Take(f"{take.text}, rows of length 1", lambda tensors: unit(take.make(tensors)))
-
-
-def holds(suffixes: Collection[str], *groups: Collection[str]) -> Callable[[Path], bool]:
-    """Make a test of files: one of some endings, all tensors of one of some groups.
-
-    The files are those of ``torch.save`` or ``pickle``, or named arrays (``.npz``, ``.safetensors``).
-    """
-
-    def fits(file: Path) -> bool:
-        names = names_in(file) if file.suffix in suffixes else frozenset()
-        return any(names.issuperset(group) for group in groups)
-
-    return fits
-
-
-@dataclass(frozen=True)
-class Option:
-    """An argument of a family that the files do not contain, so the user must give it."""
-
-    name: str
-    """the framework's name of it"""
-    choices: Mapping[Any, Any]
-    """the framework's values, and what each makes of the argument: a Take or a constant"""
-
-
-@dataclass(frozen=True)
-class Model:
-    """How a family is built from tensors."""
-
-    family: type[Family]
-    arguments: Mapping[str, Any]
-    """the family's arguments: each is a Take, an Option, or a constant"""
-    marker: str = ""
-    """a tensor that none of the later models has; without a marker, only the user can say that it is this model"""
-    records: str = ""
-    """a tensor of one number that is recorded as an option"""
-    ignored: tuple[str, ...] = ()
-    """patterns of tensors that scores of this model do not depend on"""
-
-    def __post_init__(self) -> None:
-        place = f"a model of {self.family.name}"
-        _refuse_text(place, ignored=self.ignored)
-        try:
-            inspect.signature(self.family).bind(**self.arguments)
-        except TypeError as error:
-            names = ", ".join(inspect.signature(self.family).parameters)
-            raise InputError(f"{place}: {error}. Its arguments are {names}.") from None
-        if functions := [name for name, source in self.arguments.items() if inspect.isfunction(source)]:
-            made = "Take('the tensors that it reads', the function)"
-            raise InputError(f"{place}: the argument {functions[0]!r} is a function. Write {made}.")
-
-    def build(self, name: str, framework: str, tensors: Tensors, options: Options, *ignored: str) -> Family:
-        """Make the formula, record where its options came from, and refuse tensors that it does not use."""
-        file, settings, chosen = tensors.path.name, self.settings, dict(self.arguments)
-        for key, option in settings.items():
-            chosen[key] = option.choices[options.require(option.name, None, file, list(option.choices))]
-        built = {key: source.make(tensors) if isinstance(source, Take) else source for key, source in chosen.items()}
-        family = self.family(**built)
-        if self.records:
-            options.resolve(self.records, tensors.number(self.records), file)
-        options.record_origins(family, framework, **{key: option.name for key, option in settings.items()})
-        tensors.refuse_unused(name, *ignored, *self.ignored)
-        return family
-
-    @property
-    def settings(self) -> dict[str, Option]:
-        return {key: source for key, source in self.arguments.items() if isinstance(source, Option)}
-
-    def describe(self) -> dict[str, str]:
-        """Return what ``kgeval list formats`` shows: the family, its tensors, and the options that the user gives."""
-        takes: dict[str, list[str]] = {}
-        for key, source in self.arguments.items():
-            sources = source.choices.values() if isinstance(source, Option) else [source]
-            takes[key] = list(dict.fromkeys(take.text for take in sources if isinstance(take, Take)))
-        choices = {option.name: " or ".join(map(spelled, option.choices)) for option in self.settings.values()}
-        return {
-            "family": self.family.name,
-            "tensors": "; ".join(f"{key} = {' or '.join(texts)}" for key, texts in takes.items() if texts),
-            "options": "; ".join(f"{name} = {text}" for name, text in choices.items()),
-        }
 
 
 @dataclass(frozen=True)
@@ -189,11 +90,108 @@ class StateDictFormat:
         )
 
 
-def _refuse_text(what: str, **collections: Any) -> None:
-    """Refuse a single value instead of a tuple: the letters of a text would be read as patterns."""
-    for name, value in collections.items():
-        if not isinstance(value, Collection) or isinstance(value, str):
-            raise InputError(f"{what}: {name}: expected a tuple, found {value!r:.60}. Write ({value!r:.60},).")
+@dataclass(frozen=True)
+class Model:
+    """How a family is built from tensors."""
+
+    family: type[Family]
+    arguments: Mapping[str, Any]
+    """the family's arguments: each is a Take, an Option, or a constant"""
+    marker: str = ""
+    """a tensor that none of the later models has; without a marker, only the user can say that it is this model"""
+    records: str = ""
+    """a tensor of one number that is recorded as an option"""
+    ignored: tuple[str, ...] = ()
+    """patterns of tensors that scores of this model do not depend on"""
+
+    def __post_init__(self) -> None:
+        place = f"a model of {self.family.name}"
+        _refuse_text(place, ignored=self.ignored)
+        try:
+            inspect.signature(self.family).bind(**self.arguments)
+        except TypeError as error:
+            names = ", ".join(inspect.signature(self.family).parameters)
+            raise InputError(f"{place}: {error}. Its arguments are {names}.") from None
+        if functions := [name for name, source in self.arguments.items() if inspect.isfunction(source)]:
+            made = "Take('the tensors that it reads', the function)"
+            raise InputError(f"{place}: the argument {functions[0]!r} is a function. Write {made}.")
+
+    def build(self, name: str, framework: str, tensors: Tensors, options: Options, *ignored: str) -> Family:
+        """Make the formula, record where its options came from, and refuse tensors that it does not use."""
+        file, settings, chosen = tensors.path.name, self.settings, dict(self.arguments)
+        for key, option in settings.items():
+            chosen[key] = option.choices[options.require(option.name, None, file, list(option.choices))]
+        built = {key: source.make(tensors) if isinstance(source, Take) else source for key, source in chosen.items()}
+        family = self.family(**built)
+        if self.records:
+            options.resolve(self.records, tensors.number(self.records), file)
+        options.record_origins(family, framework, **{key: option.name for key, option in settings.items()})
+        tensors.refuse_unused(name, *ignored, *self.ignored)
+        return family
+
+    @property
+    def settings(self) -> dict[str, Option]:
+        return {key: source for key, source in self.arguments.items() if isinstance(source, Option)}
+
+    def describe(self) -> dict[str, str]:
+        """Return what ``kgeval list formats`` shows: the family, its tensors, and the options that the user gives."""
+        takes: dict[str, list[str]] = {}
+        for key, source in self.arguments.items():
+            sources = source.choices.values() if isinstance(source, Option) else [source]
+            takes[key] = list(dict.fromkeys(take.text for take in sources if isinstance(take, Take)))
+        choices = {option.name: " or ".join(map(spelled, option.choices)) for option in self.settings.values()}
+        return {
+            "family": self.family.name,
+            "tensors": "; ".join(f"{key} = {' or '.join(texts)}" for key, texts in takes.items() if texts),
+            "options": "; ".join(f"{name} = {text}" for name, text in choices.items()),
+        }
+
+
+@dataclass(frozen=True)
+class Option:
+    """An argument of a family that the files do not contain, so the user must give it."""
+
+    name: str
+    """the framework's name of it"""
+    choices: Mapping[Any, Any]
+    """the framework's values, and what each makes of the argument: a Take or a constant"""
+
+
+@dataclass(frozen=True)
+class Take:
+    """How an array of a family is made from tensors."""
+
+    text: str
+    """the names of the tensors, as ``kgeval list formats`` shows them"""
+    make: Callable[[Tensors], FloatArray]
+
+
+def named(name: str) -> Take:
+    """Take a tensor as it is."""
+    return Take(name, lambda tensors: tensors.matrix(name))
+
+
+def halves(*names: str) -> Take:
+    """Take tensors side by side."""
+    return Take(" | ".join(names), lambda tensors: tensors.side_by_side(*names))
+
+
+def unit_rows(take: Take) -> Take:
+    """Take rows, scaled to length 1."""
+    return Take(f"{take.text}, rows of length 1", lambda tensors: normalized(take.make(tensors)))
+
+
+def holds(suffixes: Collection[str], *groups: Collection[str]) -> Callable[[Path], bool]:
+    """Make a test of files: one of some endings, all tensors of one of some groups.
+
+    The files are those of ``torch.save`` or ``pickle``, or named arrays (``.npz``, ``.safetensors``).
+    """
+
+    def fits(file: Path) -> bool:
+        names = names_in(file) if file.suffix in suffixes else frozenset()
+        return any(names.issuperset(group) for group in groups)
+
+    return fits
 
 
 def describe(models: Mapping[str, Model], unmarked: Sequence[str] = ()) -> tuple[dict[str, str], ...]:
@@ -202,3 +200,10 @@ def describe(models: Mapping[str, Model], unmarked: Sequence[str] = ()) -> tuple
     for name in unmarked if len(unmarked) > 1 else ():
         rows[name]["options"] = "; ".join(filter(None, (f"model = {name}", rows[name]["options"])))
     return tuple(rows.values())
+
+
+def _refuse_text(what: str, **collections: Any) -> None:
+    """Refuse a single value instead of a tuple: the letters of a text would be read as patterns."""
+    for name, value in collections.items():
+        if not isinstance(value, Collection) or isinstance(value, str):
+            raise InputError(f"{what}: {name}: expected a tuple, found {value!r:.60}. Write ({value!r:.60},).")

@@ -1,6 +1,6 @@
 """The tensors of a state_dict: taken by name, with their shapes checked, and none of them left unused.
 
-Of networks, batch normalisations are folded into the layers beside them.
+Readers make ``Tensors`` of a file, take what the formula needs, and call ``refuse_unused``.
 """
 
 from __future__ import annotations
@@ -18,93 +18,7 @@ from kgeval.base.pickled import pickle_strings, read_pickled
 from kgeval.base.unpickle import StubObject
 from kgeval.models.checkpoints.locate import naming
 from kgeval.models.checkpoints.mapped_arrays import ARRAYS, SAFE, array_names, read_npz, read_safetensors
-from kgeval.models.checkpoints.options import Options
-from kgeval.models.ordered import weighted_sum
-
-
-def check_shape(name: str, array: Any, *shape: int | None, least: float | None = None) -> FloatArray:
-    """Return an array if it has floating-point numbers and the expected shape, in which ``None`` is any length.
-
-    With ``least``, the smallest number, all must be finite too: here, because scores need not show a wrong one.
-
-    >>> check_shape("bias", np.zeros(31), 32)
-    Traceback (most recent call last):
-    kgeval.base.errors.CheckpointError: the tensor 'bias' is float64 [31]; expected floats of shape ...
-    """
-    lengths = list(np.shape(array))
-    fits = len(lengths) == len(shape) and all(a in (None, b) for a, b in zip(shape, lengths, strict=True))
-    if not fits or array.dtype.kind != "f" or array.size == 0:
-        expected = ", ".join("any" if length is None else str(length) for length in shape)
-        raise CheckpointError(f"the tensor {name!r} is {array.dtype} {lengths}; expected floats of shape [{expected}].")
-    floats: FloatArray = array
-    if least is not None and (wrong := ~(np.isfinite(floats) & (floats >= least))).any():
-        expected = "finite numbers" if least == -np.inf else f"finite numbers from {least:g}"
-        raise CheckpointError(f"the tensor {name!r} holds {floats[wrong].flat[0]}; expected {expected}.")
-    return floats
-
-
-def joined(tables: Mapping[str, FloatArray]) -> FloatArray:
-    """Put tables of the same shape side by side, as halves; their names are for the refusal of any other."""
-    if len({table.shape for table in tables.values()}) > 1:
-        shapes = ", ".join(f"{table.shape} ({name})" for name, table in tables.items())
-        raise CheckpointError(f"the halves of a table have different shapes: {shapes}.")
-    return np.concatenate([*tables.values()], axis=1)
-
-
-Affine = tuple[Float64Array, Float64Array]
-"""float64[width] each: the scale and the shift"""
-
-
-def fold_batch_norm(layer: Any, width: int, *, affine: bool = True, epsilon: float = 1e-5) -> Affine:
-    """Fold a trained batch normalisation of some width into a scale and a shift, in float64.
-
-    The layer is one of :class:`Tensors`, or a module of a pickled model. It holds ``running_mean`` and
-    ``running_var``; if it is affine, ``weight`` and ``bias`` too.
-    """
-    finite = -np.inf
-    mean = np.asarray(layer.take("running_mean", width, least=finite), np.float64)
-    variance = np.asarray(layer.take("running_var", width, least=0.0), np.float64)
-    weight = layer.take("weight", width, least=finite) if affine else np.ones(width)
-    bias = layer.take("bias", width, least=finite) if affine else np.zeros(width)
-    scale = np.asarray(weight, np.float64) / np.sqrt(variance + epsilon)
-    return scale, np.asarray(bias, np.float64) - mean * scale
-
-
-def folded_layers(
-    kernel: FloatArray,
-    dense: FloatArray,
-    *,
-    kernel_bias: FloatArray | None = None,
-    dense_bias: FloatArray | None = None,
-    before: Affine | None = None,
-    within: Affine | None = None,
-    after: Affine | None = None,
-) -> dict[str, Float64Array]:
-    """Fold the normalisations of a network; the arrays of the ConvE family, in float64.
-
-    ``kernel`` is float[channel, input channel, height, width], and ``dense`` float[entity width, features], as PyTorch
-    stores it. The normalisation ``before`` is of the image, per input channel; ``within`` follows the convolution, per
-    channel; ``after`` the dense layer.
-    """
-    kernel, dense = np.asarray(kernel, np.float64), np.asarray(dense, np.float64)
-    bias = np.zeros(len(kernel)) if kernel_bias is None else np.asarray(kernel_bias, np.float64)
-    of_image, of_channels = before or _unchanged(kernel.shape[1]), within or _unchanged(len(kernel))
-    # The image is not padded, so that its shift reaches every cell of the kernel.
-    bias = bias + weighted_sum(of_image[1], kernel.sum(axis=(2, 3)).T)
-    kernel = kernel * of_image[0][:, None, None] * of_channels[0][:, None, None, None]
-    last = np.zeros(len(dense)) if dense_bias is None else np.asarray(dense_bias, np.float64)
-    scale, shift = after or _unchanged(len(dense))
-    return {
-        "kernel": kernel[:, 0] if kernel.shape[1] == 1 else kernel,
-        "kernel_bias": bias * of_channels[0] + of_channels[1],
-        "dense": np.ascontiguousarray((dense * scale[:, None]).T),
-        "dense_bias": last * scale + shift,
-    }
-
-
-def _unchanged(width: int) -> Affine:
-    return np.ones(width), np.zeros(width)
-
+from kgeval.models.families.convolutions import Affine
 
 COUNTERS = "*.num_batches_tracked"
 """what batch normalisations count, and no score depends on"""
@@ -223,6 +137,58 @@ class Tensors:
             raise CheckpointError(f"{self.path}: {fault}. {why}{cure}")
 
 
+def check_shape(name: str, array: Any, *shape: int | None, least: float | None = None) -> FloatArray:
+    """Return an array if it has floating-point numbers and the expected shape, in which ``None`` is any length.
+
+    With ``least``, the smallest number, all must be finite too: here, because scores need not show a wrong one.
+
+    >>> check_shape("bias", np.zeros(31), 32)
+    Traceback (most recent call last):
+    kgeval.base.errors.CheckpointError: the tensor 'bias' is float64 [31]; expected floats of shape ...
+    """
+    lengths = list(np.shape(array))
+    fits = len(lengths) == len(shape) and all(a in (None, b) for a, b in zip(shape, lengths, strict=True))
+    if not fits or array.dtype.kind != "f" or array.size == 0:
+        expected = ", ".join("any" if length is None else str(length) for length in shape)
+        raise CheckpointError(f"the tensor {name!r} is {array.dtype} {lengths}; expected floats of shape [{expected}].")
+    floats: FloatArray = array
+    if least is not None and (wrong := ~(np.isfinite(floats) & (floats >= least))).any():
+        expected = "finite numbers" if least == -np.inf else f"finite numbers from {least:g}"
+        raise CheckpointError(f"the tensor {name!r} holds {floats[wrong].flat[0]}; expected {expected}.")
+    return floats
+
+
+def joined(tables: Mapping[str, FloatArray]) -> FloatArray:
+    """Put tables of the same shape side by side, as halves; their names are for the refusal of any other."""
+    if len({table.shape for table in tables.values()}) > 1:
+        shapes = ", ".join(f"{table.shape} ({name})" for name, table in tables.items())
+        raise CheckpointError(f"the halves of a table have different shapes: {shapes}.")
+    return np.concatenate([*tables.values()], axis=1)
+
+
+def check_same_rows(where: Path, arrays: Iterable[FloatArray]) -> None:
+    """Refuse tables of different numbers of rows."""
+    shapes = [array.shape for array in arrays]
+    if len({shape[0] for shape in shapes}) > 1:
+        shown = ", ".join(map(str, shapes))
+        raise CheckpointError(f"{where}: tables that must have equally many rows have the shapes {shown}.")
+
+
+def fold_batch_norm(layer: Any, width: int, *, affine: bool = True, epsilon: float = 1e-5) -> Affine:
+    """Fold a trained batch normalisation of some width into a scale and a shift, in float64.
+
+    The layer is one of :class:`Tensors`, or a module of a pickled model. It holds ``running_mean`` and
+    ``running_var``; if it is affine, ``weight`` and ``bias`` too.
+    """
+    finite = -np.inf
+    mean = np.asarray(layer.take("running_mean", width, least=finite), np.float64)
+    variance = np.asarray(layer.take("running_var", width, least=0.0), np.float64)
+    weight = layer.take("weight", width, least=finite) if affine else np.ones(width)
+    bias = layer.take("bias", width, least=finite) if affine else np.zeros(width)
+    scale = np.asarray(weight, np.float64) / np.sqrt(variance + epsilon)
+    return scale, np.asarray(bias, np.float64) - mean * scale
+
+
 def unwrap_state_dict(content: Any) -> Any:
     """Return the ``state_dict`` in what a training script saved, or that of its module; anything else as it is.
 
@@ -235,6 +201,7 @@ def unwrap_state_dict(content: Any) -> Any:
 
 
 def is_module(content: Any) -> TypeGuard[StubObject]:
+    """Whether unpickled content is a PyTorch module."""
     return isinstance(content, StubObject) and content.is_module
 
 
@@ -253,33 +220,7 @@ def _of_module(module: StubObject, prefix: str, seen: set[int]) -> Iterator[tupl
             yield f"{prefix}{name}", part if isinstance(part, np.ndarray) else np.zeros(())
 
 
-ADDED_TO_GAMMA = 2.0
-"""what the RotatE code and DGL-KE add to γ"""
-
-
-def embedding_range(where: Path, relation: FloatArray, settings: Mapping[str, Any], options: Options) -> float:
-    """Return the range of the embeddings of the RotatE code and DGL-KE, in whose units phases are stored.
-
-    γ and the width of the relations make it; the settings and the user may name both.
-    """
-    gamma, width = options.resolve("gamma", settings.get("gamma"), where.name), relation.shape[1]
-    if not isinstance(gamma, int | float) or isinstance(gamma, bool) or not gamma:
-        cure = "Give the option gamma=NUMBER." if gamma is None else ""
-        raise CheckpointError(f"{where}: gamma is {gamma!r:.60}; expected a number. {cure}".strip())
-    if (named := options.resolve("hidden_dim", settings.get("hidden_dim"), where.name)) not in (None, width):
-        fault = f"hidden_dim is {named!r:.60}, but the relations have {width} columns"
-        raise CheckpointError(f"{where}: {fault}. The unit of phases depends on it: correct what is wrong.")
-    return float((gamma + ADDED_TO_GAMMA) / width)
-
-
 def names_in(path: Path) -> frozenset[str]:
     """Collect the words of a file as :func:`pickle_strings` does, and name tensors as :class:`Tensors` does."""
     words = array_names(path) if path.suffix in ARRAYS else pickle_strings(path)
     return frozenset(word.removeprefix(PARALLEL) for word in words)
-
-
-def check_same_rows(where: Path, arrays: Iterable[FloatArray]) -> None:
-    shapes = [array.shape for array in arrays]
-    if len({shape[0] for shape in shapes}) > 1:
-        shown = ", ".join(map(str, shapes))
-        raise CheckpointError(f"{where}: tables that must have equally many rows have the shapes {shown}.")

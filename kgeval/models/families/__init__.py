@@ -1,4 +1,7 @@
-"""The model families: each class is a formula, and its fields are the arrays and options that the formula needs."""
+"""The model families: each class is a formula, and its fields are the arrays and options that the formula needs.
+
+Their base classes are in ``kgeval/models/family.py``. To add a family, declare a class in one of these files.
+"""
 
 from __future__ import annotations
 

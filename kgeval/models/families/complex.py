@@ -13,7 +13,7 @@ from kgeval.base.errors import CheckpointError
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.models.family import ProductFamily, ScoredFamily, VectorFamily, rows64
-from kgeval.models.ordered import multiply
+from kgeval.models.ordered import complex_product
 from kgeval.models.similarity import Similarity, ordered_sum
 
 
@@ -31,7 +31,7 @@ class ComplEx(ProductFamily):
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         relations = self.relations_of(queries)
-        return multiply(rows64(self.entity, queries.anchors), relations, conjugate=queries.side == "head")
+        return complex_product(rows64(self.entity, queries.anchors), relations, conjugate=queries.side == "head")
 
     def relations_of(self, queries: Queries) -> Float64Array:
         """Return the vector of each query's relation, at its time if the graph is temporal; float64[query, width]."""
@@ -59,7 +59,7 @@ class TComplEx(ComplEx):
         return len(self.time)
 
     def relations_of(self, queries: Queries) -> Float64Array:
-        return multiply(rows64(self.relation, queries.relations), rows64(self.time, queries.times))
+        return complex_product(rows64(self.relation, queries.relations), rows64(self.time, queries.times))
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +129,7 @@ class RotatE(VectorFamily):
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         anchors = rows64(self.entity, queries.anchors)
-        return multiply(anchors, self.rotations[queries.relations], conjugate=queries.side == "head")
+        return complex_product(anchors, self.rotations[queries.relations], conjugate=queries.side == "head")
 
 
 class PRotatE(ScoredFamily):
@@ -153,7 +153,7 @@ class PRotatE(ScoredFamily):
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         conjugate = queries.side == "head"
-        return multiply(self._entities[queries.anchors], self._relations[queries.relations], conjugate=conjugate)
+        return complex_product(self._entities[queries.anchors], self._relations[queries.relations], conjugate=conjugate)
 
     def candidate_vectors(self, side: Side, ids: IntArray) -> FloatArray:
         return self._entities[ids]

@@ -1,4 +1,4 @@
-"""Convolutions: ConvE, ConvKB, ConEx and AConEx."""
+"""Families with a convolution: ConvE, ConvKB, ConEx and AConEx."""
 
 from __future__ import annotations
 
@@ -24,20 +24,6 @@ HELD_QUERIES = 64
 
 LINES = 4
 """of the image: the real and the imaginary part of the head, then of the relation"""
-
-
-def convolved(image: Float64Array, kernel: FloatArray, bias: FloatArray) -> Float64Array:
-    """Correlate with every kernel, as deep learning means by convolution, add the biases, and apply relu.
-
-    The image is float64[row, input channel, line, column], and so is the result, with a channel for each kernel.
-    """
-    _, channels, tall, wide = kernel.shape
-    lines, columns = image.shape[2] - tall + 1, image.shape[3] - wide + 1
-    cells = [(c, i, j) for c in range(channels) for i in range(tall) for j in range(wide)]
-    parts = np.stack([image[:, c : c + 1, i : i + lines, j : j + columns] for c, i, j in cells])
-    weights = np.asarray(kernel, np.float64)
-    sums = weighted_sum(np.stack([weights[:, c, i, j, None, None] for c, i, j in cells]), parts)
-    return np.maximum(sums + np.asarray(bias, np.float64)[:, None, None], 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,3 +210,57 @@ class AConEx(ConEx):
             return np.zeros(len(ids))
         a, b, c, d = self.outputs(ids, np.full(len(ids), relation))
         return dot_rows(a + b + (c - d), np.ones_like(a))
+
+
+def convolved(image: Float64Array, kernel: FloatArray, bias: FloatArray) -> Float64Array:
+    """Correlate with every kernel, as deep learning means by convolution, add the biases, and apply relu.
+
+    The image is float64[row, input channel, line, column], and so is the result, with a channel for each kernel.
+    """
+    _, channels, tall, wide = kernel.shape
+    lines, columns = image.shape[2] - tall + 1, image.shape[3] - wide + 1
+    cells = [(c, i, j) for c in range(channels) for i in range(tall) for j in range(wide)]
+    parts = np.stack([image[:, c : c + 1, i : i + lines, j : j + columns] for c, i, j in cells])
+    weights = np.asarray(kernel, np.float64)
+    sums = weighted_sum(np.stack([weights[:, c, i, j, None, None] for c, i, j in cells]), parts)
+    return np.maximum(sums + np.asarray(bias, np.float64)[:, None, None], 0)
+
+
+Affine = tuple[Float64Array, Float64Array]
+"""float64[width] each: the scale and the shift"""
+
+
+def folded_layers(
+    kernel: FloatArray,
+    dense: FloatArray,
+    *,
+    kernel_bias: FloatArray | None = None,
+    dense_bias: FloatArray | None = None,
+    before: Affine | None = None,
+    within: Affine | None = None,
+    after: Affine | None = None,
+) -> dict[str, Float64Array]:
+    """Fold the normalisations of a network; the arrays of the ConvE family, in float64.
+
+    ``kernel`` is float[channel, input channel, height, width], and ``dense`` float[entity width, features], as PyTorch
+    stores it. The normalisation ``before`` is of the image, per input channel; ``within`` follows the convolution, per
+    channel; ``after`` the dense layer.
+    """
+    kernel, dense = np.asarray(kernel, np.float64), np.asarray(dense, np.float64)
+    bias = np.zeros(len(kernel)) if kernel_bias is None else np.asarray(kernel_bias, np.float64)
+    of_image, of_channels = before or _unchanged(kernel.shape[1]), within or _unchanged(len(kernel))
+    # The image is not padded, so that its shift reaches every cell of the kernel.
+    bias = bias + weighted_sum(of_image[1], kernel.sum(axis=(2, 3)).T)
+    kernel = kernel * of_image[0][:, None, None] * of_channels[0][:, None, None, None]
+    last = np.zeros(len(dense)) if dense_bias is None else np.asarray(dense_bias, np.float64)
+    scale, shift = after or _unchanged(len(dense))
+    return {
+        "kernel": kernel[:, 0] if kernel.shape[1] == 1 else kernel,
+        "kernel_bias": bias * of_channels[0] + of_channels[1],
+        "dense": np.ascontiguousarray((dense * scale[:, None]).T),
+        "dense_bias": last * scale + shift,
+    }
+
+
+def _unchanged(width: int) -> Affine:
+    return np.ones(width), np.zeros(width)

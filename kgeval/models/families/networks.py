@@ -1,4 +1,4 @@
-"""Networks: ERMLP, ERMLPE, NTN, ProjE, CrossE, and a Transformer of head and relation."""
+"""Families with a neural network: ERMLP, ERMLPE, NTN, ProjE, CrossE, and a Transformer of head and relation."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import numpy as np
 from kgeval.base.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.triples import Side
 from kgeval.models.family import ProjectedTranslation, RelationalFamily, rows64
-from kgeval.models.ordered import matmul_ordered, multiply, unit
+from kgeval.models.ordered import complex_product, matmul_ordered, normalized
 from kgeval.models.similarity import Similarity, dot_rows
 
 
@@ -127,7 +127,7 @@ class BigGraph(RelationalFamily):
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> FloatArray:
         rows = self._rows(side, ids, relation)
         vectors = rows[:, 1:] if self.bias else rows
-        return unit(vectors) if self.comparator == "cos" else vectors
+        return normalized(vectors) if self.comparator == "cos" else vectors
 
     def candidate_biases(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
         return self._rows(side, ids, relation)[:, 0] if self.bias else np.zeros(len(ids))
@@ -145,7 +145,7 @@ class BigGraph(RelationalFamily):
         if kind == "translation":
             return entities + row
         if kind == "complex_diagonal":
-            return multiply(entities, np.broadcast_to(row, entities.shape))
+            return complex_product(entities, np.broadcast_to(row, entities.shape))
         mixed = matmul_ordered(entities, row[: width * width].reshape(width, width).T)
         return mixed + row[width * width :] if kind == "affine" else mixed
 

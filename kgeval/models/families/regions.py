@@ -1,4 +1,4 @@
-"""Regions: entities near the boxes of a relation (BoxE), and distributions of entities (KG2E)."""
+"""Families of regions: boxes that a relation's entities should be in (BoxE), and entities as distributions (KG2E)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Translations: a relation moves the head, perhaps stretched, and the tail should be near."""
+"""Families of translations: a relation moves the head, perhaps stretched, and the tail should be near."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.models.family import (
     Family,
+    NormDistance,
     ProductFamily,
     RelationalFamily,
     ScoredFamily,
@@ -20,7 +21,7 @@ from kgeval.models.family import (
     rows64,
 )
 from kgeval.models.ordered import matmul_ordered
-from kgeval.models.similarity import NormDistance, Similarity, dot_rows
+from kgeval.models.similarity import Similarity, dot_rows
 
 
 def translated(family: Family, queries: Queries) -> Float64Array:

@@ -12,7 +12,7 @@ import pytest
 
 from kgeval import load_checkpoint
 from kgeval.base.errors import CheckpointError
-from kgeval.models.checkpoints.locate import LABEL_FILES
+from kgeval.data.id_files import LABEL_FILES
 from tests.models.checkpoints.layouts import ENTITIES, RELATIONS, dglke_simple, dicee_keci, marius_distmult, rotate_code
 
 ODD = ['O\'Neil "q"', '"half', 'a,"b",c', "00260881", " x", "null", "3"]

@@ -108,11 +108,13 @@ def recognise(path: Path, options: Iterable[str] = ()) -> Reader:
 
 
 def holds_models(path: Path) -> bool:
+    """Whether a path is a file, or a folder that holds models or folders of models."""
     models = any(is_pickled(file) or file.suffix == NUMPY for file in files_of(path))
     return path.is_file() or models or bool(_checkpoints_in(path))
 
 
 def files_of(path: Path) -> list[Path]:
+    """List what is in a folder; of a file, the file itself."""
     return sorted(path.iterdir()) if path.is_dir() else [path]
 
 

@@ -1,10 +1,10 @@
-"""AmpliGraph's models. They are no table of tensors: a SavedModel of numbered variables, or a pickle of objects.
+"""AmpliGraph's models: version 2 saves TensorFlow's numbered variables and a pickle of labels, version 1 one pickle.
 
-Version 2 saves the first, and a pickle of labels; version 1 the second. AmpliGraph compares scores in thousandths; here
-they are compared as they are.
+AmpliGraph compares scores in thousandths; here they are compared as they are. The evaluation of version 1, which is not
+that of version 2, is the protocol ``ampligraph1``.
 
-Its own evaluation, which is not that of AmpliGraph 2, is the protocol ``ampligraph1``.
-
+The files of TensorFlow
+-----------------------
 TensorFlow's tensor bundles and Keras's metadata are read without TensorFlow. ``variables.index`` is a LevelDB table:
 blocks of sorted keys, a block of handles to them, and a footer. Its values are protocol buffers that say where in
 ``variables.data-…`` a tensor lies.
@@ -25,15 +25,13 @@ from kgeval.base.files import Budget, checked, read_bytes
 from kgeval.base.pickled import read_pickled
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint
+from kgeval.models.checkpoints.labels import CheckpointLabels, find_labels, vocabulary_of_ids
 from kgeval.models.checkpoints.locate import (
-    CheckpointLabels,
     contains_file,
     find_checkpoint_file,
     find_checkpoint_folder,
-    find_labels,
     naming,
     readable,
-    vocabulary_of_ids,
 )
 from kgeval.models.checkpoints.options import Options
 from kgeval.models.checkpoints.readers import Reader
@@ -45,6 +43,7 @@ from kgeval.models.families.translations import TransE
 from kgeval.models.family import Family
 
 KERAS = "keras_metadata.pb"
+
 NORM = 1
 """the p of TransE's distance where its hyperparameters do not say it"""
 
@@ -66,6 +65,60 @@ def read_ampligraph2(path: Path, options: Options) -> Checkpoint:
         labels = _pickled_labels(pickles[0])
     files = (folder / KERAS, *sorted((folder / "variables").iterdir()))
     return labels.checkpoint(family, "ampligraph", files, options, name=name, numbering="files")
+
+
+AMPLIGRAPH2 = Reader(
+    name="ampligraph",
+    summary="a folder that AmpliGraph 2 saved (saved_model.pb, keras_metadata.pb, variables, *_metadata.ampkl)",
+    recognises=lambda path: find_checkpoint_folder(path, KERAS, "variables") is not None,
+    read=read_ampligraph2,
+    known_by=(frozenset({KERAS, "variables"}),),
+)
+
+NAMES = frozenset({"class_name", "hyperparams", "ent_to_idx", "rel_to_idx", "model_params"})
+
+_fits = holds({".pkl", ".pickle"}, NAMES)
+
+
+def read_ampligraph1(path: Path, options: Options) -> Checkpoint:
+    """Read a model; its name, the norm of a TransE and the labels are in the file."""
+    file = find_checkpoint_file(path, [_fits], "model of AmpliGraph 1")
+    content = read_pickled(file)
+    with readable(file, "model of AmpliGraph 1"):
+        stored, further = content["class_name"], content["hyperparams"].get("embedding_model_params", {})
+        norm = further.get("norm", NORM)
+        entity_ids, relation_ids = content["ent_to_idx"], content["rel_to_idx"]
+        entity, relation = content["model_params"]
+        entity, relation = _tables(file, entity, relation)
+    name = options.require("model", stored, file.name, [name for name in MODELS if name != "RotatE"])
+    norm = options.require("norm", norm, file.name, [1, 2]) if name == "TransE" else None
+    family = MODELS[name](entity, relation, {"norm": norm, "k": relation.shape[1] // 2})
+    entities = vocabulary_of_ids(file, entity_ids, "entity")
+    relations = vocabulary_of_ids(file, relation_ids, "relation")
+    return CheckpointLabels(entities, relations).checkpoint(family, "ampligraph1", [file], options, name=name)
+
+
+AMPLIGRAPH1 = Reader(
+    name="ampligraph1",
+    summary="a model that AmpliGraph 1 saved (.pkl); its own evaluation is the protocol of the same name",
+    recognises=lambda path: contains_file(path, _fits),
+    read=read_ampligraph1,
+)
+
+
+def _pickled_labels(file: Path) -> CheckpointLabels:
+    content = read_pickled(file)
+    if not isinstance(content, dict):
+        raise CheckpointError(f"{file}: holds no labels of AmpliGraph.")
+    entities = _vocabulary(content.get("entities_dict"), "entity", file)
+    return CheckpointLabels(entities, _vocabulary(content.get("relations_dict"), "relation", file), (file,))
+
+
+def _vocabulary(named: Any, kind: str, file: Path) -> Vocabulary:
+    if not isinstance(named, dict):
+        cure = "Write them to entities.tsv and relations.tsv (id<TAB>label), and give the option labels=FOLDER."
+        raise CheckpointError(f"{file}: its {kind} labels are in a database of AmpliGraph. {cure}")
+    return vocabulary_of_ids(file, {label: row for row, label in named.items() if isinstance(label, str)}, kind)
 
 
 def _tables(where: Path, entity: Any, relation: Any) -> tuple[FloatArray, FloatArray]:
@@ -99,67 +152,10 @@ MODELS: dict[str, Callable[[FloatArray, FloatArray, dict[str, Any]], Family]] = 
     "RotatE": _rotate,
 }
 
-
-def _pickled_labels(file: Path) -> CheckpointLabels:
-    content = read_pickled(file)
-    if not isinstance(content, dict):
-        raise CheckpointError(f"{file}: holds no labels of AmpliGraph.")
-    entities = _vocabulary(content.get("entities_dict"), "entity", file)
-    return CheckpointLabels(entities, _vocabulary(content.get("relations_dict"), "relation", file), (file,))
-
-
-def _vocabulary(named: Any, kind: str, file: Path) -> Vocabulary:
-    if not isinstance(named, dict):
-        cure = "Write them to entities.tsv and relations.tsv (id<TAB>label), and give the option labels=FOLDER."
-        raise CheckpointError(f"{file}: its {kind} labels are in a database of AmpliGraph. {cure}")
-    return vocabulary_of_ids(file, {label: row for row, label in named.items() if isinstance(label, str)}, kind)
-
-
-AMPLIGRAPH2 = Reader(
-    name="ampligraph",
-    summary="a folder that AmpliGraph 2 saved (saved_model.pb, keras_metadata.pb, variables, *_metadata.ampkl)",
-    recognises=lambda path: find_checkpoint_folder(path, KERAS, "variables") is not None,
-    read=read_ampligraph2,
-    known_by=(frozenset({KERAS, "variables"}),),
-)
-
-
-NAMES = frozenset({"class_name", "hyperparams", "ent_to_idx", "rel_to_idx", "model_params"})
-
-MODELS1 = [name for name in MODELS if name != "RotatE"]
-"""the models of version 1"""
-
-
-def read_ampligraph1(path: Path, options: Options) -> Checkpoint:
-    """Read a model; its name, the norm of a TransE and the labels are in the file."""
-    file = find_checkpoint_file(path, [_fits], "model of AmpliGraph 1")
-    content = read_pickled(file)
-    with readable(file, "model of AmpliGraph 1"):
-        stored, further = content["class_name"], content["hyperparams"].get("embedding_model_params", {})
-        norm = further.get("norm", NORM)
-        entity_ids, relation_ids = content["ent_to_idx"], content["rel_to_idx"]
-        entity, relation = content["model_params"]
-        entity, relation = _tables(file, entity, relation)
-    name = options.require("model", stored, file.name, MODELS1)
-    norm = options.require("norm", norm, file.name, [1, 2]) if name == "TransE" else None
-    family = MODELS[name](entity, relation, {"norm": norm, "k": relation.shape[1] // 2})
-    entities = vocabulary_of_ids(file, entity_ids, "entity")
-    relations = vocabulary_of_ids(file, relation_ids, "relation")
-    return CheckpointLabels(entities, relations).checkpoint(family, "ampligraph1", [file], options, name=name)
-
-
-_fits = holds({".pkl", ".pickle"}, NAMES)
-
-AMPLIGRAPH1 = Reader(
-    name="ampligraph1",
-    summary="a model that AmpliGraph 1 saved (.pkl); its own evaluation is the protocol of the same name",
-    recognises=lambda path: contains_file(path, _fits),
-    read=read_ampligraph1,
-)
-
-
 MAGIC = 0xDB4775248B80FB57
+
 FOOTER = 48
+
 BLOCKS = 2
 """how many times the size of a table its blocks may have in all"""
 
@@ -185,15 +181,61 @@ def read_bundle(folder: Path) -> dict[str, FloatArray]:
         return {name.decode(): _tensor(value, numbers) for name, value in floats.items()}
 
 
-def keras_settings(path: Path) -> dict[str, Any]:
-    """Read the configuration of the model from ``keras_metadata.pb``: the first that there is."""
-    with readable(path, "metadata of Keras"):
-        for node in message(read_bytes(path)).get(1, []):
-            for text in message(node).get(5, []):
-                config = json.loads(text).get("config")
-                if isinstance(config, dict):
-                    return config
-        raise ValueError("it holds no configuration of a model")
+def _table(data: bytes, budget: Budget) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the keys and values of a LevelDB table; several of its handles may lead to the same block."""
+    if len(data) < FOOTER or int.from_bytes(data[-8:], "little") != MAGIC:
+        raise ValueError("no table")
+    _, at = _handle(data, len(data) - FOOTER)
+    index, _ = _handle(data, at)
+    for _, value in _block(data, *index):
+        handle, _ = _handle(value, 0)
+        budget.take(handle[1])
+        yield from _block(data, *handle)
+
+
+def _block(data: bytes, offset: int, size: int) -> Iterator[tuple[bytes, bytes]]:
+    block = data[offset : offset + size]
+    if len(block) != size or size < 4 or data[offset + size] != 0:
+        raise ValueError("a block of the table is cut short or compressed")
+    end = size - 4 * (1 + int.from_bytes(block[-4:], "little"))
+    at, key = 0, b""
+    while at < end:
+        shared, at = _varint(block, at)
+        tail, at = _varint(block, at)
+        length, at = _varint(block, at)
+        if shared > len(key) or at + tail + length > end or shared + tail > KEY:
+            raise ValueError("an entry of the table reaches beyond it")
+        key = key[:shared] + block[at : at + tail]
+        yield key, block[at + tail : at + tail + length]
+        at += tail + length
+
+
+def _handle(data: bytes, at: int) -> tuple[tuple[int, int], int]:
+    offset, at = _varint(data, at)
+    size, at = _varint(data, at)
+    return (offset, size), at
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = 0
+    for shift in range(0, 70, 7):
+        value |= (data[at] & 127) << shift
+        at += 1
+        if data[at - 1] < 128:
+            return value, at
+    raise ValueError("a number has no end")
+
+
+def _tensor(value: bytes, numbers: Any) -> FloatArray:
+    """Take the numbers of a tensor: fields 2 shape, 3 file, 4 offset, 5 size."""
+    fields = message(value)
+    dimensions = [part for shape in fields.get(2, []) for part in message(shape).get(2, [])]
+    shape = [int(message(dimension).get(1, [0])[0]) for dimension in dimensions]
+    offset, size = (int(fields.get(number, [0])[0]) for number in (4, 5))
+    if fields.get(3, [0]) != [0] or size != 4 * int(np.prod(shape, dtype=object)) or offset + size > len(numbers):
+        raise ValueError(f"a tensor of shape {shape} is not where the table says")
+    array: FloatArray = numbers[offset : offset + size].view("<f4").reshape(shape)
+    return array
 
 
 def message(data: bytes) -> Message:
@@ -219,58 +261,12 @@ def message(data: bytes) -> Message:
     return fields
 
 
-def _table(data: bytes, budget: Budget) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the keys and values of a LevelDB table; several of its handles may lead to the same block."""
-    if len(data) < FOOTER or int.from_bytes(data[-8:], "little") != MAGIC:
-        raise ValueError("no table")
-    _, at = _handle(data, len(data) - FOOTER)
-    index, _ = _handle(data, at)
-    for _, value in _block(data, *index):
-        handle, _ = _handle(value, 0)
-        budget.take(handle[1])
-        yield from _block(data, *handle)
-
-
-def _handle(data: bytes, at: int) -> tuple[tuple[int, int], int]:
-    offset, at = _varint(data, at)
-    size, at = _varint(data, at)
-    return (offset, size), at
-
-
-def _block(data: bytes, offset: int, size: int) -> Iterator[tuple[bytes, bytes]]:
-    block = data[offset : offset + size]
-    if len(block) != size or size < 4 or data[offset + size] != 0:
-        raise ValueError("a block of the table is cut short or compressed")
-    end = size - 4 * (1 + int.from_bytes(block[-4:], "little"))
-    at, key = 0, b""
-    while at < end:
-        shared, at = _varint(block, at)
-        tail, at = _varint(block, at)
-        length, at = _varint(block, at)
-        if shared > len(key) or at + tail + length > end or shared + tail > KEY:
-            raise ValueError("an entry of the table reaches beyond it")
-        key = key[:shared] + block[at : at + tail]
-        yield key, block[at + tail : at + tail + length]
-        at += tail + length
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = 0
-    for shift in range(0, 70, 7):
-        value |= (data[at] & 127) << shift
-        at += 1
-        if data[at - 1] < 128:
-            return value, at
-    raise ValueError("a number has no end")
-
-
-def _tensor(value: bytes, numbers: Any) -> FloatArray:
-    """Take the numbers of a tensor: fields 2 shape, 3 file, 4 offset, 5 size."""
-    fields = message(value)
-    dimensions = [part for shape in fields.get(2, []) for part in message(shape).get(2, [])]
-    shape = [int(message(dimension).get(1, [0])[0]) for dimension in dimensions]
-    offset, size = (int(fields.get(number, [0])[0]) for number in (4, 5))
-    if fields.get(3, [0]) != [0] or size != 4 * int(np.prod(shape, dtype=object)) or offset + size > len(numbers):
-        raise ValueError(f"a tensor of shape {shape} is not where the table says")
-    array: FloatArray = numbers[offset : offset + size].view("<f4").reshape(shape)
-    return array
+def keras_settings(path: Path) -> dict[str, Any]:
+    """Read the configuration of the model from ``keras_metadata.pb``: the first that there is."""
+    with readable(path, "metadata of Keras"):
+        for node in message(read_bytes(path)).get(1, []):
+            for text in message(node).get(5, []):
+                config = json.loads(text).get("config")
+                if isinstance(config, dict):
+                    return config
+        raise ValueError("it holds no configuration of a model")

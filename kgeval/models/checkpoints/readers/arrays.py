@@ -1,4 +1,8 @@
-"""Stored arrays: finished scores, and the vectors of dual encoders, one row for the query of each triple."""
+"""Folders of stored arrays with a row for the query of each triple: finished scores, or the vectors of dual encoders.
+
+``queries.tsv`` names the triples of the rows, ``entities.txt`` the entities. The scorers are those of
+``adapters/array_scorers.py``.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +24,11 @@ from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.adapters.array_scorers import DualEncoder, ScoreTable, TripleArrays
 from kgeval.models.checkpoints.checkpoint import ModelWithoutFormula
-from kgeval.models.checkpoints.locate import find_labels, named_folder, naming
-from kgeval.models.checkpoints.mapped_arrays import (
-    folder_of_tables,
-    has_table,
-    mapped_array,
-    table_file,
-)
+from kgeval.models.checkpoints.labels import find_labels, named_folder
+from kgeval.models.checkpoints.locate import folder_of, naming
+from kgeval.models.checkpoints.mapped_arrays import NUMPY, SAFE, mapped_array
 from kgeval.models.checkpoints.options import Options
 from kgeval.models.checkpoints.readers import Reader
-from kgeval.models.checkpoints.readers.predictions import needed_dataset
 from kgeval.models.similarity import Similarity
 
 
@@ -50,7 +49,118 @@ class ArrayModel(ModelWithoutFormula):
         return {**super().describe(), "rows": shapes}
 
 
+SCORES: dict[Side, str] = {"tail": "tail_scores", "head": "head_scores"}
+
+SCORE_FILES = [f"{name}.npy" for name in SCORES.values()]
+
+
+def read_score_array(path: Path, options: Options) -> ArrayModel:
+    """Read ``tail_scores.npy`` and ``head_scores.npy``, float[triple, entity] each; one is enough.
+
+    Each may be a ``.safetensors`` with one tensor.
+    """
+    return _array_model(_folder_of_tables(path, *SCORES.values()), "scores", SCORES, ScoreTable, options)
+
+
+SCORE_ARRAYS = Reader(
+    name="scores",
+    summary="a folder of finished scores (tail_scores, head_scores: .npy or .safetensors; a row a triple)",
+    recognises=lambda path: _has_table(path, *SCORES.values()) if path.is_dir() else path.name in SCORE_FILES,
+    read=read_score_array,
+)
+
+ENTITY = "entity"
+
+QUERY: dict[Side, str] = {"tail": "query", "head": "head_query"}
+
+
+def read_dual_encoder(path: Path, options: Options) -> ArrayModel:
+    """Read ``entity.npy`` (float[entity, dim]), ``query.npy`` (float[triple, dim], of tails) and ``head_query.npy``.
+
+    Each may be a ``.safetensors`` with one tensor.
+    """
+    path = _folder_of_tables(path, ENTITY, *QUERY.values())
+    similarity = options.require("similarity", None, str(path), get_args(Similarity))
+    entity = _table_file(path, ENTITY)
+    if entity is None:
+        raise CheckpointError(f"{path}: found no {ENTITY}.npy or {ENTITY}.safetensors, the vectors of the entities.")
+    make = partial(DualEncoder, vectors=mapped_array(entity), similarity=similarity)
+    return _array_model(path, "dual-encoder", QUERY, make, options, entity)
+
+
+DUAL_ENCODERS = Reader(
+    name="dual-encoder",
+    summary="a folder of a text encoder's vectors (entity, query, head_query: .npy or .safetensors; entities.txt)",
+    recognises=lambda path: path.is_dir() and _has_table(path, ENTITY) and _has_table(path, *QUERY.values()),
+    read=read_dual_encoder,
+)
+
+
+def has_rows_of_queries(folder: Path) -> bool:
+    """Whether a folder has a table whose rows are queries, not entities or relations."""
+    return _has_table(folder, *SCORES.values(), *QUERY.values())
+
+
+def _has_table(folder: Path, *names: str) -> bool:
+    return any((folder / f"{name}{suffix}").is_file() for name in names for suffix in (NUMPY, SAFE))
+
+
+def _folder_of_tables(path: Path, *names: str) -> Path:
+    """Return the folder of some tables: the path, or the folder around it if it is one of the tables."""
+    if path.is_file() and not (path.stem in names and path.suffix in (NUMPY, SAFE)):
+        known = " or ".join(f"{name}{NUMPY}" for name in names)
+        raise UsageError(f"{path}: its name does not say what it holds. Rename it to {known}, or give the folder.")
+    return folder_of(path)
+
+
 ENTITIES, QUERIES = "entities.txt", "queries.tsv"
+
+
+def _array_model(
+    folder: Path,
+    format: str,
+    names: Mapping[Side, str],
+    make: Callable[..., TripleArrays],
+    options: Options,
+    *first: Path,
+) -> ArrayModel:
+    """Make the model of the tables of some names, of which each side has one; the ``first`` files are read already.
+
+    Entities without labels have the ids of the dataset.
+    """
+    dataset = options.needed_dataset(folder, "its arrays do not name the queries")
+    entities, label_files = _entities(folder, options)
+    triples, source, query_files = _triples_of_rows(folder, dataset, options)
+    files = {side: file for side, name in names.items() if (file := _table_file(folder, name))}
+    arrays = {side: mapped_array(file) for side, file in files.items()}
+    for side, file in files.items():
+        if (rows := len(arrays[side])) != len(triples):
+            fault = f"{rows} rows, but {source} has {len(triples)} triples"
+            cure = f"Name it with the option split=NAME, or write {QUERIES} beside it (head<TAB>relation<TAB>tail)."
+            raise CheckpointError(f"{file}: {fault}. {cure}")
+    with naming(folder):
+        asked = triples if entities is None else _in_ids_of(entities, triples, dataset)
+        model = make(asked, relations=dataset.relations, **arrays)
+    read_files = (*first, *files.values(), *label_files, *query_files)
+    return ArrayModel(model, format, read_files, entities, dataset.relations, options.origins)
+
+
+def _table_file(folder: Path, name: str) -> Path | None:
+    files = [file for file in (folder / f"{name}{suffix}" for suffix in (NUMPY, SAFE)) if file.is_file()]
+    if len(files) > 1:
+        raise CheckpointError(f"{folder}: found both {files[0].name} and {files[1].name}. Keep one of them.")
+    return files[0] if files else None
+
+
+def _entities(folder: Path, options: Options) -> tuple[Vocabulary | None, tuple[Path, ...]]:
+    """Read ``entities.txt``, a label a line, or labels as checkpoints have them, perhaps in the folder ``labels``."""
+    file = (named_folder(options) or folder) / ENTITIES
+    if not file.is_file():
+        beside = find_labels(folder, options)
+        return beside.entities, beside.files
+    labels = read_columns(file, ["label"], delimiter="\t")["label"].combine_chunks()
+    with naming(file):
+        return Vocabulary(labels), (file,)
 
 
 def _triples_of_rows(folder: Path, dataset: Dataset, options: Options) -> tuple[Triples, str, tuple[Path, ...]]:
@@ -66,25 +176,6 @@ def _triples_of_rows(folder: Path, dataset: Dataset, options: Options) -> tuple[
         return _triples_of_file(queries, dataset), QUERIES, (queries,)
     split = str(split or "test")
     return dataset.split(split), f"split {split} of {dataset.name}", ()
-
-
-def _in_ids_of(entities: Vocabulary, triples: Triples, dataset: Dataset) -> Triples:
-    """Give the heads and tails the ids of the model; those that it does not know get new ones, which no query uses."""
-    ids = triples.ids.copy()
-    rows = entities.ids(dataset.entities.labels)[ids[:, 0::2]]
-    ids[:, 0::2] = np.where(rows < 0, len(entities) + ids[:, 0::2], rows)
-    return Triples(ids, triples.contexts)
-
-
-def _entities(folder: Path, options: Options) -> tuple[Vocabulary | None, tuple[Path, ...]]:
-    """Read ``entities.txt``, a label a line, or labels as checkpoints have them, perhaps in the folder ``labels``."""
-    file = (named_folder(options) or folder) / ENTITIES
-    if not file.is_file():
-        beside = find_labels(folder, options)
-        return beside.entities, beside.files
-    labels = read_columns(file, ["label"], delimiter="\t")["label"].combine_chunks()
-    with naming(file):
-        return Vocabulary(labels), (file,)
 
 
 def _triples_of_file(file: Path, dataset: Dataset) -> Triples:
@@ -107,77 +198,9 @@ def _triples_of_file(file: Path, dataset: Dataset) -> Triples:
     return triples
 
 
-SCORES: dict[Side, str] = {"tail": "tail_scores", "head": "head_scores"}
-SCORE_FILES = [f"{name}.npy" for name in SCORES.values()]
-
-
-def read_score_array(path: Path, options: Options) -> ArrayModel:
-    """Read ``tail_scores.npy`` and ``head_scores.npy``, float[triple, entity] each; one is enough.
-
-    Each may be a ``.safetensors`` with one tensor.
-    """
-    return _array_model(folder_of_tables(path, *SCORES.values()), "scores", SCORES, ScoreTable, options)
-
-
-def _array_model(
-    folder: Path,
-    format: str,
-    names: Mapping[Side, str],
-    make: Callable[..., TripleArrays],
-    options: Options,
-    *first: Path,
-) -> ArrayModel:
-    """Make the model of the tables of some names, of which each side has one; the ``first`` files are read already.
-
-    Entities without labels have the ids of the dataset.
-    """
-    dataset = needed_dataset(folder, options, "its arrays do not name the queries")
-    entities, label_files = _entities(folder, options)
-    triples, source, query_files = _triples_of_rows(folder, dataset, options)
-    files = {side: file for side, name in names.items() if (file := table_file(folder, name))}
-    arrays = {side: mapped_array(file) for side, file in files.items()}
-    for side, file in files.items():
-        if (rows := len(arrays[side])) != len(triples):
-            fault = f"{rows} rows, but {source} has {len(triples)} triples"
-            cure = f"Name it with the option split=NAME, or write {QUERIES} beside it (head<TAB>relation<TAB>tail)."
-            raise CheckpointError(f"{file}: {fault}. {cure}")
-    with naming(folder):
-        asked = triples if entities is None else _in_ids_of(entities, triples, dataset)
-        model = make(asked, relations=dataset.relations, **arrays)
-    read_files = (*first, *files.values(), *label_files, *query_files)
-    return ArrayModel(model, format, read_files, entities, dataset.relations, options.origins)
-
-
-SCORE_ARRAYS = Reader(
-    name="scores",
-    summary="a folder of finished scores (tail_scores, head_scores: .npy or .safetensors; a row a triple)",
-    recognises=lambda path: has_table(path, *SCORES.values()) if path.is_dir() else path.name in SCORE_FILES,
-    read=read_score_array,
-)
-
-
-ENTITY = "entity"
-
-QUERY: dict[Side, str] = {"tail": "query", "head": "head_query"}
-
-
-def read_dual_encoder(path: Path, options: Options) -> ArrayModel:
-    """Read ``entity.npy`` (float[entity, dim]), ``query.npy`` (float[triple, dim], of tails) and ``head_query.npy``.
-
-    Each may be a ``.safetensors`` with one tensor.
-    """
-    path = folder_of_tables(path, ENTITY, *QUERY.values())
-    similarity = options.require("similarity", None, str(path), get_args(Similarity))
-    entity = table_file(path, ENTITY)
-    if entity is None:
-        raise CheckpointError(f"{path}: found no {ENTITY}.npy or {ENTITY}.safetensors, the vectors of the entities.")
-    make = partial(DualEncoder, vectors=mapped_array(entity), similarity=similarity)
-    return _array_model(path, "dual-encoder", QUERY, make, options, entity)
-
-
-DUAL_ENCODERS = Reader(
-    name="dual-encoder",
-    summary="a folder of a text encoder's vectors (entity, query, head_query: .npy or .safetensors; entities.txt)",
-    recognises=lambda path: path.is_dir() and has_table(path, ENTITY) and has_table(path, *QUERY.values()),
-    read=read_dual_encoder,
-)
+def _in_ids_of(entities: Vocabulary, triples: Triples, dataset: Dataset) -> Triples:
+    """Give the heads and tails the ids of the model; those that it does not know get new ones, which no query uses."""
+    ids = triples.ids.copy()
+    rows = entities.ids(dataset.entities.labels)[ids[:, 0::2]]
+    ids[:, 0::2] = np.where(rows < 0, len(entities) + ids[:, 0::2], rows)
+    return Triples(ids, triples.contexts)

@@ -1,4 +1,4 @@
-"""Models of dice-embeddings. No table can say how: the configuration and the ids of the labels make the arrays.
+"""Models of dice-embeddings: tensors that are read as the configuration beside them says, with the ids of the labels.
 
 A folder has ``model.pt``, ``configuration.json``, and the ids as pickles or CSV files. Where the relations have
 inverses (``<r>_inverse``), heads are asked for with them. ``Pykeen_…`` are models of PyKEEN's that dice-embeddings
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,38 +22,26 @@ from kgeval.data.tables import read_text
 from kgeval.data.text import first_line
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint
-from kgeval.models.checkpoints.locate import (
-    CheckpointLabels,
-    folder_of,
-    naming,
-    settings_in,
-    vocabulary_of_ids,
-    with_inverses,
-)
+from kgeval.models.checkpoints.labels import CheckpointLabels, vocabulary_of_ids, with_inverses
+from kgeval.models.checkpoints.locate import folder_of, naming, settings_in
 from kgeval.models.checkpoints.options import Options
 from kgeval.models.checkpoints.readers import Reader
 from kgeval.models.checkpoints.readers.pykeen import IGNORED_TENSORS, REQUIRED_OPTIONS, model_of_state
 from kgeval.models.checkpoints.readers.pykeen_interactions import family_of
 from kgeval.models.checkpoints.readers.pykeen_modules import PyKEENModel
-from kgeval.models.checkpoints.tensors import (
-    COUNTERS,
-    LIGHTNING,
-    Tensors,
-    check_same_rows,
-    fold_batch_norm,
-    folded_layers,
-    names_in,
-)
+from kgeval.models.checkpoints.tensors import COUNTERS, LIGHTNING, Tensors, check_same_rows, fold_batch_norm, names_in
 from kgeval.models.families.bilinear import DistMult
 from kgeval.models.families.complex import ComplEx
-from kgeval.models.families.convolutions import AConEx, ConEx
+from kgeval.models.families.convolutions import AConEx, ConEx, folded_layers
 from kgeval.models.families.hypercomplex import Keci, LFMult, QuatE
 from kgeval.models.families.translations import TransE
 from kgeval.models.family import Family
 
 MODEL, AVERAGED, CONFIG = "model.pt", "aswa.pt", "configuration.json"
 """the last is written too where weights are averaged over epochs, and may be there alone"""
+
 INVERSE = "_inverse"
+
 ENTITY, RELATION = "entity_embeddings.weight", "relation_embeddings.weight"
 
 PYKEEN = "Pykeen_"
@@ -64,8 +52,6 @@ EPSILON = 1e-6
 
 BY_TRIPLE, BY_QUERY = ("NegSample", "FixedNegSample"), ("KvsAll", "1vsAll", "AllvsAll", "1vsSample", "KvsSample")
 """the scoring techniques whose models dice-embeddings evaluates triple by triple, and query by query"""
-
-Parts = tuple[FloatArray, FloatArray, Tensors, dict[str, Any]]
 
 
 def read(path: Path, options: Options) -> Checkpoint:
@@ -86,7 +72,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     if name.startswith(PYKEEN):
         family = _pykeens(name.removeprefix(PYKEEN), tensors, order, options)
     else:
-        family = MODELS[name]((entity, relation[order], tensors, config))
+        family = MODELS[name](Parts(entity, relation[order], tensors, config))
     for key in ("p", "q") if name == "Keci" else ():
         options.resolve(key, config.get(key), CONFIG)
     options.record_origins(family, "dice-embeddings", by_triple="scoring_technique")
@@ -96,21 +82,19 @@ def read(path: Path, options: Options) -> Checkpoint:
     return labels.checkpoint(family, "dicee", [file, folder / CONFIG], options, reciprocal=inverse)
 
 
-def _pykeens(name: str, tensors: Tensors, order: list[int], options: Options) -> Family:
-    """Make a model of PyKEEN's, whose tensors lie under ``model.``, and some of them a second time."""
-    inside = tensors.under(LIGHTNING)
-    arrays = {key: inside.get(key) for key in inside}
-    relations = [key for key in arrays if key.startswith("relation_representations.")]
-    check_same_rows(tensors.path, [tensors.matrix(RELATION), *(arrays[key] for key in relations)])
-    arrays |= {key: arrays[key][order] for key in relations}
-    state = Tensors(tensors.path, arrays)
-    for alias in (ENTITY, RELATION, *(key for key in tensors if key.startswith("interaction."))):
-        tensors.get(alias)
-    model = model_of_state(state, name, options, CONFIG)
-    with naming(tensors.path):
-        family = family_of(PyKEENModel.of(model, inverse=False), name)
-    state.refuse_unused(name, *IGNORED_TENSORS)
-    return family
+def _recognises(path: Path) -> bool:
+    folder = folder_of(path)
+    inside = path.is_dir() or path == _file(folder)
+    return inside and (folder / CONFIG).is_file() and {ENTITY, RELATION} <= names_in(_file(folder))
+
+
+READER = Reader(
+    name="dicee",
+    summary="a folder of dice-embeddings (model.pt, configuration.json, entity_to_idx and relation_to_idx)",
+    recognises=_recognises,
+    read=read,
+    known_by=(frozenset({ENTITY, RELATION}), frozenset({MODEL, CONFIG})),
+)
 
 
 def _file(folder: Path) -> Path:
@@ -151,6 +135,33 @@ def _labels(folder: Path, kind: str, count: int) -> tuple[Path, Vocabulary]:
     return file, labels
 
 
+def _pykeens(name: str, tensors: Tensors, order: list[int], options: Options) -> Family:
+    """Make a model of PyKEEN's, whose tensors lie under ``model.``, and some of them a second time."""
+    inside = tensors.under(LIGHTNING)
+    arrays = {key: inside.get(key) for key in inside}
+    relations = [key for key in arrays if key.startswith("relation_representations.")]
+    check_same_rows(tensors.path, [tensors.matrix(RELATION), *(arrays[key] for key in relations)])
+    arrays |= {key: arrays[key][order] for key in relations}
+    state = Tensors(tensors.path, arrays)
+    for alias in (ENTITY, RELATION, *(key for key in tensors if key.startswith("interaction."))):
+        tensors.get(alias)
+    model = model_of_state(state, name, options, CONFIG)
+    with naming(tensors.path):
+        family = family_of(PyKEENModel.of(model, inverse=False), name)
+    state.refuse_unused(name, *IGNORED_TENSORS)
+    return family
+
+
+class Parts(NamedTuple):
+    """What a model of dice-embeddings is made of."""
+
+    entity: FloatArray
+    relation: FloatArray
+    """the relations, followed by their inverses if they have any"""
+    tensors: Tensors
+    config: dict[str, Any]
+
+
 def _keci(parts: Parts) -> Family:
     entity, relation, tensors, config = parts
     p, q = (int(config.get(name) or 0) for name in ("p", "q"))
@@ -171,11 +182,16 @@ def _blocks(array: FloatArray, p: int, q: int) -> FloatArray:
     return np.concatenate([head, *blocks], axis=1)
 
 
+def _aconex(parts: Parts) -> Family:
+    by_triple = parts.config["scoring_technique"] in BY_TRIPLE
+    return AConEx(parts.entity, parts.relation, **_layers(parts, AConEx.halves), by_triple=by_triple)
+
+
 def _layers(parts: Parts, halves: int) -> dict[str, Float64Array]:
     """Take the layers of ConEx, whose network makes so many vectors as long as half an entity."""
-    entity, _, tensors, _ = parts
+    tensors = parts.tensors
     kernel = tensors.take("conv2d.weight", None, 1, 3, 3)
-    channels, width = len(kernel), entity.shape[1]
+    channels, width = len(kernel), parts.entity.shape[1]
     return folded_layers(
         kernel=kernel,
         kernel_bias=tensors.take("conv2d.bias", channels),
@@ -185,42 +201,22 @@ def _layers(parts: Parts, halves: int) -> dict[str, Float64Array]:
     )
 
 
-def _aconex(parts: Parts) -> Family:
-    by_triple = parts[3]["scoring_technique"] in BY_TRIPLE
-    return AConEx(parts[0], parts[1], **_layers(parts, AConEx.halves), by_triple=by_triple)
-
-
 def _lfmult(parts: Parts) -> Family:
-    degree = parts[3].get("degree")
-    width = parts[0].shape[1]
+    degree = parts.config.get("degree")
+    width = parts.entity.shape[1]
     if type(degree) is not int or not 0 < degree < width:
         fault = f"{CONFIG}: the degree of LFMult is {degree!r:.40}; expected one from 1 to {width - 1}"
         raise UsageError(f"{fault}. If the file does not contain it, give the option, such as degree=1.")
-    return LFMult(parts[0], parts[1], degree=degree)
+    return LFMult(parts.entity, parts.relation, degree=degree)
 
 
 MODELS: dict[str, Callable[[Parts], Family]] = {
     "AConEx": _aconex,
-    "ComplEx": lambda parts: ComplEx(parts[0], parts[1]),
-    "ConEx": lambda parts: ConEx(parts[0], parts[1], **_layers(parts, ConEx.halves)),
-    "DistMult": lambda parts: DistMult(parts[0], parts[1]),
+    "ComplEx": lambda parts: ComplEx(parts.entity, parts.relation),
+    "ConEx": lambda parts: ConEx(parts.entity, parts.relation, **_layers(parts, ConEx.halves)),
+    "DistMult": lambda parts: DistMult(parts.entity, parts.relation),
     "Keci": _keci,
     "LFMult": _lfmult,
-    "QMult": lambda parts: QuatE(parts[0], parts[1]),
-    "TransE": lambda parts: TransE(parts[0], np.asarray(parts[1], np.float64) + EPSILON, 2),
+    "QMult": lambda parts: QuatE(parts.entity, parts.relation),
+    "TransE": lambda parts: TransE(parts.entity, np.asarray(parts.relation, np.float64) + EPSILON, 2),
 }
-
-
-def _recognises(path: Path) -> bool:
-    folder = folder_of(path)
-    inside = path.is_dir() or path == _file(folder)
-    return inside and (folder / CONFIG).is_file() and {ENTITY, RELATION} <= names_in(_file(folder))
-
-
-READER = Reader(
-    name="dicee",
-    summary="a folder of dice-embeddings (model.pt, configuration.json, entity_to_idx and relation_to_idx)",
-    recognises=_recognises,
-    read=read,
-    known_by=(frozenset({ENTITY, RELATION}), frozenset({MODEL, CONFIG})),
-)

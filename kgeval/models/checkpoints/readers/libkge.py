@@ -1,4 +1,4 @@
-"""LibKGE's checkpoints and packages. The configuration inside describes the tensors, so no table is needed.
+"""LibKGE's checkpoints and packages, whose own configuration says which tensor is which array.
 
 A folder is read as ``kge test`` reads it: ``checkpoint_best.pt``, or else the package ``model_best.pt``, or else the
 only checkpoint there is. A package keeps labels; a checkpoint does not.
@@ -17,25 +17,19 @@ from kgeval.base.errors import CheckpointError
 from kgeval.base.pickled import read_pickled
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint
-from kgeval.models.checkpoints.locate import (
-    CheckpointLabels,
-    contains_file,
-    find_checkpoint_file,
-    find_labels,
-    folder_of,
-    readable,
-)
+from kgeval.models.checkpoints.labels import CheckpointLabels, find_labels
+from kgeval.models.checkpoints.locate import contains_file, find_checkpoint_file, folder_of, readable
 from kgeval.models.checkpoints.options import Options
 from kgeval.models.checkpoints.readers import Reader
 from kgeval.models.checkpoints.state_dict_format import holds
-from kgeval.models.checkpoints.tensors import COUNTERS, Tensors, fold_batch_norm, folded_layers
+from kgeval.models.checkpoints.tensors import COUNTERS, Tensors, fold_batch_norm
 from kgeval.models.families.bilinear import CP, RESCAL, DistMult, SimplE, TuckER
 from kgeval.models.families.complex import ComplEx, RotatE
-from kgeval.models.families.convolutions import ConvE
+from kgeval.models.families.convolutions import ConvE, folded_layers
 from kgeval.models.families.projections import TransH
 from kgeval.models.families.translations import TransE
 from kgeval.models.family import Family
-from kgeval.models.ordered import unit
+from kgeval.models.ordered import normalized
 
 RECIPROCAL = "reciprocal_relations_model"
 
@@ -43,29 +37,11 @@ COPIES = ("_entity_embedder.*", "_relation_embedder.*", "_scorer.*")
 """what a reciprocal model holds beside its base model: the same tensors"""
 
 
-@dataclass(frozen=True)
-class LibKGEModel:
-    tensors: Tensors
-    settings: Mapping[str, Any]
-    """the configuration of the model, its type's defaults below it"""
-    options: Options
+def _is(name: str) -> Callable[[Path], bool]:
+    return lambda file: file.name == name and _fits(file)
 
-    @property
-    def entity(self) -> Any:
-        return self.table("_entity_embedder")
 
-    @property
-    def relation(self) -> Any:
-        return self.table("_relation_embedder")
-
-    def table(self, embedder: str) -> Any:
-        """Return an embedder's table, under its name of today or of earlier versions."""
-        old = f"{embedder}.embeddings.weight"
-        return self.tensors.matrix(old if old in self.tensors else f"{embedder}._embeddings.weight")
-
-    def norm(self) -> Literal[1, 2]:
-        stored, where = self.settings.get("l_norm"), f"the config in {self.tensors.path.name}"
-        return 1 if self.options.require("l_norm", stored, where, [1, 2]) == 1 else 2
+_fits = holds({".pt"}, {"kge.config Config"})
 
 
 def read(path: Path, options: Options) -> Checkpoint:
@@ -95,6 +71,14 @@ def read(path: Path, options: Options) -> Checkpoint:
     return labels.checkpoint(family, "libkge", [file], options, name=name, **ids)
 
 
+READER = Reader(
+    name="libkge",
+    summary="a folder of LibKGE, or a checkpoint or package (.pt) of it",
+    recognises=lambda path: contains_file(path, _fits),
+    read=read,
+)
+
+
 def _packaged(content: Any, file: Path) -> CheckpointLabels | None:
     meta = (content.get("dataset") or {}).get("meta") or {}
     if "entity_ids" not in meta or "relation_ids" not in meta:
@@ -103,6 +87,33 @@ def _packaged(content: Any, file: Path) -> CheckpointLabels | None:
     if not all(isinstance(label, str) for label in (*entities, *relations)):
         raise CheckpointError(f"{file}: its labels are not all text.")
     return CheckpointLabels(Vocabulary(entities), Vocabulary(relations, "relation"))
+
+
+@dataclass(frozen=True)
+class LibKGEModel:
+    """The tensors of a model, and the settings and options that say how they are read."""
+
+    tensors: Tensors
+    settings: Mapping[str, Any]
+    """the configuration of the model, its type's defaults below it"""
+    options: Options
+
+    @property
+    def entity(self) -> Any:
+        return self.table("_entity_embedder")
+
+    @property
+    def relation(self) -> Any:
+        return self.table("_relation_embedder")
+
+    def table(self, embedder: str) -> Any:
+        """Return an embedder's table, under its name of today or of earlier versions."""
+        old = f"{embedder}.embeddings.weight"
+        return self.tensors.matrix(old if old in self.tensors else f"{embedder}._embeddings.weight")
+
+    def norm(self) -> Literal[1, 2]:
+        stored, where = self.settings.get("l_norm"), f"the config in {self.tensors.path.name}"
+        return 1 if self.options.require("l_norm", stored, where, [1, 2]) == 1 else 2
 
 
 def _conve(parts: LibKGEModel) -> Family:
@@ -135,7 +146,7 @@ def _transh(parts: LibKGEModel) -> Family:
     if halves.shape[1] % 2:
         raise CheckpointError(f"{parts.tensors.path}: {halves.shape[1]} columns are no translation and normal vector.")
     relation, normal = np.split(halves, 2, axis=1)
-    return TransH(parts.entity, relation, normal=unit(normal), norm=parts.norm(), normalization="none")
+    return TransH(parts.entity, relation, normal=normalized(normal), norm=parts.norm(), normalization="none")
 
 
 def _tucker(parts: LibKGEModel) -> Family:
@@ -160,18 +171,3 @@ MODELS: dict[str, Callable[[LibKGEModel], Family]] = {
     "transe": lambda parts: TransE(parts.entity, parts.relation, parts.norm()),
     "transh": _transh,
 }
-
-
-def _is(name: str) -> Callable[[Path], bool]:
-    return lambda file: file.name == name and _fits(file)
-
-
-_fits = holds({".pt"}, {"kge.config Config"})
-
-
-READER = Reader(
-    name="libkge",
-    summary="a folder of LibKGE, or a checkpoint or package (.pt) of it",
-    recognises=lambda path: contains_file(path, _fits),
-    read=read,
-)

@@ -1,5 +1,9 @@
-"""Libraries whose state dictionaries are tables of tensors: OpenKE, TorchKGE, pykg2vec and PyTorch Geometric.
+"""State dictionaries of four libraries: OpenKE, TorchKGE, pykg2vec and PyTorch Geometric, a reader for each.
 
+The first three are tables (``state_dict_format.py``); PyTorch Geometric's formulas are those of its live models.
+
+The files and formulas
+----------------------
 OpenKE saves a ``.ckpt`` (``save_checkpoint``), a trainer's save, or JSON (``save_parameters``). The tensors' names
 distinguish most models, but not TransE from DistMult. No file has the norm of a distance or whether vectors are
 normalised first: kgeval asks for these under OpenKE's own names.
@@ -31,7 +35,8 @@ from kgeval.base.pickled import PICKLED, read_pickled
 from kgeval.base.unpickle import StubObject
 from kgeval.models.adapters.live_models import CLASSES, FORMULAS, TABLES
 from kgeval.models.checkpoints.checkpoint import Checkpoint
-from kgeval.models.checkpoints.locate import contains_file, find_checkpoint_file, labelled_checkpoint, readable
+from kgeval.models.checkpoints.labels import labelled_checkpoint
+from kgeval.models.checkpoints.locate import contains_file, find_checkpoint_file, readable
 from kgeval.models.checkpoints.options import Options
 from kgeval.models.checkpoints.readers import Reader
 from kgeval.models.checkpoints.state_dict_format import (
@@ -69,12 +74,12 @@ RANGE = "rel_embedding_range"
 OPENKE_TABLES: dict[str, Any] = {"entity": named(ENTITY), "relation": named(RELATION)}
 
 
-def _tensors(file: Path) -> Tensors:
-    tensors = _read_json(file) if file.suffix == ".json" else Tensors.read(file)
+def _openke_tensors(file: Path) -> Tensors:
+    tensors = _openke_json(file) if file.suffix == ".json" else Tensors.read(file)
     return tensors.of_model((ENTITY, "ent_re_embeddings.weight"))
 
 
-def _read_json(file: Path) -> Tensors:
+def _openke_json(file: Path) -> Tensors:
     with readable(file, "model of OpenKE"):
         arrays = {name: np.asarray(values) for name, values in read_json(file).items()}
     # OpenKE's numbers are float32; what is no number is refused where it is used.
@@ -82,12 +87,12 @@ def _read_json(file: Path) -> Tensors:
     return Tensors(file, arrays | singles)
 
 
-def _phases(tensors: Tensors) -> FloatArray:
+def _openke_phases(tensors: Tensors) -> FloatArray:
     """OpenKE's π is a float32."""
     return tensors.phases(RELATION, RANGE, tensors.number("pi_const") or float(np.float32(np.pi)))
 
 
-def _is_model(file: Path, prefix: str = "") -> bool:
+def _is_openke(file: Path, prefix: str = "") -> bool:
     """Whether a file has OpenKE's tables, and its ending, its constants, or its labels beside it.
 
     pykg2vec gives its tables the same names, and its ids to other labels.
@@ -99,7 +104,7 @@ def _is_model(file: Path, prefix: str = "") -> bool:
     return bool({ENTITY, "ent_re_embeddings.weight"} & names) and (named or bool({*CONSTANTS} & names))
 
 
-def _is_json(file: Path) -> bool:
+def _is_openke_json(file: Path) -> bool:
     if file.suffix != ".json":
         return False
     beginning = beginning_of(file, 2**12)
@@ -130,15 +135,15 @@ OPENKE_TRANSFERS = {f"{kind}_transfer": named(f"{kind[:3]}_transfer.weight") for
 OPENKE_HALVES = {
     kind: halves(*(f"{kind[:3]}_{part}_embeddings.weight" for part in ("re", "im"))) for kind in OPENKE_TABLES
 }
-ROTATE = OPENKE_TABLES | {"relation": Take(f"{RELATION} / ({RANGE} / π)", _phases), "norm": 1}
+OPENKE_ROTATE = OPENKE_TABLES | {"relation": Take(f"{RELATION} / ({RANGE} / π)", _openke_phases), "norm": 1}
 
 OPENKE_FORMAT = StateDictFormat(
     name="openke",
     framework="OpenKE",
     summary="a model of OpenKE (.ckpt, or the .json of save_parameters)",
     what="model of OpenKE",
-    files=(_is_model, partial(_is_model, prefix="model."), _is_json),
-    tensors=_tensors,
+    files=(_is_openke, partial(_is_openke, prefix="model."), _is_openke_json),
+    tensors=_openke_tensors,
     models={
         "TransE": Model(TransE, DISTANCE | {kind: _normalized(take) for kind, take in OPENKE_TABLES.items()}),
         "DistMult": Model(DistMult, OPENKE_TABLES),
@@ -150,7 +155,7 @@ OPENKE_FORMAT = StateDictFormat(
         "ComplEx": Model(ComplEx, OPENKE_HALVES, "ent_re_embeddings.weight"),
         # Its prediction takes the relation as it is, and no account of the inverse that it has trained.
         "SimplE": Model(DistMult, OPENKE_TABLES, "rel_inv_embeddings.weight", ignored=("*rel_inv_embeddings.weight",)),
-        "RotatE": Model(RotatE, ROTATE, RANGE, records=RANGE),
+        "RotatE": Model(RotatE, OPENKE_ROTATE, RANGE, records=RANGE),
     },
     tables=OPENKE_TABLES,
     ignored=("*_const", "*margin", "*embedding_range", "loss.*"),
@@ -174,9 +179,8 @@ TORCHKGE_PROJECTED = TORCHKGE_TABLES | {"norm": 2, "normalization": "none"}
 TORCHKGE_TRANSFERS = {f"{kind}_transfer": named(f"{kind[:3]}_proj_vect.weight") for kind in ("entity", "relation")}
 
 
-def _analogy(kind: str) -> Take:
+def _analogy(scalars: Take, pairs: Take) -> Take:
     """Take Analogy's vectors: the real dimensions are complex ones whose imaginary parts are zero."""
-    scalars, pairs = named(f"sc_{kind}_emb.weight"), _complex(kind)
 
     def make(tensors: Tensors) -> FloatArray:
         both, first = pairs.make(tensors), scalars.make(tensors)
@@ -187,18 +191,22 @@ def _analogy(kind: str) -> Take:
     return Take(f"{scalars.text} | {pairs.text}", make)
 
 
-def _complex(kind: str) -> Take:
-    return halves(f"re_{kind}_emb.weight", f"im_{kind}_emb.weight")
+TORCHKGE_HALVES = {
+    kind: halves(*(f"{part}_{kind[:3]}_emb.weight" for part in ("re", "im"))) for kind in ("entity", "relation")
+}
+TORCHKGE_ANALOGY = {
+    kind: _analogy(named(f"sc_{kind[:3]}_emb.weight"), pairs) for kind, pairs in TORCHKGE_HALVES.items()
+}
 
 
-def _projection(tensors: Tensors) -> FloatArray:
+def _transr_projection(tensors: Tensors) -> FloatArray:
     """Take TransR's matrices, which are stored as relation width × entity width."""
     entity, relation = (take.make(tensors) for take in TORCHKGE_TABLES.values())
     stored = tensors.take("proj_mat.weight", len(relation), relation.shape[1] * entity.shape[1])
     return stored.reshape(len(stored), relation.shape[1], -1).transpose(0, 2, 1).reshape(len(stored), -1)
 
 
-PROJECTION = Take("proj_mat.weight, transposed", _projection)
+PROJECTION = Take("proj_mat.weight, transposed", _transr_projection)
 
 TORCHKGE = StateDictFormat(
     name="torchkge",
@@ -215,8 +223,8 @@ TORCHKGE = StateDictFormat(
         "TransR": Model(TransR, TORCHKGE_PROJECTED | {"projection": PROJECTION}, "proj_mat.weight"),
         "TransD": Model(TransD, TORCHKGE_PROJECTED | TORCHKGE_TRANSFERS, "ent_proj_vect.weight"),
         "RESCAL": Model(RESCAL, TORCHKGE_TABLES | {"relation": named("rel_mat.weight")}, "rel_mat.weight"),
-        "Analogy": Model(ComplEx, {"entity": _analogy("ent"), "relation": _analogy("rel")}, "sc_ent_emb.weight"),
-        "ComplEx": Model(ComplEx, {"entity": _complex("ent"), "relation": _complex("rel")}, "re_ent_emb.weight"),
+        "Analogy": Model(ComplEx, TORCHKGE_ANALOGY, "sc_ent_emb.weight"),
+        "ComplEx": Model(ComplEx, TORCHKGE_HALVES, "re_ent_emb.weight"),
     },
     tables=TORCHKGE_TABLES,
     ignored=("projected_entities",),
@@ -225,32 +233,32 @@ TORCHKGE = StateDictFormat(
 ).reader()
 
 
-FILE, CONFIG, LABELS = "model.vec.pt", "config.npy", "ent_labels.tsv"
+PYKG2VEC_FILE, PYKG2VEC_CONFIG, PYKG2VEC_LABELS = "model.vec.pt", "config.npy", "ent_labels.tsv"
 
-NAMES = {"entity": "ent_embeddings", "relation": "rel_embeddings"}
-PYKG2VEC_TABLES: dict[str, Any] = {kind: named(f"{name}.weight") for kind, name in NAMES.items()}
+PYKG2VEC_NAMES = {"entity": "ent_embeddings", "relation": "rel_embeddings"}
+PYKG2VEC_TABLES: dict[str, Any] = {kind: named(f"{name}.weight") for kind, name in PYKG2VEC_NAMES.items()}
 UNIT_TABLES = {kind: unit_rows(table) for kind, table in PYKG2VEC_TABLES.items()}
-PYKG2VEC_HALVES = {kind: halves(f"{name}_real.weight", f"{name}_img.weight") for kind, name in NAMES.items()}
+PYKG2VEC_HALVES = {kind: halves(f"{name}_real.weight", f"{name}_img.weight") for kind, name in PYKG2VEC_NAMES.items()}
 REAL = "ent_embeddings_real.weight"
 
 PYKG2VEC_FORMAT = StateDictFormat(
     name="pykg2vec",
     framework="pykg2vec",
     summary="a TransE, DistMult or ComplEx of pykg2vec (model.vec.pt, config.npy)",
-    what=f"{FILE} of pykg2vec",
-    files=(lambda file: file.name == FILE,),
+    what=f"{PYKG2VEC_FILE} of pykg2vec",
+    files=(lambda file: file.name == PYKG2VEC_FILE,),
     models={
         "TransE": Model(TransE, UNIT_TABLES | {"norm": Option("l1_flag", {True: 1, False: 2})}),
         "DistMult": Model(DistMult, PYKG2VEC_TABLES),
         "ComplEx": Model(ComplEx, PYKG2VEC_HALVES, REAL),
     },
     numbering="sorted",
-    known_by=(frozenset({*(f"{name}.weight" for name in NAMES.values()), CONFIG, LABELS}),),
+    known_by=(frozenset({*(f"{name}.weight" for name in PYKG2VEC_NAMES.values()), PYKG2VEC_CONFIG, PYKG2VEC_LABELS}),),
 )
 
 
 def _is_pykg2vec(file: Path) -> bool:
-    beside = file.name == FILE and file.with_name(CONFIG).is_file()
+    beside = file.name == PYKG2VEC_FILE and file.with_name(PYKG2VEC_CONFIG).is_file()
     return beside and holds({".pt"}, {"ent_embeddings.weight"}, {REAL})(file)
 
 
@@ -268,9 +276,9 @@ def read_pyg(path: Path, options: Options) -> Checkpoint:
     """Read a model; for a state_dict, the user must say whether it is TransE or DistMult, and TransE's p_norm."""
     file = find_checkpoint_file(path, [_is_pyg], "model of PyTorch Geometric")
     content = read_pickled(file)
-    module = _module_in(content)
+    module = _pyg_module_in(content)
     tensors = Tensors(file, unwrap_state_dict(content)).of_model("node_emb.")
-    models = [CLASSES[module.origin]] if module else _models_with(tensors)
+    models = [CLASSES[module.origin]] if module else _pyg_models_with(tensors)
     name = options.require("model", models[0] if len(models) == 1 else None, file.name, models)
     norm = None
     if name == "TransE":
@@ -282,14 +290,14 @@ def read_pyg(path: Path, options: Options) -> Checkpoint:
     return labelled_checkpoint(family, "pyg", [file], options, name=name)
 
 
-def _module_in(content: Any) -> StubObject | None:
+def _pyg_module_in(content: Any) -> StubObject | None:
     """Find a pickled module, by itself or under one of the usual names."""
     wrapped = [content.get(name) for name in WRAPPINGS] if isinstance(content, dict) else []
     modules = [part for part in (content, *wrapped) if isinstance(part, StubObject) and part.origin in CLASSES]
     return modules[0] if modules else None
 
 
-def _models_with(tensors: Tensors) -> list[str]:
+def _pyg_models_with(tensors: Tensors) -> list[str]:
     imaginary = ("node_emb_im.weight" in tensors, "rel_emb_im.weight" in tensors)
     return {(True, True): ["ComplEx"], (True, False): ["RotatE"]}.get(imaginary, ["TransE", "DistMult"])
 

@@ -1,12 +1,17 @@
-"""The native format: one safetensors file with everything inside; or any ``.safetensors`` or ``.npz`` of named arrays.
+"""The native format, read and written: one safetensors file with the arrays and the labels of a model.
 
+A plain ``.safetensors`` or ``.npz`` of arrays under the same names is read too. ``save_checkpoint`` writes the format.
+
+The format
+----------
 ==================  ====================================================================================================
 tensor              content
 ==================  ====================================================================================================
 entity, relation…   the arrays of the model family, under their names, in their precision (float16, float32 or float64);
                     complex vectors as halves [re | im]; a reciprocal model's relations are R rows, then their inverses
 entity_labels       uint8, a JSON list of the entity labels in UTF-8 (may be missing)
-relation_labels     likewise
+relation_labels     likewise, of the relation labels
+time_labels         likewise, of a temporal model's times
 ==================  ====================================================================================================
 
 Its metadata are strings: ``format`` ("kgeval"), ``version`` ("1"), ``model`` (the family), ``options`` (a JSON object),
@@ -16,9 +21,6 @@ JSON list of the layouts of datasets that have such files, if there are any), ``
 whether the framework's own evaluator ranks the lowest score first). ``name`` is what the framework calls the model, if
 the family has another name. All but ``model`` may be missing: then there are no options, nothing is true, and the
 numbering is unknown.
-
-A state_dict or module of a user's own model is read likewise: the options name its tensors and the model family,
-``entity=ent.weight``, or halves, ``entity=ent_re.weight,ent_im.weight``; and ``ignored=gamma,loss.*``.
 """
 
 from __future__ import annotations
@@ -35,33 +37,18 @@ from pydantic import BaseModel, ConfigDict, Json, ValidationError
 from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import CheckpointError, InputError
 from kgeval.base.files import JSON, Budget
-from kgeval.base.pickled import PICKLED, read_pickled
 from kgeval.base.settings import problems_of
-from kgeval.base.settings_text import flat
 from kgeval.base.storage import replacing
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.building import model_of_named
 from kgeval.models.checkpoints.checkpoint import Checkpoint
-from kgeval.models.checkpoints.locate import (
-    NATIVE,
-    CheckpointLabels,
-    contains_file,
-    find_checkpoint_file,
-    find_labels,
-    labelled_checkpoint,
-    readable,
-)
-from kgeval.models.checkpoints.mapped_arrays import (
-    ARRAYS,
-    OF_QUERIES,
-    SAFE,
-    has_table,
-    read_npz,
-    read_safetensors,
-)
+from kgeval.models.checkpoints.labels import NATIVE, CheckpointLabels, find_labels
+from kgeval.models.checkpoints.locate import contains_file, find_checkpoint_file, readable
+from kgeval.models.checkpoints.mapped_arrays import ARRAYS, SAFE, read_npz, read_safetensors
 from kgeval.models.checkpoints.options import Options
-from kgeval.models.checkpoints.readers import NAMED_BY_USER, Reader, formats
-from kgeval.models.checkpoints.tensors import Tensors, unwrap_state_dict
+from kgeval.models.checkpoints.readers import Reader, formats
+from kgeval.models.checkpoints.readers.arrays import has_rows_of_queries
+from kgeval.models.checkpoints.tensors import Tensors
 from kgeval.models.family import Family
 from kgeval.models.mapped import Reciprocal, Typed
 from kgeval.models.scorer import Numbering
@@ -70,83 +57,6 @@ FORMAT, VERSION = "kgeval", "1"
 
 LABELS = {"entity_labels": "entity", "relation_labels": "relation", "time_labels": "time"}
 """the tensors that are labels, of what"""
-
-
-class Metadata(BaseModel):
-    """What a file says of its arrays, and the labels in it."""
-
-    model_config = ConfigDict(frozen=True, strict=True)
-
-    format: str | None = None
-    version: str = VERSION
-    model: str | None = None
-    options: Json[dict[str, Any]] = {}
-    reciprocal: Json[bool | None] = None
-    name: str | None = None
-    numbering: Numbering = "unknown"
-    layouts: Json[tuple[str, ...]] = ()
-    lower_is_better: Json[bool] = False
-    entity_labels: Json[list[str]] | None = None
-    relation_labels: Json[list[str]] | None = None
-    time_labels: Json[list[str]] | None = None
-
-
-def read(path: Path, options: Options) -> Checkpoint:
-    """Read arrays, and their labels from the file itself or from ``entities.tsv`` and ``relations.tsv`` beside it.
-
-    The option ``labels`` names another folder of label files, as for other formats.
-    """
-    file = find_checkpoint_file(path, [lambda file: file.suffix in ARRAYS], ".npz or .safetensors file")
-    arrays, about = read_safetensors(file) if file.suffix == SAFE else (read_npz(file), {})
-    stored = _metadata(file, arrays, about)
-    of_model = {"model": stored.model, "stored": stored.options, "reciprocal": stored.reciprocal}
-    model = model_of_named(Tensors(file, arrays), options, **of_model)
-    details = stored.model_dump(include={"name", "numbering", "layouts", "lower_is_better"})
-    return _labels_of(file, stored, options).checkpoint(model, "native", [file], options, **details)
-
-
-def _metadata(file: Path, arrays: dict[str, FloatArray], said: Mapping[str, Any]) -> Metadata:
-    """Check what a file says of its arrays, and take the labels out of these."""
-    budget = Budget(file, times=JSON)
-    encoded = {name: arrays.pop(name) for name in LABELS if name in arrays and file.suffix == SAFE}
-    budget.take(JSON * sum(array.nbytes for array in encoded.values()))
-    said = {**said, **{name: array.tobytes() for name, array in encoded.items()}}
-    try:
-        stored = Metadata(**said)
-    except ValidationError as error:
-        problem = problems_of(error, said, Metadata)[0]
-        raise CheckpointError(f"{file}: not a readable {SAFE} file, or cut short: {problem}") from error
-    if stored.format == FORMAT and stored.version != VERSION:
-        raise CheckpointError(f"{file}: version {stored.version} of the native format; kgeval reads version {VERSION}.")
-    return stored
-
-
-def _labels_of(file: Path, stored: Metadata, options: Options) -> CheckpointLabels:
-    """Take the labels in the file before those beside it or in the folder of the option ``labels``."""
-    with readable(file, f"{SAFE} file"):
-        inside = {
-            kind: Vocabulary(labels, kind)
-            for name, kind in LABELS.items()
-            if (labels := getattr(stored, name)) is not None
-        }
-    complete = inside.keys() >= {"entity", "relation"}
-    beside = find_labels(file.parent, options, [] if complete or options.given("labels") else [NATIVE])
-    entities, relations = inside.get("entity", beside.entities), inside.get("relation", beside.relations)
-    return CheckpointLabels(entities, relations, beside.files, inside.get("time", beside.times))
-
-
-def _is_own(file: Path) -> bool:
-    """Whether a file holds named arrays, and no other format knows it by their names."""
-    others = (reader for reader in formats().values() if reader is not READER)
-    return file.suffix in ARRAYS and not any(reader.recognises(file) for reader in others)
-
-
-READER = Reader(
-    name="native",
-    summary=".safetensors or .npz with arrays entity and relation, labels inside or in entities.tsv, relations.tsv",
-    recognises=lambda path: contains_file(path, _is_own) and not (path.is_dir() and has_table(path, *OF_QUERIES)),
-    read=read,
-)
 
 
 def save_checkpoint(
@@ -215,6 +125,16 @@ def save_checkpoint(
     _write(path, tensors, metadata)
 
 
+def _saveable(model: Checkpoint) -> Family | Reciprocal:
+    """Return the scorer of a checkpoint; refuse one that a native file cannot hold."""
+    if model.missing_without_dataset:
+        fault = f"the files do not say {model.missing_without_dataset}"
+        raise CheckpointError(f"{model.files[0]}: {fault}. Add the dataset: --dataset DATASET (in Python dataset=…).")
+    if isinstance(model.model, Typed):
+        raise CheckpointError(f"{model.files[0]}: its entities have several types, which a native file cannot hold.")
+    return model.model
+
+
 def _write(path: Path, tensors: dict[str, np.ndarray[Any, Any]], metadata: dict[str, str]) -> None:
     """Write the same bytes each time, which the library of this format does not do."""
     header: dict[str, Any] = {"__metadata__": metadata}
@@ -232,26 +152,78 @@ def _write(path: Path, tensors: dict[str, np.ndarray[Any, Any]], metadata: dict[
             file.write(array.astype(array.dtype.newbyteorder("<"), copy=False).data)
 
 
-def _saveable(model: Checkpoint) -> Family | Reciprocal:
-    """Return the scorer of a checkpoint; refuse one that a native file cannot hold."""
-    if model.missing_without_dataset:
-        fault = f"the files do not say {model.missing_without_dataset}"
-        raise CheckpointError(f"{model.files[0]}: {fault}. Add the dataset: --dataset DATASET (in Python dataset=…).")
-    if isinstance(model.model, Typed):
-        raise CheckpointError(f"{model.files[0]}: its entities have several types, which a native file cannot hold.")
-    return model.model
+def read(path: Path, options: Options) -> Checkpoint:
+    """Read arrays, and their labels from the file itself or from ``entities.tsv`` and ``relations.tsv`` beside it.
+
+    The option ``labels`` names another folder of label files, as for other formats.
+    """
+    file = find_checkpoint_file(path, [lambda file: file.suffix in ARRAYS], ".npz or .safetensors file")
+    arrays, about = read_safetensors(file) if file.suffix == SAFE else (read_npz(file), {})
+    stored = _metadata(file, arrays, about)
+    of_model = {"model": stored.model, "stored": stored.options, "reciprocal": stored.reciprocal}
+    model = model_of_named(Tensors(file, arrays), options, **of_model)
+    details = stored.model_dump(include={"name", "numbering", "layouts", "lower_is_better"})
+    return _labels_of(file, stored, options).checkpoint(model, "native", [file], options, **details)
 
 
-def read_state_dict(path: Path, options: Options) -> Checkpoint:
-    """Read the tensors that the options name, as the family that the option ``model`` names."""
-    file = find_checkpoint_file(path, [lambda file: file.suffix in PICKLED], "state dictionary")
-    model = model_of_named(Tensors(file, dict(flat(unwrap_state_dict(read_pickled(file))))), options)
-    return labelled_checkpoint(model, NAMED_BY_USER, [file], options)
+def _is_own(file: Path) -> bool:
+    """Whether a file holds named arrays, and no other format knows it by their names."""
+    others = (reader for reader in formats().values() if reader is not READER)
+    return file.suffix in ARRAYS and not any(reader.recognises(file) for reader in others)
 
 
-STATE_DICT = Reader(
-    name=NAMED_BY_USER,
-    summary="any other state_dict, whose tensors are named: options entity=NAME, relation=NAME, model=FAMILY",
-    recognises=lambda _: False,  # only the user can tell; see kgeval.models.checkpoints.readers
-    read=read_state_dict,
+READER = Reader(
+    name="native",
+    summary=".safetensors or .npz with arrays entity and relation, labels inside or in entities.tsv, relations.tsv",
+    recognises=lambda path: contains_file(path, _is_own) and not (path.is_dir() and has_rows_of_queries(path)),
+    read=read,
 )
+
+
+class Metadata(BaseModel):
+    """What a file says of its arrays, and the labels in it."""
+
+    model_config = ConfigDict(frozen=True, strict=True)
+
+    format: str | None = None
+    version: str = VERSION
+    model: str | None = None
+    options: Json[dict[str, Any]] = {}
+    reciprocal: Json[bool | None] = None
+    name: str | None = None
+    numbering: Numbering = "unknown"
+    layouts: Json[tuple[str, ...]] = ()
+    lower_is_better: Json[bool] = False
+    entity_labels: Json[list[str]] | None = None
+    relation_labels: Json[list[str]] | None = None
+    time_labels: Json[list[str]] | None = None
+
+
+def _metadata(file: Path, arrays: dict[str, FloatArray], said: Mapping[str, Any]) -> Metadata:
+    """Check what a file says of its arrays, and take the labels out of these."""
+    budget = Budget(file, times=JSON)
+    encoded = {name: arrays.pop(name) for name in LABELS if name in arrays and file.suffix == SAFE}
+    budget.take(JSON * sum(array.nbytes for array in encoded.values()))
+    said = {**said, **{name: array.tobytes() for name, array in encoded.items()}}
+    try:
+        stored = Metadata(**said)
+    except ValidationError as error:
+        problem = problems_of(error, said, Metadata)[0]
+        raise CheckpointError(f"{file}: not a readable {SAFE} file, or cut short: {problem}") from error
+    if stored.format == FORMAT and stored.version != VERSION:
+        raise CheckpointError(f"{file}: version {stored.version} of the native format; kgeval reads version {VERSION}.")
+    return stored
+
+
+def _labels_of(file: Path, stored: Metadata, options: Options) -> CheckpointLabels:
+    """Take the labels in the file before those beside it or in the folder of the option ``labels``."""
+    with readable(file, f"{SAFE} file"):
+        inside = {
+            kind: Vocabulary(labels, kind)
+            for name, kind in LABELS.items()
+            if (labels := getattr(stored, name)) is not None
+        }
+    complete = inside.keys() >= {"entity", "relation"}
+    beside = find_labels(file.parent, options, [] if complete or options.given("labels") else [NATIVE])
+    entities, relations = inside.get("entity", beside.entities), inside.get("relation", beside.relations)
+    return CheckpointLabels(entities, relations, beside.files, inside.get("time", beside.times))

@@ -1,5 +1,7 @@
 """PyTorch-BigGraph's models: HDF5 files of the version that ``checkpoint_version.txt`` names, and their configuration.
 
+The files and formulas
+----------------------
 With dynamic relations every relation has an operator for heads and one for tails, and each side's queries use their
 own; without, each has one operator of its kind, for tails. Entities may be of several types: a relation takes heads of
 one and tails of one, and only these are candidates. A maximal norm and a global embedding are applied to the entities
@@ -25,13 +27,8 @@ from kgeval.data.layouts.ogb_and_pbg import read_names
 from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint
-from kgeval.models.checkpoints.locate import (
-    CheckpointLabels,
-    find_checkpoint_folder,
-    named_folder,
-    naming,
-    readable,
-)
+from kgeval.models.checkpoints.labels import CheckpointLabels, named_folder
+from kgeval.models.checkpoints.locate import find_checkpoint_folder, naming, readable
 from kgeval.models.checkpoints.options import Options, truth_value
 from kgeval.models.checkpoints.readers import Reader
 from kgeval.models.checkpoints.tensors import check_same_rows, check_shape
@@ -44,22 +41,77 @@ from kgeval.models.ordered import norms_column
 
 VERSION, CONFIG = "checkpoint_version.txt", "config.json"
 
-Shape = Callable[[int], tuple[int, ...]]
-"""the shape of a parameter for entities of a width"""
 
-PARAMETERS: dict[str, dict[str, Shape]] = {
-    "none": {},
-    "diagonal": {"diagonal": lambda width: (width,)},
-    "translation": {"translation": lambda width: (width,)},
-    "complex_diagonal": dict.fromkeys(("real", "imag"), lambda width: (width // 2,)),
-    "linear": {"linear_transformation": lambda width: (width, width)},
-    "affine": {"linear_transformation": lambda width: (width, width), "translation": lambda width: (width,)},
-}
-"""the tensors of each operator; those of dynamic relations are in the plural, but for real and imag"""
+def read(path: Path, options: Options) -> Checkpoint:
+    """Read a model; its labels are in the ``entity_path`` of its configuration, or in the folder ``labels``."""
+    folder = find_checkpoint_folder(path, VERSION, CONFIG) or path
+    model = read_model(folder)
+    tables = [entities_of(model, kind) for kind in model.types]
+    entity = _stacked(model, tables)
+    relation = operators_of(model, entity.shape[1])
+    for name, value in (("operator", model.operator), ("comparator", model.config["comparator"])):
+        options.resolve(name, value, CONFIG)
+    for name in ("dynamic_relations", "bias"):
+        options.resolve(name, model.truth_value(name), CONFIG)
+    family = _family(model, entity, relation)
+    options.record_origins(family, "PyTorch-BigGraph", operand="dynamic_relations")
+    labels = labels_of(model, named_folder(options))
+    scorer = Reciprocal(family) if model.dynamic else family
+    sizes = [len(table) for table in tables]
+    embeddings = [path for kind in model.types for path in model.embeddings(kind)]
+    typed = scorer if len(sizes) == 1 else Typed(scorer, labels.entity_types(model, sizes, scorer.num_relations))
+    files = (folder / CONFIG, folder / VERSION, model.file("model"), *embeddings)
+    name = f"{'/'.join(model.operators)}, {model.config['comparator']}"
+    return labels.checkpoint(typed, "pbg", files, options, name=name, numbering="files", layouts=("pbg",))
+
+
+READER = Reader(
+    name="pbg",
+    summary="a checkpoint folder of PyTorch-BigGraph (checkpoint_version.txt, config.json, *.h5); needs kgeval[pbg]",
+    recognises=lambda path: find_checkpoint_folder(path, VERSION, CONFIG) is not None,
+    read=read,
+    known_by=(frozenset({VERSION, CONFIG}),),
+)
+
+
+def _family(model: PBGModel, entity: FloatArray, relation: FloatArray) -> Family:
+    """Make the family of a model: an equivalent one of vectors for a static operator with a dot product.
+
+    With ``bias``, the first number of every row is a bias.
+    """
+    bias = model.truth_value("bias")
+    if not model.dynamic and model.config["comparator"] == "dot" and not bias:
+        if model.operator == "complex_diagonal":
+            # A real dot product of h and r∘t, as Re Σ h conj(r) conj(t).
+            real, imaginary = np.split(relation, 2, axis=1)
+            return ComplEx(entity, np.concatenate([real, -imaginary], axis=1))
+        if model.operator in BILINEAR:
+            return BILINEAR[str(model.operator)](entity, relation)
+    options = {
+        "operator": model.operator,
+        "comparator": model.config["comparator"],
+        "operand": "head" if model.dynamic else "tail",
+        "bias": bias,
+    }
+    return BigGraph.build({"entity": entity, "relation": relation}, options)
+
+
+BILINEAR: dict[str, Callable[[Any, Any], Family]] = {"diagonal": DistMult, "linear": RESCAL}
+"""the families that are equivalent to a static operator with a dot product"""
+
+
+def _stacked(model: PBGModel, tables: list[FloatArray]) -> FloatArray:
+    widths = [table.shape[1] for table in tables]
+    if len(set(widths)) > 1:
+        shown = ", ".join(f"{kind} {width}" for kind, width in zip(model.types, widths, strict=True))
+        raise CheckpointError(f"{model.folder}: vectors of all entity types must have one length; found {shown:.200}.")
+    return np.concatenate(tables) if len(tables) > 1 else tables[0]
 
 
 @dataclass(frozen=True)
 class PBGModel:
+    """A checkpoint folder and its configuration, which says what is in which file."""
+
     folder: Path
     config: dict[str, Any]
     version: int
@@ -102,7 +154,22 @@ class PBGModel:
         return [self.file(f"embeddings_{kind}_{part}") for part in range(self.parts(kind))]
 
 
+Shape = Callable[[int], tuple[int, ...]]
+"""the shape of a parameter for entities of a width"""
+
+PARAMETERS: dict[str, dict[str, Shape]] = {
+    "none": {},
+    "diagonal": {"diagonal": lambda width: (width,)},
+    "translation": {"translation": lambda width: (width,)},
+    "complex_diagonal": dict.fromkeys(("real", "imag"), lambda width: (width // 2,)),
+    "linear": {"linear_transformation": lambda width: (width, width)},
+    "affine": {"linear_transformation": lambda width: (width, width), "translation": lambda width: (width,)},
+}
+"""the tensors of each operator; those of dynamic relations are in the plural, but for real and imag"""
+
+
 def read_model(folder: Path) -> PBGModel:
+    """Read the configuration of a checkpoint folder; refuse models that kgeval has no formula for."""
     where = folder / CONFIG
     with readable(where, "configuration of PyTorch-BigGraph"):
         config = read_json(where)
@@ -148,6 +215,8 @@ def entity_path(model: PBGModel) -> Path:
 
 @dataclass(frozen=True)
 class PBGLabels(CheckpointLabels):
+    """The labels of a model's entities, relations and entity types."""
+
     types: tuple[Vocabulary, ...] = ()
     """the labels of each type; empty where the files of names are not found"""
 
@@ -216,7 +285,7 @@ def operators_of(model: PBGModel, width: int) -> FloatArray:
     Rows of operators of several kinds are filled up with zeros to the longest.
     """
     if model.operators == ["none"]:
-        count = len(relation_names(model, None)) if model.dynamic else len(model.relations)
+        count = len(relation_names(model, None))
         return np.zeros((2 * count if model.dynamic else count, 1), np.float32)
     with open_hdf5(model.file("model")) as file:
         if model.dynamic:
@@ -248,69 +317,3 @@ def _array(file: Arrays, name: str, *shape: int | None) -> FloatArray:
     array = file.read(name)
     with naming(file.path):
         return check_shape(name, array, *shape)
-
-
-BILINEAR: dict[str, Callable[[Any, Any], Family]] = {"diagonal": DistMult, "linear": RESCAL}
-"""the families that are equivalent to a static operator with a dot product"""
-
-
-def read(path: Path, options: Options) -> Checkpoint:
-    """Read a model; its labels are in the ``entity_path`` of its configuration, or in the folder ``labels``."""
-    folder = find_checkpoint_folder(path, VERSION, CONFIG) or path
-    model = read_model(folder)
-    tables = [entities_of(model, kind) for kind in model.types]
-    entity = _stacked(model, tables)
-    relation = operators_of(model, entity.shape[1])
-    for name, value in (("operator", model.operator), ("comparator", model.config["comparator"])):
-        options.resolve(name, value, CONFIG)
-    for name in ("dynamic_relations", "bias"):
-        options.resolve(name, model.truth_value(name), CONFIG)
-    family = _family(model, entity, relation)
-    options.record_origins(family, "PyTorch-BigGraph", operand="dynamic_relations")
-    labels = labels_of(model, named_folder(options))
-    scorer = Reciprocal(family) if model.dynamic else family
-    sizes = [len(table) for table in tables]
-    embeddings = [path for kind in model.types for path in model.embeddings(kind)]
-    typed = scorer if len(sizes) == 1 else Typed(scorer, labels.entity_types(model, sizes, scorer.num_relations))
-    files = (folder / CONFIG, folder / VERSION, model.file("model"), *embeddings)
-    name = f"{'/'.join(model.operators)}, {model.config['comparator']}"
-    return labels.checkpoint(typed, "pbg", files, options, name=name, numbering="files", layouts=("pbg",))
-
-
-def _stacked(model: PBGModel, tables: list[FloatArray]) -> FloatArray:
-    widths = [table.shape[1] for table in tables]
-    if len(set(widths)) > 1:
-        shown = ", ".join(f"{kind} {width}" for kind, width in zip(model.types, widths, strict=True))
-        raise CheckpointError(f"{model.folder}: vectors of all entity types must have one length; found {shown:.200}.")
-    return np.concatenate(tables) if len(tables) > 1 else tables[0]
-
-
-def _family(model: PBGModel, entity: FloatArray, relation: FloatArray) -> Family:
-    """Make the family of a model: an equivalent one of vectors for a static operator with a dot product.
-
-    With ``bias``, the first number of every row is a bias.
-    """
-    bias = model.truth_value("bias")
-    if not model.dynamic and model.config["comparator"] == "dot" and not bias:
-        if model.operator == "complex_diagonal":
-            # A real dot product of h and r∘t, as Re Σ h conj(r) conj(t).
-            real, imaginary = np.split(relation, 2, axis=1)
-            return ComplEx(entity, np.concatenate([real, -imaginary], axis=1))
-        if model.operator in BILINEAR:
-            return BILINEAR[str(model.operator)](entity, relation)
-    options = {
-        "operator": model.operator,
-        "comparator": model.config["comparator"],
-        "operand": "head" if model.dynamic else "tail",
-        "bias": bias,
-    }
-    return BigGraph.build({"entity": entity, "relation": relation}, options)
-
-
-READER = Reader(
-    name="pbg",
-    summary="a checkpoint folder of PyTorch-BigGraph (checkpoint_version.txt, config.json, *.h5); needs kgeval[pbg]",
-    recognises=lambda path: find_checkpoint_folder(path, VERSION, CONFIG) is not None,
-    read=read,
-    known_by=(frozenset({VERSION, CONFIG}),),
-)

@@ -1,5 +1,9 @@
 """PyKEEN's models: a ``save_to_directory`` folder, a bare ``trained_model.pkl``, or a state dictionary.
 
+``pykeen_modules.py`` has the tree of modules in such a file, ``pykeen_interactions.py`` the family of each interaction.
+
+The files
+---------
 The pickle holds the whole model as a tree of modules; current layouts and those before 1.8 are read. Nothing of it is
 executed (see ``kgeval.base.unpickle``): the tree is walked, and its arrays are taken out. A state dictionary (bare, as
 ``pykeen.checkpoints.save_model`` wraps it, or in a training loop's checkpoint) holds tensors, and a training loop's
@@ -17,14 +21,8 @@ from kgeval.base.unpickle import StubObject
 from kgeval.data.id_files import JSON, PYKEEN, PYKEEN_SAVED, TSV
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint
-from kgeval.models.checkpoints.locate import (
-    CheckpointLabels,
-    contains_file,
-    find_checkpoint_file,
-    find_labels,
-    naming,
-    vocabulary_of_ids,
-)
+from kgeval.models.checkpoints.labels import CheckpointLabels, find_labels, vocabulary_of_ids
+from kgeval.models.checkpoints.locate import contains_file, find_checkpoint_file, naming
 from kgeval.models.checkpoints.options import Options, truth_value
 from kgeval.models.checkpoints.readers import NAME_OPTIONS, NAMED_BY_USER, Reader
 from kgeval.models.checkpoints.readers.pykeen_interactions import family_of
@@ -93,6 +91,27 @@ def read(path: Path, options: Options) -> Checkpoint:
     return labels.checkpoint(family, "pykeen", [file], options, reciprocal=inverse, name=name, numbering="dataset")
 
 
+def _fits(file: Path) -> bool:
+    if file.name == MODEL_FILE:
+        return True
+    if file.suffix not in PICKLED:
+        return False
+    names = names_in(file)
+    if not {f"{kind}_embeddings.weight" for kind in ("entity", "relation")} <= names:  # those of dice-embeddings
+        names = frozenset(name.removeprefix(LIGHTNING) for name in names)
+    is_model = any(name.startswith(("pykeen.models.", *STATE)) for name in names)
+    return is_model or {"model_state_dict", "entity_to_id_dict"} <= names
+
+
+READER = Reader(
+    name="pykeen",
+    summary="a folder of save_to_directory, its trained_model.pkl, or a state_dict, also a training loop's (.pt)",
+    recognises=lambda path: contains_file(path, _fits),
+    read=read,
+    known_by=(frozenset({f"{kind}_representations.0._embeddings.weight" for kind in ("entity", "relation")}),),
+)
+
+
 def _refuse_without_formula(model: Module) -> None:
     if model.class_name.endswith("Baseline"):
         raise NoFormula(f"it is a {model.class_name}, which counts triples: kgeval reads no counts from files.")
@@ -132,17 +151,6 @@ def model_of_state(tensors: Tensors, name: str, options: Options, where: str) ->
     return model
 
 
-def _is_reciprocal(file: Path, count: int, relations: Vocabulary | None, options: Options) -> bool:
-    """Tell inverse relations from how many relations there are by the labels or the dataset, or else by the option."""
-    stored, where = None, file.name
-    if relations is not None:
-        stored = count == 2 * len(relations)
-    elif options.dataset is not None:
-        known, where = len(options.dataset.relations), f"the number of relations of dataset {options.dataset.name}"
-        stored = {known: False, 2 * known: True}.get(count)
-    return bool(options.require("reciprocal", stored, where, [True, False]))
-
-
 def _set_attribute(model: Module, key: str, value: Any) -> None:
     """Set an attribute that the state dictionary does not hold: a normaliser of vectors, or one of the interaction."""
     kind = key.removesuffix("_normalizer")
@@ -152,22 +160,12 @@ def _set_attribute(model: Module, key: str, value: Any) -> None:
         vectors.state["normalizer"] = NORMALIZERS[kind]
 
 
-def _fits(file: Path) -> bool:
-    if file.name == MODEL_FILE:
-        return True
-    if file.suffix not in PICKLED:
-        return False
-    names = names_in(file)
-    if not {f"{kind}_embeddings.weight" for kind in ("entity", "relation")} <= names:  # those of dice-embeddings
-        names = frozenset(name.removeprefix(LIGHTNING) for name in names)
-    is_model = any(name.startswith(("pykeen.models.", *STATE)) for name in names)
-    return is_model or {"model_state_dict", "entity_to_id_dict"} <= names
-
-
-READER = Reader(
-    name="pykeen",
-    summary="a folder of save_to_directory, its trained_model.pkl, or a state_dict, also a training loop's (.pt)",
-    recognises=lambda path: contains_file(path, _fits),
-    read=read,
-    known_by=(frozenset({f"{kind}_representations.0._embeddings.weight" for kind in ("entity", "relation")}),),
-)
+def _is_reciprocal(file: Path, count: int, relations: Vocabulary | None, options: Options) -> bool:
+    """Tell inverse relations from how many relations there are by the labels or the dataset, or else by the option."""
+    stored, where = None, file.name
+    if relations is not None:
+        stored = count == 2 * len(relations)
+    elif options.dataset is not None:
+        known, where = len(options.dataset.relations), f"the number of relations of dataset {options.dataset.name}"
+        stored = {known: False, 2 * known: True}.get(count)
+    return bool(options.require("reciprocal", stored, where, [True, False]))

@@ -1,4 +1,8 @@
-"""PyKEEN's interactions as model families: what each computes from its representations, layers and attributes."""
+"""PyKEEN's interactions as model families: one function for each makes the family of its representations and layers.
+
+``family_of`` is what readers and ``kgeval.pykeen`` call. The table ``FAMILIES``, at the end, has the function of each
+interaction; to add one, write the function, in alphabetical order, and its line in the table.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from kgeval.base.arrays import Float64Array, FloatArray
 from kgeval.base.errors import CheckpointError
 from kgeval.models.checkpoints.options import truth_value
 from kgeval.models.checkpoints.readers.pykeen_modules import Module, NoFormula, PyKEENModel
-from kgeval.models.checkpoints.tensors import Affine, check_shape, fold_batch_norm, folded_layers, joined
+from kgeval.models.checkpoints.tensors import check_shape, fold_batch_norm, joined
 from kgeval.models.families.bilinear import (
     CP,
     RESCAL,
@@ -25,14 +29,77 @@ from kgeval.models.families.bilinear import (
     TuckER,
 )
 from kgeval.models.families.complex import ComplEx, RotatE
-from kgeval.models.families.convolutions import ConvE, ConvKB
+from kgeval.models.families.convolutions import Affine, ConvE, ConvKB, folded_layers
 from kgeval.models.families.hypercomplex import QuatE
 from kgeval.models.families.networks import ERMLP, ERMLPE, NTN, CrossE, ProjE, Transformer
 from kgeval.models.families.projections import TransD, TransH, TransR
 from kgeval.models.families.regions import KG2E, BoxE
 from kgeval.models.families.translations import SE, LineaRE, MuRE, PairRE, TorusE, TransE, TransF
 from kgeval.models.family import Family
-from kgeval.models.ordered import ACTIVATIONS, Activation, from_interleaved
+from kgeval.models.ordered import ACTIVATIONS, Activation
+
+
+def family_of(parts: PyKEENModel, name: str) -> Family:
+    """Make the family of a model whose interaction has this name."""
+    if name not in FAMILIES:
+        model = parts.model.class_name
+        described = model if model == name else f"{model} ({name})"
+        raise NoFormula(f"kgeval has no formula for PyKEEN's {described} yet; it has {', '.join(sorted(FAMILIES))}.")
+    return FAMILIES[name](parts)
+
+
+def _autosf(parts: PyKEENModel) -> Family:
+    """Each block is a representation; coefficients are whole numbers."""
+    stored = parts.interaction.state["coefficients"]
+    coefficients = tuple((int(head), int(relation), int(tail), int(sign)) for head, relation, tail, sign in stored)
+    entities = 1 + max(max(head, tail) for head, _, tail, _ in coefficients)
+    relations = 1 + max(relation for _, relation, _, _ in coefficients)
+    entity, relation = side_by_side(parts.entity, entities), side_by_side(parts.relation, relations)
+    return AutoSF(entity, relation, coefficients=coefficients, width=entity.shape[1] // entities)
+
+
+def _boxe(parts: PyKEENModel) -> Family:
+    """Boxes are stored as a base, a shape and a size, for heads and for tails."""
+    mapped = truth_value("interaction", "tanh_map", parts.interaction.state.get("tanh_map", True))
+    norm = norm_of(parts, 2)
+    if norm == 2 and parts.interaction.state.get("power_norm"):
+        raise NoFormula("its two distances are squared before they are added (power_norm).")
+    tables = [_finite(parts, index) for index in range(6)]
+    bounds = [bound for first in (0, 3) for bound in _box(*tables[first : first + 3])]
+    relation = np.concatenate([np.tanh(bound) if mapped else bound for bound in bounds], axis=1)
+    return BoxE(side_by_side(parts.entity), relation, norm=norm, tanh=mapped)
+
+
+def _finite(parts: PyKEENModel, index: int) -> FloatArray:
+    """Take a relation representation whose infinite numbers would vanish in a tanh."""
+    table = parts.relation(index)
+    return check_shape(f"relation_representations.{index}", table, *table.shape, least=-np.inf)
+
+
+def _box(base: FloatArray, shape: FloatArray, size: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Find the bounds of boxes whose shapes are scaled to a geometric mean of 1, and then by elu(size) + 1."""
+    epsilon = np.finfo(shape.dtype).eps
+    widths, sizes = np.asarray(shape, np.float64), np.asarray(size, np.float64)
+    means = np.exp(np.log(np.maximum(np.abs(widths), epsilon)).mean(axis=1, keepdims=True))
+    halves = 0.5 * np.where(sizes > 0, sizes + 1, np.exp(sizes)) * widths / np.maximum(means, epsilon)
+    return np.minimum(base - halves, base + halves), np.maximum(base - halves, base + halves)
+
+
+def _clamped(parts: PyKEENModel) -> Family:
+    base = parts.interaction.child("base")
+    limits = parts.interaction.state.get("clamp_score")
+    if base is None or base.class_name != "SimplEInteraction":
+        raise NoFormula("it clamps the scores of another interaction than SimplE.")
+    if limits is None:
+        return _simple(parts)
+    low, high = (end if limit is None else float(limit) for end, limit in zip((-np.inf, np.inf), limits, strict=True))
+    return ClampedDistMult(side_by_side(parts.entity), _halved(parts), low=low, high=high)
+
+
+def _complex(parts: PyKEENModel) -> Family:
+    if parts.interaction.class_name == "ComplEx":
+        raise NoFormula("it is a ComplEx from before PyKEEN's interaction modules, whose layout kgeval does not read.")
+    return ComplEx(from_interleaved(parts.entity()), from_interleaved(parts.relation()))
 
 
 def _conve(parts: PyKEENModel) -> Family:
@@ -50,24 +117,12 @@ def _conve(parts: PyKEENModel) -> Family:
         linear.take("weight", width, None),
         kernel_bias=convolution.find("bias", channels),
         dense_bias=linear.find("bias", width),
-        before=affine(norms[0], kernel.shape[1]) if norms else None,
-        within=affine(norms[1], channels) if norms else None,
-        after=affine(after["BatchNorm1d"], width) if "BatchNorm1d" in after else None,
+        before=_folded(norms[0], kernel.shape[1]) if norms else None,
+        within=_folded(norms[1], channels) if norms else None,
+        after=_folded(after["BatchNorm1d"], width) if "BatchNorm1d" in after else None,
     )
     height = int(shape["image_height"])
     return ConvE(entity, parts.relation(), **network, tail_bias=parts.bias(1), height=height)
-
-
-def _layers(module: Module, name: str) -> list[Module]:
-    sequence = module.child(name)
-    names = [] if sequence is None else list(sequence.state["_modules"])
-    return [layer for index in names if (layer := module.child(f"{name}.{index}"))]
-
-
-def affine(module: Module, width: int) -> Affine:
-    if module.is_without("running_mean"):
-        raise NoFormula("its batch normalisation keeps no running statistics, so its scores depend on the batch.")
-    return fold_batch_norm(module, width, affine=not module.is_without("weight"), epsilon=module.state["eps"])
 
 
 def _convkb(parts: PyKEENModel) -> Family:
@@ -112,9 +167,36 @@ def _normalised(parts: PyKEENModel, first: int) -> tuple[Float64Array, Float64Ar
     """Fold the batch normalisation after a linear layer into its weights, float64[in, out], and its bias."""
     linear = _part(parts, f"mlp.{first}")
     bias = np.asarray(linear.take("bias", None), np.float64)
-    scale, shift = affine(_part(parts, f"mlp.{first + 2}"), len(bias))
+    scale, shift = _folded(_part(parts, f"mlp.{first + 2}"), len(bias))
     weight = np.asarray(linear.take("weight", len(bias), None), np.float64)
     return np.ascontiguousarray((weight * scale[:, None]).T), bias * scale + shift
+
+
+def _kg2e(parts: PyKEENModel) -> Family:
+    """Its measure is a module without parameters or, for a state dictionary, an option of the user."""
+    module = parts.interaction.child("similarity")
+    kind: Any = parts.interaction.state.get("similarity") if module is None else module.class_name
+    measure = MEASURES.get(kind, kind)
+    if measure not in ("kl", "el"):
+        raise NoFormula(f"it compares distributions by {kind}, which kgeval does not compute.")
+    return KG2E(side_by_side(parts.entity), side_by_side(parts.relation), measure=measure)
+
+
+MEASURES = {"NegativeKullbackLeiblerDivergence": "kl", "ExpectedLikelihood": "el"}
+"""how distributions are compared: PyKEEN's classes, and its synonyms"""
+
+
+def _multilinear_tucker(parts: PyKEENModel) -> Family:
+    heads, tails = parts.entity(0), parts.entity(1)
+    core = parts.interaction.take("core_tensor", heads.shape[1], None, tails.shape[1])
+    return MultiLinearTucker(np.concatenate([heads, tails], axis=1), parts.relation(), core=core)
+
+
+def _mure(parts: PyKEENModel) -> Family:
+    if parts.interaction.state.get("p") != 2 or parts.interaction.state.get("power_norm") is not True:
+        raise NoFormula("its distance is not the squared Euclidean one.")
+    relations = parts.relations("relation", "diagonal")
+    return MuRE(parts.entity(), **relations, head_bias=parts.bias(1), tail_bias=parts.bias(2))
 
 
 def _ntn(parts: PyKEENModel) -> Family:
@@ -133,6 +215,27 @@ def _proje(parts: PyKEENModel) -> Family:
         score_bias=parts.interaction.take("b_p").reshape(1),
         activation=_activation(parts, "inner_activation"),
     )
+
+
+def _simple(parts: PyKEENModel) -> Family:
+    """Since version 1.8 it is the mean of two DistMults, before that it followed the paper."""
+    if parts.model.child("tail_entity_embeddings") is not None:
+        if parts.interaction.state.get("clamp_score") is not None:
+            raise NoFormula("its scores are clamped, in a layout from before PyKEEN's interaction modules.")
+        return SimplE(side_by_side(parts.entity), side_by_side(parts.relation))
+    return DistMult(side_by_side(parts.entity), _halved(parts))
+
+
+def _halved(parts: PyKEENModel) -> Float64Array:
+    return np.asarray(side_by_side(parts.relation), np.float64) / 2
+
+
+def _transd(parts: PyKEENModel) -> Family:
+    """Projected entities longer than 1 are shortened to 1, by the Euclidean norm."""
+    if norm_of(parts, 2) != 2:
+        raise NoFormula("its distance is the norm of p = 1, and its projections are shortened by that of p = 2.")
+    relations = parts.relations("relation", "relation_transfer")
+    return TransD(parts.entity(), **relations, entity_transfer=parts.entity(1), norm=2, normalization="max_norm")
 
 
 def _transformer(parts: PyKEENModel) -> Family:
@@ -176,54 +279,6 @@ def _transposed(module: Module, name: str) -> FloatArray:
     return np.ascontiguousarray(array.T)
 
 
-def _part(parts: PyKEENModel, name: str) -> Module:
-    layer = parts.interaction.child(name)
-    if layer is None:
-        raise CheckpointError(f"its layer {name} is missing.")
-    return layer
-
-
-def _activation(parts: PyKEENModel, name: str) -> Activation:
-    """Return the activation function, from its class or, for a state dictionary, from the user's option."""
-    layer: Any = parts.interaction.child(name)
-    kind = parts.interaction.state.get(name) if layer is None else layer.class_name.lower()
-    for known in ACTIVATIONS:
-        if kind == known:
-            return known
-    raise NoFormula(f"its {name} is {kind}; kgeval has {', '.join(ACTIVATIONS)}.")
-
-
-def _kg2e(parts: PyKEENModel) -> Family:
-    """Its measure is a module without parameters or, for a state dictionary, an option of the user."""
-    module = parts.interaction.child("similarity")
-    kind: Any = parts.interaction.state.get("similarity") if module is None else module.class_name
-    measure = MEASURES.get(kind, kind)
-    if measure not in ("kl", "el"):
-        raise NoFormula(f"it compares distributions by {kind}, which kgeval does not compute.")
-    return KG2E(side_by_side(parts.entity), side_by_side(parts.relation), measure=measure)
-
-
-MEASURES = {"NegativeKullbackLeiblerDivergence": "kl", "ExpectedLikelihood": "el"}
-"""how distributions are compared: PyKEEN's classes, and its synonyms"""
-
-
-def _triplere(parts: PyKEENModel) -> Family:
-    """A number, u, is added to what stretches heads and tails."""
-    added = parts.interaction.state.get("u")
-    forward, between, backward = (np.asarray(parts.relation(index), np.float64) for index in range(3))
-    stretch = 0.0 if added is None else float(added)
-    thirds = np.concatenate([forward + stretch, between, backward + stretch], axis=1)
-    return LineaRE(parts.entity(), thirds, norm=norm_of(parts, 1))
-
-
-def _transd(parts: PyKEENModel) -> Family:
-    """Projected entities longer than 1 are shortened to 1, by the Euclidean norm."""
-    if norm_of(parts, 2) != 2:
-        raise NoFormula("its distance is the norm of p = 1, and its projections are shortened by that of p = 2.")
-    relations = parts.relations("relation", "relation_transfer")
-    return TransD(parts.entity(), **relations, entity_transfer=parts.entity(1), norm=2, normalization="max_norm")
-
-
 def _transh(parts: PyKEENModel) -> Family:
     return TransH(parts.entity(), **parts.relations("normal", "relation"), norm=norm_of(parts, 2), normalization="none")
 
@@ -236,111 +291,13 @@ def _transr(parts: PyKEENModel) -> Family:
     return TransR(parts.entity(), **relations, norm=norm_of(parts, 2), normalization="max_norm")
 
 
-def _um(parts: PyKEENModel) -> Family:
-    """A TransE whose relations move nothing."""
-    entity = parts.entity()
-    return TransE(entity, np.zeros((parts.num_relations, entity.shape[1]), entity.dtype), norm=norm_of(parts, 2))
-
-
-def norm_of(parts: PyKEENModel, default: Any) -> Literal[1, 2]:
-    """Tell the norm of a distance; its power (``power_norm``) ranks as the distance does."""
-    truth_value("interaction", "power_norm", parts.interaction.state.get("power_norm"))
-    norm = parts.interaction.state.get("p", default)
-    if norm not in (1, 2) or isinstance(norm, bool):
-        raise NoFormula(f"its distance is the norm of p = {norm}; kgeval has 1 and 2.")
-    return 1 if norm == 1 else 2
-
-
-def side_by_side(table: Callable[[int], FloatArray], count: int = 2) -> FloatArray:
-    return joined({f"representation {index}": table(index) for index in range(count)})
-
-
-def family_of(parts: PyKEENModel, name: str) -> Family:
-    if name not in FAMILIES:
-        model = parts.model.class_name
-        described = model if model == name else f"{model} ({name})"
-        raise NoFormula(f"kgeval has no formula for PyKEEN's {described} yet; it has {', '.join(sorted(FAMILIES))}.")
-    return FAMILIES[name](parts)
-
-
-def _boxe(parts: PyKEENModel) -> Family:
-    """Boxes are stored as a base, a shape and a size, for heads and for tails."""
-    mapped = truth_value("interaction", "tanh_map", parts.interaction.state.get("tanh_map", True))
-    norm = norm_of(parts, 2)
-    if norm == 2 and parts.interaction.state.get("power_norm"):
-        raise NoFormula("its two distances are squared before they are added (power_norm).")
-    tables = [_finite(parts, index) for index in range(6)]
-    bounds = [bound for first in (0, 3) for bound in _box(*tables[first : first + 3])]
-    relation = np.concatenate([np.tanh(bound) if mapped else bound for bound in bounds], axis=1)
-    return BoxE(side_by_side(parts.entity), relation, norm=norm, tanh=mapped)
-
-
-def _finite(parts: PyKEENModel, index: int) -> FloatArray:
-    """Take a relation representation whose infinite numbers would vanish in a tanh."""
-    table = parts.relation(index)
-    return check_shape(f"relation_representations.{index}", table, *table.shape, least=-np.inf)
-
-
-def _box(base: FloatArray, shape: FloatArray, size: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Find the bounds of boxes whose shapes are scaled to a geometric mean of 1, and then by elu(size) + 1."""
-    epsilon = np.finfo(shape.dtype).eps
-    widths, sizes = np.asarray(shape, np.float64), np.asarray(size, np.float64)
-    means = np.exp(np.log(np.maximum(np.abs(widths), epsilon)).mean(axis=1, keepdims=True))
-    halves = 0.5 * np.where(sizes > 0, sizes + 1, np.exp(sizes)) * widths / np.maximum(means, epsilon)
-    return np.minimum(base - halves, base + halves), np.maximum(base - halves, base + halves)
-
-
-def _autosf(parts: PyKEENModel) -> Family:
-    """Each block is a representation; coefficients are whole numbers."""
-    stored = parts.interaction.state["coefficients"]
-    coefficients = tuple((int(head), int(relation), int(tail), int(sign)) for head, relation, tail, sign in stored)
-    entities = 1 + max(max(head, tail) for head, _, tail, _ in coefficients)
-    relations = 1 + max(relation for _, relation, _, _ in coefficients)
-    entity, relation = side_by_side(parts.entity, entities), side_by_side(parts.relation, relations)
-    return AutoSF(entity, relation, coefficients=coefficients, width=entity.shape[1] // entities)
-
-
-def _complex(parts: PyKEENModel) -> Family:
-    if parts.interaction.class_name == "ComplEx":
-        raise NoFormula("it is a ComplEx from before PyKEEN's interaction modules, whose layout kgeval does not read.")
-    return ComplEx(from_interleaved(parts.entity()), from_interleaved(parts.relation()))
-
-
-def _multilinear_tucker(parts: PyKEENModel) -> Family:
-    heads, tails = parts.entity(0), parts.entity(1)
-    core = parts.interaction.take("core_tensor", heads.shape[1], None, tails.shape[1])
-    return MultiLinearTucker(np.concatenate([heads, tails], axis=1), parts.relation(), core=core)
-
-
-def _mure(parts: PyKEENModel) -> Family:
-    if parts.interaction.state.get("p") != 2 or parts.interaction.state.get("power_norm") is not True:
-        raise NoFormula("its distance is not the squared Euclidean one.")
-    relations = parts.relations("relation", "diagonal")
-    return MuRE(parts.entity(), **relations, head_bias=parts.bias(1), tail_bias=parts.bias(2))
-
-
-def _simple(parts: PyKEENModel) -> Family:
-    """Since version 1.8 it is the mean of two DistMults, before that it followed the paper."""
-    if parts.model.child("tail_entity_embeddings") is not None:
-        if parts.interaction.state.get("clamp_score") is not None:
-            raise NoFormula("its scores are clamped, in a layout from before PyKEEN's interaction modules.")
-        return SimplE(side_by_side(parts.entity), side_by_side(parts.relation))
-    return DistMult(side_by_side(parts.entity), _halved(parts))
-
-
-def _halved(parts: PyKEENModel) -> Float64Array:
-    return np.asarray(side_by_side(parts.relation), np.float64) / 2
-
-
-def _clamped(parts: PyKEENModel) -> Family:
-    base = parts.interaction.child("base")
-    limits = parts.interaction.state.get("clamp_score")
-    if base is None or base.class_name != "SimplEInteraction":
-        raise NoFormula("it clamps the scores of another interaction than SimplE.")
-    if limits is None:
-        return _simple(parts)
-    low, high = (end if limit is None else float(limit) for end, limit in zip((-np.inf, np.inf), limits, strict=True))
-    return ClampedDistMult(side_by_side(parts.entity), _halved(parts), low=low, high=high)
+def _triplere(parts: PyKEENModel) -> Family:
+    """A number, u, is added to what stretches heads and tails."""
+    added = parts.interaction.state.get("u")
+    forward, between, backward = (np.asarray(parts.relation(index), np.float64) for index in range(3))
+    stretch = 0.0 if added is None else float(added)
+    thirds = np.concatenate([forward + stretch, between, backward + stretch], axis=1)
+    return LineaRE(parts.entity(), thirds, norm=norm_of(parts, 1))
 
 
 def _tucker(parts: PyKEENModel) -> Family:
@@ -353,7 +310,66 @@ def _tucker(parts: PyKEENModel) -> Family:
         return TuckER(entity, relation, core)
     if before is None or after is None:
         raise CheckpointError("one of its two batch normalisations is missing.")
-    return TuckER(entity, relation, core, *affine(before, width), *affine(after, width))
+    return TuckER(entity, relation, core, *_folded(before, width), *_folded(after, width))
+
+
+def _um(parts: PyKEENModel) -> Family:
+    """A TransE whose relations move nothing."""
+    entity = parts.entity()
+    return TransE(entity, np.zeros((parts.num_relations, entity.shape[1]), entity.dtype), norm=norm_of(parts, 2))
+
+
+def side_by_side(table: Callable[[int], FloatArray], count: int = 2) -> FloatArray:
+    """Put the first representations of entities or of relations side by side."""
+    return joined({f"representation {index}": table(index) for index in range(count)})
+
+
+def norm_of(parts: PyKEENModel, default: Any) -> Literal[1, 2]:
+    """Tell the norm of a distance; its power (``power_norm``) ranks as the distance does."""
+    truth_value("interaction", "power_norm", parts.interaction.state.get("power_norm"))
+    norm = parts.interaction.state.get("p", default)
+    if norm not in (1, 2) or isinstance(norm, bool):
+        raise NoFormula(f"its distance is the norm of p = {norm}; kgeval has 1 and 2.")
+    return 1 if norm == 1 else 2
+
+
+def from_interleaved(array: FloatArray, parts: int = 2) -> FloatArray:
+    """Turn [re, im, re, im, …] rows into halves, or those of numbers of more parts into as many blocks.
+
+    >>> from_interleaved(np.array([[1, 10, 2, 20]]))
+    array([[ 1,  2, 10, 20]])
+    """
+    return np.concatenate([array[:, part::parts] for part in range(parts)], axis=1)
+
+
+def _part(parts: PyKEENModel, name: str) -> Module:
+    layer = parts.interaction.child(name)
+    if layer is None:
+        raise CheckpointError(f"its layer {name} is missing.")
+    return layer
+
+
+def _layers(module: Module, name: str) -> list[Module]:
+    sequence = module.child(name)
+    names = [] if sequence is None else list(sequence.state["_modules"])
+    return [layer for index in names if (layer := module.child(f"{name}.{index}"))]
+
+
+def _activation(parts: PyKEENModel, name: str) -> Activation:
+    """Return the activation function, from its class or, for a state dictionary, from the user's option."""
+    layer: Any = parts.interaction.child(name)
+    kind = parts.interaction.state.get(name) if layer is None else layer.class_name.lower()
+    for known in ACTIVATIONS:
+        if kind == known:
+            return known
+    raise NoFormula(f"its {name} is {kind}; kgeval has {', '.join(ACTIVATIONS)}.")
+
+
+def _folded(module: Module, width: int) -> Affine:
+    """Fold a batch normalisation into a scale and a shift."""
+    if module.is_without("running_mean"):
+        raise NoFormula("its batch normalisation keeps no running statistics, so its scores depend on the batch.")
+    return fold_batch_norm(module, width, affine=not module.is_without("weight"), epsilon=module.state["eps"])
 
 
 FAMILIES: dict[str, Callable[[PyKEENModel], Family]] = {

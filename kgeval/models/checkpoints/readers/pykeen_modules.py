@@ -1,4 +1,7 @@
-"""PyKEEN's modules as they lie in a pickle or a state dictionary: a tree of classes, attributes and arrays."""
+"""PyKEEN's modules as they lie in a pickle or a state dictionary: a tree of classes, attributes and arrays.
+
+The reader of PyKEEN's files makes a ``PyKEENModel`` of the tree, and so does ``kgeval.pykeen`` of a live model.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,61 @@ from kgeval.base.arrays import Float64Array, FloatArray
 from kgeval.base.errors import CheckpointError
 from kgeval.base.unpickle import StubObject
 from kgeval.models.checkpoints.tensors import Tensors, check_shape
-from kgeval.models.ordered import unit
+from kgeval.models.ordered import normalized
 
 
-class NoFormula(CheckpointError):
-    """The file is a sound PyKEEN model, but kgeval cannot compute its scores from the file alone."""
+@dataclass(frozen=True)
+class PyKEENModel:
+    """A model of PyKEEN, with the tables of its entities and relations as the interaction takes them."""
+
+    model: Module
+    interaction: Module
+    """the model itself in layouts that had no interaction module"""
+    inverse: bool
+    """whether relations 2r and 2r + 1 are a relation and its inverse"""
+
+    @classmethod
+    def of(cls, model: Module, *, inverse: bool) -> PyKEENModel:
+        return cls(model, model.child("interaction") or model, inverse)
+
+    def entity(self, index: int = 0) -> FloatArray:
+        """Return an entity representation; PyKEEN stores complex vectors as re, im, re, im and so on."""
+        names = ("entity_embeddings", "tail_entity_embeddings")
+        return self._table("entity", index, names)
+
+    def relation(self, index: int = 0) -> FloatArray:
+        names = ("relation_embeddings", "inverse_relation_embeddings")
+        table = self._table("relation", index, names)
+        return np.concatenate([table[0::2], table[1::2]]) if self.inverse else table
+
+    def relations(self, *names: str) -> dict[str, FloatArray]:
+        """Return the relation representations by the names of a family's arrays, in their order."""
+        return {name: self.relation(index) for index, name in enumerate(names)}
+
+    def bias(self, index: int) -> FloatArray:
+        """Return an entity representation that is one number for each."""
+        table = self.entity(index)
+        return check_shape(f"entity_representations.{index}", table, len(table), 1)[:, 0]
+
+    @property
+    def num_relations(self) -> int:
+        """How many relations the model knows, inverses counted; for models that store nothing of them."""
+        count = self.model.state.get("num_relations")
+        if type(count) is not int:
+            raise NoFormula("it does not store its number of relations.")
+        return count
+
+    def _table(self, kind: str, index: int, old: tuple[str, str]) -> FloatArray:
+        """Return stored vectors as the model computes with them: normalised where it does that on every use."""
+        module = self.model.child(f"{kind}_representations.{index}", *old[index : index + 1])
+        table = module and module.child("_embeddings")
+        if module is None or table is None or table.array("weight") is None:
+            raise NoFormula(f"its {kind} representation is not a plain embedding.")
+        weight = table.take("weight", None, None)
+        if table.state.get("max_norm") is not None:
+            raise NoFormula(f"its {kind} vectors are cut to a max_norm when used, which kgeval does not compute.")
+        normalizer = module.state.get("normalizer")
+        return weight if normalizer is None else _normalised(weight, normalizer, kind, module.state.get("shape"))
 
 
 @dataclass(frozen=True)
@@ -80,61 +133,13 @@ class Module:
         return self.state["_parameters"], self.state["_buffers"]
 
 
+class NoFormula(CheckpointError):
+    """The file is a sound PyKEEN model, but kgeval cannot compute its scores from the file alone."""
+
+
 def _bare(tensors: Tensors) -> dict[str, Any]:
     """Make the state of a module of which a state dictionary has only the arrays; eps is PyTorch's default."""
     return {"_modules": {}, "_parameters": tensors, "_buffers": {}, "eps": 1e-5}
-
-
-@dataclass(frozen=True)
-class PyKEENModel:
-    model: Module
-    interaction: Module
-    """the model itself in layouts that had no interaction module"""
-    inverse: bool
-    """whether relations 2r and 2r + 1 are a relation and its inverse"""
-
-    @classmethod
-    def of(cls, model: Module, *, inverse: bool) -> PyKEENModel:
-        return cls(model, model.child("interaction") or model, inverse)
-
-    def entity(self, index: int = 0) -> FloatArray:
-        """Return an entity representation; PyKEEN stores complex vectors as re, im, re, im and so on."""
-        names = ("entity_embeddings", "tail_entity_embeddings")
-        return self._table("entity", index, names)
-
-    def relation(self, index: int = 0) -> FloatArray:
-        names = ("relation_embeddings", "inverse_relation_embeddings")
-        table = self._table("relation", index, names)
-        return np.concatenate([table[0::2], table[1::2]]) if self.inverse else table
-
-    def relations(self, *names: str) -> dict[str, FloatArray]:
-        """Return the relation representations by the names of a family's arrays, in their order."""
-        return {name: self.relation(index) for index, name in enumerate(names)}
-
-    def bias(self, index: int) -> FloatArray:
-        """Return an entity representation that is one number for each."""
-        table = self.entity(index)
-        return check_shape(f"entity_representations.{index}", table, len(table), 1)[:, 0]
-
-    @property
-    def num_relations(self) -> int:
-        """How many relations the model knows, inverses counted; for models that store nothing of them."""
-        count = self.model.state.get("num_relations")
-        if type(count) is not int:
-            raise NoFormula("it does not store its number of relations.")
-        return count
-
-    def _table(self, kind: str, index: int, old: tuple[str, str]) -> FloatArray:
-        """Return stored vectors as the model computes with them: normalised where it does that on every use."""
-        module = self.model.child(f"{kind}_representations.{index}", *old[index : index + 1])
-        table = module and module.child("_embeddings")
-        if module is None or table is None or table.array("weight") is None:
-            raise NoFormula(f"its {kind} representation is not a plain embedding.")
-        weight = table.take("weight", None, None)
-        if table.state.get("max_norm") is not None:
-            raise NoFormula(f"its {kind} vectors are cut to a max_norm when used, which kgeval does not compute.")
-        normalizer = module.state.get("normalizer")
-        return weight if normalizer is None else _normalised(weight, normalizer, kind, module.state.get("shape"))
 
 
 def _normalised(weight: FloatArray, normalizer: Any, kind: str, shape: Any) -> Float64Array:
@@ -142,11 +147,11 @@ def _normalised(weight: FloatArray, normalizer: Any, kind: str, shape: Any) -> F
     function, settings = _function(normalizer)
     vectors = np.asarray(weight, np.float64)
     if function == "pykeen.nn.quaternion.normalize" and not settings and vectors.shape[-1] % 4 == 0:
-        return unit(vectors.reshape(len(vectors), -1, 4)).reshape(vectors.shape)
+        return normalized(vectors.reshape(len(vectors), -1, 4)).reshape(vectors.shape)
     usual = all(settings.get(name, default) == default for name, default in (("p", 2), ("dim", -1)))
     flat = shape is None or len(shape) == 1
     if function == "torch.nn.functional.normalize" and usual and settings.keys() <= {"p", "dim"} and flat:
-        return unit(vectors)
+        return normalized(vectors)
     raise NoFormula(f"its {kind} vectors are changed by a normalizer that kgeval does not know.")
 
 

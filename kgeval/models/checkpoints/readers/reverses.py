@@ -1,5 +1,7 @@
-"""The ConvE and the TuckER code: a relation and its reverse (``<r>_reverse``) have a row each, in any order.
+"""Models of the ConvE code and the TuckER code, in which a relation and its reverse (``<r>_reverse``) have a row each.
 
+The files
+---------
 A model of the ConvE code is ``saved_models/<data>_<model>….model``. Its vocabularies (``vocab_e1``, ``vocab_rel``) are
 plain pickles of lower-cased labels. Rows 0 and 1 are the code's own tokens, which are no candidates here.
 
@@ -22,29 +24,24 @@ from kgeval.base.pickled import read_pickled
 from kgeval.data.dataset import Dataset
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.checkpoint import Checkpoint
-from kgeval.models.checkpoints.locate import (
-    CheckpointLabels,
-    contains_file,
-    find_checkpoint_file,
-    folder_of,
-    named_folder,
-    vocabulary_of_ids,
-    with_inverses,
-)
+from kgeval.models.checkpoints.labels import CheckpointLabels, named_folder, vocabulary_of_ids, with_inverses
+from kgeval.models.checkpoints.locate import contains_file, find_checkpoint_file, folder_of
 from kgeval.models.checkpoints.options import Options
 from kgeval.models.checkpoints.readers import Reader
 from kgeval.models.checkpoints.state_dict_format import holds
-from kgeval.models.checkpoints.tensors import COUNTERS, Tensors, fold_batch_norm, folded_layers
+from kgeval.models.checkpoints.tensors import COUNTERS, Tensors, fold_batch_norm
 from kgeval.models.families.bilinear import DistMult, TuckER
 from kgeval.models.families.complex import ComplEx
-from kgeval.models.families.convolutions import ConvE
+from kgeval.models.families.convolutions import ConvE, folded_layers
 from kgeval.models.family import Family
 
 REVERSE = "_reverse"
 """what the code adds to the name of a relation for that of its inverse"""
 
-KERNELS = (32, 1, 3, 3)
-"""the code's convolution: channels, input channels, height and width"""
+CONVE_TABLES = (frozenset({"emb_e.weight", "emb_rel.weight"}), frozenset({"emb_e_real.weight", "emb_rel_real.weight"}))
+"""the tables that a model has"""
+
+_is_conve = holds({".model", ".pt", ".pth"}, *CONVE_TABLES)
 
 
 def read_conve(path: Path, options: Options) -> Checkpoint:
@@ -75,6 +72,15 @@ def read_conve(path: Path, options: Options) -> Checkpoint:
     return labels.checkpoint(family, "conve", [file], options, reciprocal=True)
 
 
+CONVE = Reader(
+    name="conve",
+    summary="a model of the ConvE code (.model) with vocab_e1 and vocab_rel beside it",
+    recognises=lambda path: contains_file(path, _is_conve),
+    read=read_conve,
+    known_by=CONVE_TABLES,
+)
+
+
 def _tokens(file: Path, kind: str) -> Vocabulary:
     if not file.is_file():
         cure = "Copy it beside the model, or give its folder with the option labels=FOLDER."
@@ -90,6 +96,16 @@ def _with_dataset_spelling(lowered: Iterable[str], labels: Vocabulary | None, ki
         spellings.setdefault(label.lower(), set()).add(label)
     known = {name: next(iter(forms)) for name, forms in spellings.items() if len(forms) == 1}
     return Vocabulary([known.get(name, name) for name in lowered], kind)
+
+
+DISTINGUISHING_TENSOR = {"ConvE": "conv1.weight", "ComplEx": "emb_e_real.weight", "DistMult": "emb_e.weight"}
+"""the tensor that distinguishes a model from the next ones"""
+
+BILINEAR: dict[str, Callable[[FloatArray, FloatArray], Family]] = {"ComplEx": ComplEx, "DistMult": DistMult}
+"""the models that are two tables"""
+
+KERNELS = (32, 1, 3, 3)
+"""the code's convolution: channels, input channels, height and width"""
 
 
 def _conve(tensors: Tensors, entity: FloatArray, relation: FloatArray, options: Options) -> Family:
@@ -121,26 +137,9 @@ def _height(tensors: Tensors, width: int, features: int, options: Options) -> in
     return int(options.require("embedding_shape1", only, tensors.path.name, fitting))
 
 
-BILINEAR: dict[str, Callable[[FloatArray, FloatArray], Family]] = {"ComplEx": ComplEx, "DistMult": DistMult}
-"""the models that are two tables"""
+TUCKER_TENSORS = frozenset({"E.weight", "R.weight", "W"})
 
-DISTINGUISHING_TENSOR = {"ConvE": "conv1.weight", "ComplEx": "emb_e_real.weight", "DistMult": "emb_e.weight"}
-"""the tensor that distinguishes a model from the next ones"""
-
-
-CONVE_TABLES = (frozenset({"emb_e.weight", "emb_rel.weight"}), frozenset({"emb_e_real.weight", "emb_rel_real.weight"}))
-"""the tables that a model has"""
-
-
-_is_conve = holds({".model", ".pt", ".pth"}, *CONVE_TABLES)
-
-CONVE = Reader(
-    name="conve",
-    summary="a model of the ConvE code (.model) with vocab_e1 and vocab_rel beside it",
-    recognises=lambda path: contains_file(path, _is_conve),
-    read=read_conve,
-    known_by=CONVE_TABLES,
-)
+_is_tucker = holds({".pt", ".pth", ".pkl", ".model"}, TUCKER_TENSORS)
 
 
 def read_tucker(path: Path, options: Options) -> Checkpoint:
@@ -162,6 +161,15 @@ def read_tucker(path: Path, options: Options) -> Checkpoint:
     return labels.checkpoint(family, "tucker", [file], options, missing_without_dataset=missing, **details)
 
 
+TUCKER = Reader(
+    name="tucker",
+    summary="a state_dict of the TuckER code (.pt); the dataset says which row is which relation",
+    recognises=lambda path: contains_file(path, _is_tucker),
+    read=read_tucker,
+    known_by=(TUCKER_TENSORS,),
+)
+
+
 def _tucker_rows(dataset: Dataset, count: int, file: Path) -> tuple[list[str], list[int]]:
     """Return the relations, and their rows followed by those of their reverses.
 
@@ -175,16 +183,3 @@ def _tucker_rows(dataset: Dataset, count: int, file: Path) -> tuple[list[str], l
     if count != len(known) or len(known) != len(rows):
         raise CheckpointError(f"{file}: {count} relations and reverses, but the dataset has {len(forward)} relations.")
     return forward, rows
-
-
-TUCKER_TENSORS = frozenset({"E.weight", "R.weight", "W"})
-
-_is_tucker = holds({".pt", ".pth", ".pkl", ".model"}, TUCKER_TENSORS)
-
-TUCKER = Reader(
-    name="tucker",
-    summary="a state_dict of the TuckER code (.pt); the dataset says which row is which relation",
-    recognises=lambda path: contains_file(path, _is_tucker),
-    read=read_tucker,
-    known_by=(TUCKER_TENSORS,),
-)

@@ -1,5 +1,7 @@
-"""Vectors in files of their own: those of word2vec, gensim and RDF2Vec (text, binary, a pickle), and of KB2E.
+"""Vectors without a model: files of word2vec, gensim and RDF2Vec (text, binary or a pickle), and text files of KB2E.
 
+The files
+---------
 In the files of word2vec, entities and relations share one array without a name. The first line of a text is how many
 rows follow and how wide they are; a row is a label (often a URI) and its numbers. Any label may be an entity or a
 relation, as the dataset has it. The files do not say how two vectors make a score: the option ``model`` names a family
@@ -32,13 +34,8 @@ from kgeval.data.text import UNIT_SEPARATOR, line_of, read_columns
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.building import model_of_arrays
 from kgeval.models.checkpoints.checkpoint import Checkpoint
-from kgeval.models.checkpoints.locate import (
-    contains_file,
-    find_checkpoint_file,
-    first_lines,
-    labelled_checkpoint,
-    naming,
-)
+from kgeval.models.checkpoints.labels import labelled_checkpoint
+from kgeval.models.checkpoints.locate import contains_file, find_checkpoint_file, first_lines, naming
 from kgeval.models.checkpoints.mapped_arrays import mapped_array
 from kgeval.models.checkpoints.options import Options
 from kgeval.models.checkpoints.readers import Reader
@@ -47,58 +44,41 @@ from kgeval.models.families.translations import TransE
 
 BINARY = ".bin"
 
-SIZES = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*([0-9]{1,9})[ \t]([0-9]{1,6})[ \t\r]*(?:\n|$)")
-"""the first line, of rows and width, perhaps after a byte order mark"""
-
-LONGEST = 32
-"""bytes that have room for it"""
-
-NO_TEXT = re.compile("[\0-\x1f\ufffd]|^$")
-"""what no label has, and what numbers read as a label mostly have"""
+SUFFIXES = {".txt", ".vec", ".w2v", ".word2vec", ".kv", ".emb"}
 
 
-def sizes_in(file: Path) -> re.Match[bytes] | None:
-    return SIZES.match(beginning_of(file, LONGEST))
+def read_word2vec(path: Path, options: Options) -> Checkpoint:
+    """Read one table of vectors, of entities and relations, as the family that the option ``model`` names."""
+    file = find_checkpoint_file(path, [_is_word2vec], "vectors of word2vec or gensim")
+    if _is_of_gensim(file):
+        labels, table, files = _read_gensim(file)
+    else:
+        read_own = _read_binary if file.suffix == BINARY else _read_text
+        (labels, table), files = read_own(file), (file,)
+    with naming(file):
+        entities, relations = Vocabulary(labels), Vocabulary(labels, "relation")
+    model = model_of_arrays(file, {"entity": table, "relation": table}, options)
+    return Checkpoint(model, "word2vec", files, entities, relations, options.origins)
 
 
-def announced_sizes(file: Path) -> tuple[int, int, int]:
-    """Read how many rows follow and how wide they are, and the place where the first of them begins."""
-    sizes = sizes_in(file)
-    if sizes is None:
-        raise CheckpointError(f"{file}, line 1: expected the numbers of rows and of columns, such as '1000 50'.")
-    return int(sizes[1]), int(sizes[2]), sizes.end()
+def _is_word2vec(file: Path) -> bool:
+    """Whether gensim wrote it, or its first line has two sizes; in a text, the second one has as many cells."""
+    with suppress(OSError):  # the user may not open a file beside it
+        if _is_of_gensim(file):
+            return True
+        sizes = _sizes_in(file) if file.suffix in {*SUFFIXES, BINARY} else None
+        if sizes is None or file.suffix == BINARY:
+            return sizes is not None
+        return len(first_lines(file, 2)[1].split()) > int(sizes[2]) > 0
+    return False
 
 
-def read_binary_vectors(file: Path) -> tuple[list[str], FloatArray]:
-    """Read labels, which hold no spaces, and float32[row, width], of a little-endian machine."""
-    content = read_bytes(file)
-    with suppress(UnicodeDecodeError):
-        # Numbers of one digit after the point have four characters, as many as float32 has bytes.
-        if "\0" not in content.decode("utf-8"):
-            raise CheckpointError(f"{file}: it is text, but {BINARY} means the binary format. Rename it to .txt.")
-    count, width, position = announced_sizes(file)
-    view, size = memoryview(content), 4 * width
-    labels, rows = [], []
-    for row in range(1, count + 1):  # one by one: each begins where the one before ends
-        space = content.find(b" ", position)
-        if space < 0 or space + 1 + size > len(content):
-            raise CheckpointError(f"{file}: line 1 announces {count} rows of {width}, but it ends in row {row}.")
-        labels.append(_label(file, row, content[position:space]))
-        position = space + 1 + size
-        rows.append(view[space + 1 : position])
-    if content[position:].strip():
-        raise CheckpointError(f"{file}: line 1 announces {count} rows of {width} numbers, but more bytes follow.")
-    return labels, np.frombuffer(b"".join(rows), "<f4").reshape(count, width)
-
-
-def _label(file: Path, row: int, content: bytes) -> str:
-    """Decode a label; the C code ends each row with a newline, gensim does not."""
-    label = content.lstrip(b"\n").decode("utf-8", "replace")
-    if NO_TEXT.search(label):
-        fault = f"row {row} begins with {short(content)}, which is not a label"
-        raise CheckpointError(f"{file}: {fault}. The file may be damaged, or an earlier label may contain a space.")
-    return label
-
+WORD2VEC = Reader(
+    name="word2vec",
+    summary="vectors of word2vec or RDF2Vec: text (.txt, .vec, .w2v, .kv, .emb), binary (.bin), gensim's (.kv, .model)",
+    recognises=lambda path: contains_file(path, _is_word2vec),
+    read=read_word2vec,
+)
 
 LABELS, TABLES = ("index_to_key", "index2word"), ("vectors", "syn0")
 """the attributes of gensim 4, and of versions before"""
@@ -110,12 +90,13 @@ LONGEST_PICKLE = 64
 """bytes that have room for the first name in a pickle"""
 
 
-def is_of_gensim(file: Path) -> bool:
+def _is_of_gensim(file: Path) -> bool:
+    """Whether a file is a pickle of gensim."""
     beginning = beginning_of(file, LONGEST_PICKLE)
     return beginning[:1] == b"\x80" and b"gensim.models." in beginning
 
 
-def read_gensim_vectors(file: Path) -> tuple[list[str], FloatArray, tuple[Path, ...]]:
+def _read_gensim(file: Path) -> tuple[list[str], FloatArray, tuple[Path, ...]]:
     """Read the labels, the table as float[row, width], and the files that it was read from."""
     saved = read_pickled(file)
     attributes, prefix = _state(saved), file.name
@@ -134,6 +115,10 @@ def read_gensim_vectors(file: Path) -> tuple[list[str], FloatArray, tuple[Path, 
         return labels, check_shape("vectors", table, len(labels), width if isinstance(width, int) else None), files
 
 
+def _state(value: Any) -> dict[str, Any]:
+    return value.state if isinstance(value, StubObject) else {}
+
+
 def _table(file: Path, attributes: dict[str, Any], prefix: str) -> tuple[Any, tuple[Path, ...]]:
     """Take the table from the pickle, or else from the file beside it; with the files that it came from."""
     apart = attributes.get(APART)
@@ -148,65 +133,115 @@ def _table(file: Path, attributes: dict[str, Any], prefix: str) -> tuple[Any, tu
     return None, (file,)
 
 
-def _state(value: Any) -> dict[str, Any]:
-    return value.state if isinstance(value, StubObject) else {}
+def _read_binary(file: Path) -> tuple[list[str], FloatArray]:
+    """Read labels, which hold no spaces, and float32[row, width], of a little-endian machine."""
+    content = read_bytes(file)
+    with suppress(UnicodeDecodeError):
+        # Numbers of one digit after the point have four characters, as many as float32 has bytes.
+        if "\0" not in content.decode("utf-8"):
+            raise CheckpointError(f"{file}: it is text, but {BINARY} means the binary format. Rename it to .txt.")
+    count, width, position = _announced_sizes(file)
+    view, size = memoryview(content), 4 * width
+    labels, rows = [], []
+    for row in range(1, count + 1):  # one by one: each begins where the one before ends
+        space = content.find(b" ", position)
+        if space < 0 or space + 1 + size > len(content):
+            raise CheckpointError(f"{file}: line 1 announces {count} rows of {width}, but it ends in row {row}.")
+        labels.append(_label(file, row, content[position:space]))
+        position = space + 1 + size
+        rows.append(view[space + 1 : position])
+    if content[position:].strip():
+        raise CheckpointError(f"{file}: line 1 announces {count} rows of {width} numbers, but more bytes follow.")
+    return labels, np.frombuffer(b"".join(rows), "<f4").reshape(count, width)
 
 
-SUFFIXES = {".txt", ".vec", ".w2v", ".word2vec", ".kv", ".emb"}
+NO_TEXT = re.compile("[\0-\x1f\ufffd]|^$")
+"""what no label has, and what numbers read as a label mostly have"""
 
 
-def read_word2vec(path: Path, options: Options) -> Checkpoint:
-    """Read one table of vectors, of entities and relations, as the family that the option ``model`` names."""
-    file = find_checkpoint_file(path, [_is_word2vec], "vectors of word2vec or gensim")
-    if is_of_gensim(file):
-        labels, table, files = read_gensim_vectors(file)
-    else:
-        read_own = read_binary_vectors if file.suffix == BINARY else _read_text
-        (labels, table), files = read_own(file), (file,)
-    with naming(file):
-        entities, relations = Vocabulary(labels), Vocabulary(labels, "relation")
-    model = model_of_arrays(file, {"entity": table, "relation": table}, options)
-    return Checkpoint(model, "word2vec", files, entities, relations, options.origins)
+def _label(file: Path, row: int, content: bytes) -> str:
+    """Decode a label; the C code ends each row with a newline, gensim does not."""
+    label = content.lstrip(b"\n").decode("utf-8", "replace")
+    if NO_TEXT.search(label):
+        fault = f"row {row} begins with {short(content)}, which is not a label"
+        raise CheckpointError(f"{file}: {fault}. The file may be damaged, or an earlier label may contain a space.")
+    return label
 
 
 def _read_text(file: Path) -> tuple[list[str], FloatArray]:
-    count, width, _ = announced_sizes(file)
-    labels, table = read_labelled_vectors(file, width, skip=1)
+    """Read rows of a label, which may hold spaces, and as many numbers as the first line says."""
+    count, width, _ = _announced_sizes(file)
+    cells = pc.ascii_split_whitespace(_rows(file, 1), max_splits=width, reverse=True)
+    labels, table = pc.list_element(cells, 0).to_pylist(), _numbers(file, pc.list_slice(cells, 1), 1, width)
     if len(labels) != count:
         raise CheckpointError(f"{file}: line 1 announces {count} rows, but {len(labels)} follow. It may be cut short.")
     return labels, table
 
 
-def _is_word2vec(file: Path) -> bool:
-    """Whether gensim wrote it, or its first line has two sizes; in a text, the second one has as many cells."""
-    with suppress(OSError):  # the user may not open a file beside it
-        if is_of_gensim(file):
-            return True
-        sizes = sizes_in(file) if file.suffix in {*SUFFIXES, BINARY} else None
-        if sizes is None or file.suffix == BINARY:
-            return sizes is not None
-        return len(first_lines(file, 2)[1].split()) > int(sizes[2]) > 0
-    return False
+SIZES = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*([0-9]{1,9})[ \t]([0-9]{1,6})[ \t\r]*(?:\n|$)")
+"""the first line, of rows and width, perhaps after a byte order mark"""
+
+LONGEST = 32
+"""bytes that have room for it"""
 
 
-WORD2VEC = Reader(
-    name="word2vec",
-    summary="vectors of word2vec or RDF2Vec: text (.txt, .vec, .w2v, .kv, .emb), binary (.bin), gensim's (.kv, .model)",
-    recognises=lambda path: contains_file(path, _is_word2vec),
-    read=read_word2vec,
+def _announced_sizes(file: Path) -> tuple[int, int, int]:
+    """Read how many rows follow and how wide they are, and the place where the first of them begins."""
+    sizes = _sizes_in(file)
+    if sizes is None:
+        raise CheckpointError(f"{file}, line 1: expected the numbers of rows and of columns, such as '1000 50'.")
+    return int(sizes[1]), int(sizes[2]), sizes.end()
+
+
+def _sizes_in(file: Path) -> re.Match[bytes] | None:
+    """Find the numbers of rows and of columns in the first line of a file."""
+    return SIZES.match(beginning_of(file, LONGEST))
+
+
+ENTITY, RELATION, MATRICES = "entity2vec", "relation2vec", "A"
+"""what the names of its files begin with"""
+
+TRANSX_SUFFIXES = {".bern", ".unif", ".vec", ".txt"}
+
+
+def read_transx(path: Path, options: Options) -> Checkpoint:
+    """Read a TransE; the option L1_flag says whether its distance is L1, as in the programs."""
+    table = find_checkpoint_file(path, [lambda file: _is_transx(file) and file.name.startswith(ENTITY)], ENTITY)
+    files = [_sibling(table, name) for name in (ENTITY, RELATION)]
+    if (matrices := _sibling(table, MATRICES)).is_file():
+        fault = "it holds the matrices of a TransH, TransR or TransD, which kgeval does not read as text"
+        raise CheckpointError(f"{matrices}: {fault}. In Python, kgeval.evaluate takes any function of ids.")
+    options.resolve("model", "TransE", files[0].name)
+    norm = 1 if options.require("L1_flag", None, files[0].name, [True, False]) else 2
+    family = TransE(_read_numbers(files[0]), _read_numbers(files[1]), norm)  # type: ignore[arg-type]
+    options.record_origins(family, "KB2E", norm="L1_flag")
+    return labelled_checkpoint(family, "transx", files, options, numbering="files", layouts=("openke",))
+
+
+def _is_transx(file: Path) -> bool:
+    """Whether a file holds one of the two tables, and the other lies beside it."""
+    named = file.suffix in TRANSX_SUFFIXES and file.name.startswith((ENTITY, RELATION))
+    return named and all(_sibling(file, name).is_file() for name in (ENTITY, RELATION))
+
+
+TRANSX = Reader(
+    name="transx",
+    summary="text vectors of KB2E or Fast-TransX: entity2vec and relation2vec (.bern, .unif, .vec), and their id files",
+    recognises=lambda path: contains_file(path, _is_transx),
+    read=read_transx,
+    known_by=(frozenset({"entity2vec.bern", "relation2vec.bern"}), frozenset({"entity2vec.vec", "relation2vec.vec"})),
 )
 
 
-def read_vectors(path: Path) -> Float64Array:
+def _sibling(file: Path, name: str) -> Path:
+    """Return the file of another name that was written with this one: ``entity2vec.bern`` has ``relation2vec.bern``."""
+    stem = next(prefix for prefix in (ENTITY, RELATION) if file.name.startswith(prefix))
+    return file.with_name(name + file.name.removeprefix(stem))
+
+
+def _read_numbers(path: Path) -> Float64Array:
     """Read rows of numbers, between tabs or spaces; float64[row, width]."""
     return _numbers(path, pc.ascii_split_whitespace(_rows(path, 0)), 0)
-
-
-def read_labelled_vectors(path: Path, width: int, *, skip: int) -> tuple[list[str], Float64Array]:
-    """Read rows of a label, which may hold spaces, and so many numbers; labels, and float64[row, width]."""
-    cells = pc.ascii_split_whitespace(_rows(path, skip), max_splits=width, reverse=True)
-    labels = pc.list_element(cells, 0).to_pylist()
-    return labels, _numbers(path, pc.list_slice(cells, 1), skip, width)
 
 
 def _rows(path: Path, skip: int) -> pa.Array:
@@ -230,44 +265,3 @@ def _numbers(path: Path, cells: pa.ListArray, skip: int, width: int | None = Non
         return np.asarray(pc.cast(cells.flatten(), pa.float64())).reshape(len(cells), width)
     except pa.ArrowInvalid as error:
         raise CheckpointError(f"{path}: a cell is not a number ({str(error)[:80]}).") from error
-
-
-ENTITY, RELATION, MATRICES = "entity2vec", "relation2vec", "A"
-"""what the names of its files begin with"""
-
-TRANSX_SUFFIXES = {".bern", ".unif", ".vec", ".txt"}
-
-
-def read_transx(path: Path, options: Options) -> Checkpoint:
-    """Read a TransE; the option L1_flag says whether its distance is L1, as in the programs."""
-    table = find_checkpoint_file(path, [lambda file: _is_transx(file) and file.name.startswith(ENTITY)], ENTITY)
-    files = [_sibling(table, name) for name in (ENTITY, RELATION)]
-    if (matrices := _sibling(table, MATRICES)).is_file():
-        fault = "it holds the matrices of a TransH, TransR or TransD, which kgeval does not read as text"
-        raise CheckpointError(f"{matrices}: {fault}. In Python, kgeval.evaluate takes any function of ids.")
-    options.resolve("model", "TransE", files[0].name)
-    norm = 1 if options.require("L1_flag", None, files[0].name, [True, False]) else 2
-    family = TransE(read_vectors(files[0]), read_vectors(files[1]), norm)  # type: ignore[arg-type]
-    options.record_origins(family, "KB2E", norm="L1_flag")
-    return labelled_checkpoint(family, "transx", files, options, numbering="files", layouts=("openke",))
-
-
-def _sibling(file: Path, name: str) -> Path:
-    """Return the file of another name that was written with this one: ``entity2vec.bern`` has ``relation2vec.bern``."""
-    stem = next(prefix for prefix in (ENTITY, RELATION) if file.name.startswith(prefix))
-    return file.with_name(name + file.name.removeprefix(stem))
-
-
-def _is_transx(file: Path) -> bool:
-    """Whether a file holds one of the two tables, and the other lies beside it."""
-    named = file.suffix in TRANSX_SUFFIXES and file.name.startswith((ENTITY, RELATION))
-    return named and all(_sibling(file, name).is_file() for name in (ENTITY, RELATION))
-
-
-TRANSX = Reader(
-    name="transx",
-    summary="text vectors of KB2E or Fast-TransX: entity2vec and relation2vec (.bern, .unif, .vec), and their id files",
-    recognises=lambda path: contains_file(path, _is_transx),
-    read=read_transx,
-    known_by=(frozenset({"entity2vec.bern", "relation2vec.bern"}), frozenset({"entity2vec.vec", "relation2vec.vec"})),
-)

@@ -1,0 +1,154 @@
+"""How a user's function or module is called: with arrays or tensors, in evaluation mode, in batches that fit in memory.
+
+``FunctionCaller`` calls scoring functions; live models use ``evaluating`` and ``ShrinkingBatches`` alone.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from itertools import chain
+from typing import Any, TypeVar
+
+import numpy as np
+
+from kgeval.base.arrays import detached
+from kgeval.base.errors import InputError, ScoreError, reason
+
+ScoreFunction = Callable[..., Any]
+"""``f(heads, relations, tails) -> scores`` of equally long id arrays or tensors; or ``f(anchors, relations, side)``; of
+a temporal model, with ``times`` as the fourth argument"""
+
+
+class FunctionCaller:
+    """Calls a scoring function with arrays or tensors, whichever it accepts.
+
+    A ``torch.nn.Module`` and its methods get LongTensors on the module's device, and the module is in evaluation mode
+    while it scores. Any other function gets int64 arrays, and tensors on the CPU once it has failed on arrays; modules
+    that it calls are not changed. It then gets what worked the first time; no gradient is kept. Torch is not imported
+    here.
+    """
+
+    def __init__(self, function: ScoreFunction, parameters: Sequence[str]) -> None:
+        _refuse_other_parameters(function, parameters)
+        self._function, self._signature = function, f"f({', '.join(parameters)})"
+        torch, owner = sys.modules.get("torch"), getattr(function, "__self__", function)
+        self._modules = [owner] if torch is not None and isinstance(owner, torch.nn.Module) else []
+        tensors = (tensor for module in self._modules for tensor in chain(module.parameters(), module.buffers()))
+        device = next((tensor.device for tensor in tensors), "cpu")
+        self._converters: list[Callable[[Any], Any]] = [lambda ids: ids]
+        if torch is not None:
+            self._converters.append(lambda it: torch.tensor(it, device=device) if isinstance(it, np.ndarray) else it)
+        if self._modules:
+            self._converters.reverse()
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Score arrays of ids (and words, which stay as they are); whatever the function returned, off its device."""
+        failures: list[Exception] = []
+        # Not inference_mode: what a module keeps of its forward pass could not be trained with afterwards.
+        grad = sys.modules["torch"].no_grad() if "torch" in sys.modules else nullcontext()
+        with grad, evaluating(*self._modules):
+            for convert in self._converters:
+                try:
+                    scores = detached(self._function(*map(convert, arguments)))
+                except Exception as failure:
+                    if is_out_of_memory(failure):
+                        raise
+                    failures.append(failure)
+                else:
+                    self._converters = [convert]
+                    return scores
+        messages = dict.fromkeys(f"{type(failure).__name__}: {reason(failure)}" for failure in failures)
+        if len(messages) == 1 and not isinstance(failures[0], TypeError | IndexError):
+            raise failures[0]
+        fault = f"the scoring function fails as {self._signature}, with ids as arrays and, with torch, as tensors"
+        labels = "If its ids are not the dataset's, give their labels as entities=[…] and relations=[…]."
+        raise ScoreError(f"{fault}. Its errors: {'; '.join(messages)}. {labels}") from failures[0]
+
+
+def _refuse_other_parameters(function: ScoreFunction, parameters: Sequence[str]) -> None:
+    signature = _signature(function)
+    try:
+        if signature is not None:
+            signature.bind(*parameters)
+    except TypeError as error:
+        name, taken = getattr(function, "__name__", type(function).__name__), len(positional_parameters(function))
+        fault = f"the scoring function {name}{signature} cannot be called as f({', '.join(parameters)})"
+        raise InputError(f"{fault}: {reason(error)}.{HINTS.get(taken, '')}") from error
+
+
+HINTS = {
+    1: " If it takes rows (head, relation, tail): lambda h, r, t: f(np.stack([h, r, t], axis=1)).",
+    2: " If it scores all tails of a head and a relation: kgeval.QueryScorer(lambda anchors, relations, side: "
+    "f(anchors, relations), sides='tail').",
+}
+"""advice by the number of parameters of a function"""
+
+
+def positional_parameters(function: ScoreFunction) -> list[inspect.Parameter]:
+    """List the parameters of a function that need no name; none if it does not tell them."""
+    signature = _signature(function)
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [it for it in signature.parameters.values() if it.kind in kinds] if signature else []
+
+
+def _signature(function: ScoreFunction) -> inspect.Signature | None:
+    with suppress(TypeError, ValueError):  # compiled functions need not tell
+        return inspect.signature(getattr(function, "forward", function))  # a module's own call takes anything
+    return None
+
+
+@contextmanager
+def evaluating(*modules: Any) -> Iterator[None]:
+    """Put modules into evaluation mode, and each of their parts back into its own mode afterwards."""
+    modes = {part: part.training for module in modules for part in module.modules()}
+    for module in modules:
+        module.eval()
+    try:
+        yield
+    finally:
+        for part, training in modes.items():
+            part.training = training
+
+
+T = TypeVar("T")
+
+
+class ShrinkingBatches:
+    """Computes in batches; one that does not fit is tried again, half as large, and so are those after it.
+
+    >>> def square(part):
+    ...     if part.stop - part.start > 2:
+    ...         raise MemoryError
+    ...     return [number**2 for number in range(part.start, part.stop)]
+    >>> batches = ShrinkingBatches(4)
+    >>> list(batches.compute(square, 5)), batches.size
+    ([[0, 1], [4, 9], [16]], 2)
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def compute(self, function: Callable[[slice], T], count: int) -> Iterator[T]:
+        """Yield what a function returns for slices of so many rows, in order."""
+        start = 0
+        while start < count:
+            size = min(self.size, count - start)
+            try:
+                result = function(slice(start, start + size))
+            except Exception as error:
+                if size == 1 or not is_out_of_memory(error):
+                    raise
+                self.size = size // 2
+            else:
+                start += size
+                yield result
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether an error says that memory is short, on the host or on a device."""
+    # Torch raises a RuntimeError; only for the memory of a GPU it is one of a class of its own.
+    words = ("out of memory", "can't allocate memory")
+    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and any(it in str(error) for it in words))
