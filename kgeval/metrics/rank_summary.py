@@ -20,14 +20,14 @@ from kgeval.base.provenance import OF_FILE, Provenance
 from kgeval.base.tables.table import Cell, Table
 from kgeval.data.queries import starts_of_runs
 from kgeval.metrics.averages import OfGroups
-from kgeval.metrics.intervals.estimate import Sampling
 from kgeval.metrics.intervals.interval import BOUNDED, PLURAL, UNITS, Intervals
 from kgeval.metrics.intervals.mean_terms import attempt
+from kgeval.metrics.intervals.sampling import Sampling
 from kgeval.metrics.intervals.selection_intervals import SelectionIntervals
 from kgeval.metrics.intervals.stratified_sample import TableEstimates
 from kgeval.metrics.metric import Metric, Undefined
 from kgeval.metrics.names import PARTS, MetricName, Part, parse, parse_all, pooled_side
-from kgeval.metrics.ranks.ranks import SERIOUS, TieStatistics, diagnose
+from kgeval.metrics.ranks.tie_statistics import SERIOUS, TieStatistics, diagnose
 from kgeval.metrics.ranks.ties import EXPECTED, REALISTIC, tie_policy
 from kgeval.metrics.selection import DEFAULT_OPTIONS, MetricOptions, RankColumns, RowSelection, TableView
 from kgeval.metrics.summary import Group, Summary, Value

@@ -15,12 +15,13 @@ from kgeval.base.parquet_tables import StoredTable
 from kgeval.base.provenance import UNKNOWN, Provenance
 from kgeval.data.queries import starts_of_runs
 from kgeval.metrics.averages import Average, evenly, numbered
-from kgeval.metrics.intervals.estimate import Sampling
+from kgeval.metrics.intervals.sampling import Sampling
 from kgeval.metrics.kinds import Chance, Needs
 from kgeval.metrics.lists.ranked_lists import RankedLists, answer_lists
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName, Part, pooled_side
-from kgeval.metrics.ranks.ranks import Ranks, uniform
+from kgeval.metrics.ranks.draws import uniform
+from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import Ties, tie_policy
 
 _LARGEST = 10

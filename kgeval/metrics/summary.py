@@ -21,7 +21,7 @@ from kgeval.metrics.intervals.interval import FEWEST_DECIMALS, Interval, NoInter
 from kgeval.metrics.kinds import KindName
 from kgeval.metrics.metric import Metric, Undefined, or_reason
 from kgeval.metrics.names import MetricName, parse
-from kgeval.metrics.ranks.ranks import TieStatistics
+from kgeval.metrics.ranks.tie_statistics import TieStatistics
 
 if TYPE_CHECKING:
     import pandas as pd
