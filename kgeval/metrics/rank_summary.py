@@ -21,9 +21,8 @@ from kgeval.base.tables.table import Cell, Table
 from kgeval.data.queries import starts_of_runs
 from kgeval.metrics.averages import OfGroups
 from kgeval.metrics.intervals.interval import BOUNDED, PLURAL, UNITS, Intervals
-from kgeval.metrics.intervals.mean_terms import attempt
 from kgeval.metrics.intervals.sampling import Sampling
-from kgeval.metrics.intervals.selection_intervals import SelectionIntervals
+from kgeval.metrics.intervals.selection_intervals import SelectionIntervals, attempt
 from kgeval.metrics.intervals.stratified_sample import TableEstimates
 from kgeval.metrics.metric import Metric, Undefined
 from kgeval.metrics.names import PARTS, MetricName, Part, parse, parse_all, pooled_side

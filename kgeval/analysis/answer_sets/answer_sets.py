@@ -21,8 +21,8 @@ from kgeval.base.tables.table import Cell, Figure, Table
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source
 from kgeval.metrics.intervals.interval import Interval, Intervals, NoInterval
-from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, attempt, limits_of
-from kgeval.metrics.intervals.selection_intervals import unit_scatter
+from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, ends_of_range
+from kgeval.metrics.intervals.selection_intervals import attempt, unit_scatter
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.rank_summary import group_rows
 from kgeval.metrics.selection import TableView
@@ -130,7 +130,7 @@ class SetGroup(Brief):
 
 def _with_interval(metric: Metric, values: Float64Array, units: Units, level: float) -> tuple[float, Interval | None]:
     """Compute the mean of a value of the rows (float64[row]), and its interval over triples with both sides."""
-    terms = MeanTerms(values[None], np.ones(len(values)), lambda mean: mean, units, limits_of(metric))
+    terms = MeanTerms(values[None], np.ones(len(values)), lambda mean: mean, units, ends_of_range(metric))
     scatter = unit_scatter(terms, np.zeros(units.count, np.int64))
     interval = attempt(partial(scatter.interval, metric, terms.value, Intervals(level=level)))
     return terms.value, None if isinstance(interval, NoInterval) else interval

@@ -32,9 +32,9 @@ from kgeval.metrics.intervals.interval import (
     is_rounding,
     too_few,
 )
-from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, attempt, mean_terms, standard_error
+from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, mean_terms, standard_error
 from kgeval.metrics.intervals.random_halves import MOST, RandomHalves
-from kgeval.metrics.intervals.selection_intervals import UnitScatter, drawn_values, percentile_interval
+from kgeval.metrics.intervals.selection_intervals import UnitScatter, attempt, drawn_values, percentile_interval
 from kgeval.metrics.kinds import Needs
 from kgeval.metrics.metric import Metric, Undefined, or_reason
 from kgeval.metrics.names import MetricName
