@@ -8,8 +8,9 @@ from typing import Any
 from kgeval.base.errors import MetricError
 from kgeval.metrics.intervals.interval import Intervals, Unit, read_intervals
 from kgeval.metrics.kinds import CLASSIFICATION, CONFIDENCES, RANKS, Calibration, Chance, Kind
-from kgeval.metrics.labels.fitted import ConfidenceMapping, ScoredLabels, ScoredSplits
+from kgeval.metrics.labels.fitted import ConfidenceMapping
 from kgeval.metrics.labels.label_summary import ConfidenceColumns, LabelColumns, confidence_summary, label_summary
+from kgeval.metrics.labels.scored_labels import ScoredLabels, ScoredSplits
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.names import parse_all
 from kgeval.metrics.rank_summary import column_names, rank_summary

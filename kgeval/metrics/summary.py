@@ -1,6 +1,7 @@
 """Summaries: metrics of a table, of all its rows or group by group, with provenance and notes.
 
 A ``Value`` is one number with what is known of it, a ``Group`` has those of the same rows, a ``Summary`` all groups.
+``RankSummary`` and ``LabelSummary`` are summaries; ``kgeval.summarize`` returns one of them.
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ from kgeval.metrics.ranks.tie_statistics import TieStatistics
 if TYPE_CHECKING:
     import pandas as pd
 
-
 MODEL = "model"
 """the name of the model beside the baselines"""
 
 FEWEST_SEEDS = 3
 """the fewest runs of which an interval or a test over seeds is computed"""
+
+NUMBER = re.compile(r"(?<![\w@.\-])[-−]?\d[\d,]*(?:\.\d+)?(?![\w@\-]|\.\d)")
+"""a number of a note, but not of a name, as in hits@10 or FB15k-237"""
 
 Spread = Literal["sd", "seeds", "interval", "none"]
 """what follows ± a mean over seeds"""
@@ -336,80 +339,3 @@ class Summary(Shown, Mapping[str, float], ABC):
     def heads(self) -> tuple[str, ...]:
         """The lines above the table: its provenance."""
         return self.provenance.heads
-
-
-NUMBER = re.compile(r"(?<![\w@.\-])[-−]?\d[\d,]*(?:\.\d+)?(?![\w@\-]|\.\d)")
-"""a number of a note, but not of a name, as in hits@10 or FB15k-237"""
-
-
-MOST_DATASETS = 3
-"""the most datasets that a head names, and that have a note of one kind each"""
-
-
-def collected_notes(
-    notes: Mapping[tuple[str, str], Sequence[str]], *, named: bool = False, exact: bool = False
-) -> list[str]:
-    """Collect notes by dataset and model: each kind once, with whose they are and, where numbers differ, their range.
-
-    Up to three datasets with other numbers have a note each. A note that all have gets no names, unless it shall be
-    ``named`` or numbers differ; with ``exact``, each number has a note of its own.
-
-    >>> notes = {("umls", "a"): ["3 ranks tie."], ("umls", "b"): ["4 ranks tie.", "9 are gone."], ("umls", "c"): []}
-    >>> collected_notes(notes)
-    ['a, b: 3–4 ranks tie.', 'b: 9 are gone.']
-    >>> collected_notes({**notes, ("nations", "a"): [], ("nations", "b"): ["5 ranks tie."], ("nations", "c"): []})
-    ['a, b on umls: 3–4 ranks tie.', 'b on nations: 5 ranks tie.', 'b on umls: 9 are gone.']
-    >>> tie, more = ["3 ranks tie."], ["4 ranks tie."]
-    >>> collected_notes({("umls", "a"): tie, ("umls", "b"): more})
-    ['a, b: 3–4 ranks tie.']
-    >>> collected_notes({("umls", "a"): tie, ("umls", "b"): more, ("nations", "a"): tie, ("nations", "b"): tie})
-    ['a, b on umls: 3–4 ranks tie.', 'nations: 3 ranks tie.']
-    """
-    kinds: dict[str, dict[str, list[tuple[str, str]]]] = {}
-    for place, of_place in notes.items():
-        for note in dict.fromkeys(of_place):
-            kinds.setdefault(note if exact else NUMBER.sub("#", note), {}).setdefault(note, []).append(place)
-    collected = []
-    for texts in kinds.values():
-        places = {place for of_text in texts.values() for place in of_text}
-        parts: dict[str, list[tuple[str, str]]] = {}
-        for dataset in dict.fromkeys(dataset for dataset, _ in notes):
-            if own := [text for text, of_text in texts.items() if any(place[0] == dataset for place in of_text)]:
-                here = [place for place in notes if place in places and place[0] == dataset]
-                parts.setdefault(_with_ranges(own), []).extend(here)
-        if len(parts) > MOST_DATASETS:
-            parts = {_with_ranges(list(texts)): [place for place in notes if place in places]}
-        for text, of_part in parts.items():
-            several = text not in texts  # a range of several models
-            names = _places_in_words(of_part, list(notes), named=named or len(texts) > 1, models_too=several)
-            collected.append(": ".join(filter(None, [names, text])))
-    return collected
-
-
-def _with_ranges(texts: Sequence[str]) -> str:
-    """Join texts that differ in numbers alone; each number becomes the range of all."""
-    ranges = []
-    for column in zip(*(NUMBER.findall(text) for text in texts), strict=True):
-        ordered = sorted(column, key=lambda text: float(text.replace(",", "").replace("−", "-")))
-        low, high = ordered[0], ordered[-1]
-        ranges.append(low if low == high else f"{low} to {high}" if low[0] in "-−" else f"{low}–{high}")
-    values = iter(ranges)
-    return NUMBER.sub(lambda _: next(values), texts[0])
-
-
-def _places_in_words(
-    places: Sequence[tuple[str, str]], every: Sequence[tuple[str, str]], *, named: bool, models_too: bool
-) -> str:
-    """Name datasets, models, or models on datasets; empty for all if not ``named``, and for one without a name."""
-    several = len({dataset for dataset, _ in every}) > 1
-    if set(places) == set(every) and not named and (len(every) > 1 or not every[0][1]):
-        return ""
-    if not several:
-        return ", ".join(model for _, model in places)
-    datasets_of: dict[tuple[str, ...], list[str]] = {}
-    for dataset in dict.fromkeys(dataset for dataset, _ in places):
-        models, of_all = (tuple(model for other, model in some if other == dataset) for some in (places, every))
-        of_dataset = models == of_all and not (models_too and any(models))
-        datasets_of.setdefault(() if of_dataset else models, []).append(dataset)
-    listed = {models: ", ".join(datasets) for models, datasets in datasets_of.items()}
-    return "; ".join(f"{', '.join(models)} on {names}" if models else names for models, names in listed.items())

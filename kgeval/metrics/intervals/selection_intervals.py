@@ -25,7 +25,6 @@ from numpy.random import Generator, Philox
 
 from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.progress import long_loop
-from kgeval.metrics.averages import OfGroups
 from kgeval.metrics.intervals.bounded_means import BoundedMeans
 from kgeval.metrics.intervals.interval import (
     BOUNDED,
@@ -44,7 +43,7 @@ from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, mean_terms, un
 from kgeval.metrics.intervals.random_halves import HALVES, RandomHalves
 from kgeval.metrics.kinds import Needs
 from kgeval.metrics.lists.ranked_lists import RankedLists
-from kgeval.metrics.metric import Metric, Undefined
+from kgeval.metrics.metric import Metric, OfGroups, Undefined
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.selection import RowSelection
