@@ -1,4 +1,7 @@
-"""A block: the values and differences on one dataset, or on a group of its rows, and the order that tests support."""
+"""A block: the values and differences on one dataset, or on a group of its rows, and the order that tests support.
+
+A ``Comparison`` divides itself into blocks; its tables, marks and orders, and those of a report, are read from them.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,11 @@ from kgeval.metrics.names import MetricName, Part
 from kgeval.metrics.summary import Group, Value
 
 TURNED = {"better": "worse", "worse": "better"}
+
+MOST_EXCEPTIONS = 3
+"""pairs that a line names, beside what its signs say"""
+
+SIGNS = {"better": ">", "worse": "<", "none": "≈", "": ","}
 
 
 @dataclass(frozen=True, repr=False)
@@ -100,12 +108,6 @@ class Block(Brief):
             )
             for model in self.models
         ]
-
-
-MOST_EXCEPTIONS = 3
-"""pairs that a line names, beside what its signs say"""
-
-SIGNS = {"better": ">", "worse": "<", "none": "≈", "": ","}
 
 
 def order_of(models: Sequence[str], seen: Callable[[str, str], str]) -> str:

@@ -1,6 +1,7 @@
 """Comparisons: the metrics of several models on one dataset or more, in groups or not, and the differences of models.
 
-Every form, text, paper, CSV, JSON and frame, is written from the values of the summaries and from the differences.
+``compare`` makes a :class:`Comparison`. Every form, text, paper, CSV, JSON and frame, is written from the values of the
+summaries and from the differences; ``words.py`` has its heads and notes.
 """
 
 from __future__ import annotations
