@@ -272,8 +272,7 @@ class RowSelection:
 
     @cached_property
     def _counts(self) -> Ranks:
-        whole, rows = self.view.ranks, self.rows
-        return Ranks(whole.greater[rows], whole.tied[rows], whole.candidates[rows])
+        return self.view.ranks.at(self.rows)
 
     @cached_property
     def unweighed(self) -> RankedLists:

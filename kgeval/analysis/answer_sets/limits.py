@@ -15,6 +15,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,20 +38,15 @@ def calibrate(
     """
     values_per_draw = 1 if "side" in per else len(np.unique(valid.column("side").astype(str)))
     keys, (of_valid, of_test) = _group_numbers(valid, test, tuple(per))
-    group_limits = conformal_limits(values, of_valid, len(keys), coverage=coverage, values_per_draw=values_per_draw)
-    few = np.isinf(group_limits) & (len(keys) > 1)
-    pooled = values[few[of_valid]]
-    one_group = np.zeros(len(pooled), np.int64)
-    pool = conformal_limits(pooled, one_group, 1, coverage=coverage, values_per_draw=values_per_draw)
-    limits = np.where(few, pool[0], group_limits)
-    sizes = [np.bincount(of_rows, minlength=len(keys)) for of_rows in (of_valid, of_test)]
-    groups = [
-        Limit(keys[group], float(limits[group]), int(sizes[0][group]), int(sizes[1][group]))
-        for group in np.flatnonzero(~few).tolist()
-    ]
-    if few.any():
-        groups.append(Limit({}, float(pool[0]), int(sizes[0][few].sum()), int(sizes[1][few].sum()), int(few.sum())))
-    return CalibratedLimits(limits[of_test], tuple(groups))
+    limits_of_groups = partial(conformal_limits, coverage=coverage, values_per_draw=values_per_draw)
+    few = np.isinf(limits_of_groups(values, of_valid, len(keys))) & (len(keys) > 1)
+    numbers = np.where(few, len(keys), np.arange(len(keys)))  # the pooled groups are one, the last
+    of_valid, of_test = numbers[of_valid], numbers[of_test]
+    limits = limits_of_groups(values, of_valid, len(keys) + 1)
+    sizes = (np.bincount(of_rows, minlength=len(keys) + 1).tolist() for of_rows in (of_valid, of_test))
+    pooled = [*[0] * len(keys), int(few.sum())]
+    groups = [Limit(*of_group) for of_group in zip([*keys, {}], limits.tolist(), *sizes, pooled, strict=True)]
+    return CalibratedLimits(limits[of_test], tuple(groups[number] for number in np.unique(numbers).tolist()))
 
 
 @dataclass(frozen=True, eq=False)

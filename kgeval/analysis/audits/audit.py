@@ -122,7 +122,7 @@ class Audit(Shown):
         InputError
             if there is no such kind
         """
-        _check_kind(kind)
+        refuse_unknown("an audit has no kind", kind, KINDS)
         return self._by_kind[kind]
 
     def count(self, kind: str, split: str | None = None) -> int:
@@ -133,7 +133,7 @@ class Audit(Shown):
         InputError
             if there is no such kind or split, or if the dataset, or the split, was not searched for it
         """
-        _check_kind(kind)
+        refuse_unknown("an audit has no kind", kind, KINDS)
         if split is not None:
             self.dataset.split(split)
         tallies = [tally for tally in self.tallies if tally.kind == kind and split in (None, tally.split)]
@@ -216,10 +216,6 @@ class Audit(Shown):
     def below(self) -> tuple[str, ...]:
         """The meanings of the kinds, their worst findings, and what was not searched for."""
         return (*(f"{kind}: {text}" for kind, text in self.explanations().items()), *self.notes)
-
-
-def _check_kind(kind: str) -> None:
-    refuse_unknown("an audit has no kind", kind, KINDS)
 
 
 def _order(item: Tally | Finding) -> int:

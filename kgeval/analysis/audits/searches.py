@@ -172,13 +172,8 @@ class RelatedRelations:
         del facts
         train = PairedFacts.of([dataset.train], entities, relations)
         rules = None if train is None else train.turned(least=threshold)
-        return cls(
-            sizes,
-            train,
-            duplicates and duplicates.of_both(threshold),
-            reverses and reverses.of_both(threshold),
-            rules,
-        )
+        duplicates, reverses = (some and some.of_both(threshold) for some in (duplicates, reverses))
+        return cls(sizes, train, duplicates, reverses, rules)
 
     @property
     def unknown(self) -> str:

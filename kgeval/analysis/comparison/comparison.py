@@ -167,7 +167,7 @@ class Comparison(Shown):
     def _pairs(self) -> dict[tuple[str, tuple[Any, ...]], list[PairedDifference]]:
         pairs: dict[tuple[str, tuple[Any, ...]], list[PairedDifference]] = {}
         for pair in self.pairs:
-            pairs.setdefault((pair.dataset or self.datasets[0], tuple(pair.group.items())), []).append(pair)
+            pairs.setdefault((pair.dataset, tuple(pair.group.items())), []).append(pair)
         return pairs
 
     @cached_property
@@ -229,10 +229,9 @@ class Comparison(Shown):
         """Return the numbers, with all digits; of several seeds or datasets, a column has its dataset and metric."""
         if self.spread is None:
             return tuple(self._board(groups) for groups in self._parts_of_rows())
-        rows = [self._numbers_of(*row) for row in self._rows]
-        keys = [[*map(str, dict(group).values()), model] for group, model in self._rows]
-        cells: list[list[Cell]] = [[*key, *row.values()] for key, row in zip(keys, rows, strict=True)]
-        columns = [*self.by, "model", *map(" ".join, rows[0] if rows else ())]
+        rows = {(*map(str, dict(group).values()), model): self._numbers_of(group, model) for group, model in self._rows}
+        cells: list[list[Cell]] = [[*key, *row.values()] for key, row in rows.items()]
+        columns = [*self.by, "model", *map(" ".join, next(iter(rows.values()), ()))]
         return (Table(columns, cells, 1 + len(self.by), item="group" if self.by else "model"),)
 
     def differences(self) -> dict[str, Table]:

@@ -63,7 +63,7 @@ def paired_differences(
     return with_adjusted_p(found)
 
 
-Estimate = tuple[PairedDifference, Float64Array | None]
+Contrast = tuple[PairedDifference, Float64Array | None]
 """a difference with its interval, and what each unit adds to it, float64[unit], where its p-value is to be computed"""
 
 
@@ -93,7 +93,7 @@ class _GroupTests:
                     found[place] = replace(found[place], p=p, draws=draws)
         return found
 
-    def _estimate(self, model: str, other: str, name: MetricName) -> Estimate:
+    def _estimate(self, model: str, other: str, name: MetricName) -> Contrast:
         side, needs = str(name.side), name.metric.needs
         rows, unit = len(self.group.rows[side]), self.group.units[needs, side].kind
         empty = PairedDifference(model, other, name, rows, 0, unit, self.group.key, level=self.options.level)
@@ -147,7 +147,7 @@ class _GroupTests:
             self.drawn[model, name] = drawn_values(name, selection, units, intervals=intervals)
         return self.drawn[model, name]
 
-    def _contrast(self, own: MeanTerms, others: MeanTerms, empty: PairedDifference) -> Estimate:
+    def _contrast(self, own: MeanTerms, others: MeanTerms, empty: PairedDifference) -> Contrast:
         shares = shares_of_units(own, others)
         units, largest = int((shares > 0).sum()), float(shares.max(initial=0))
         estimate = replace(empty, units=units, largest=largest, difference=own.value - others.value)

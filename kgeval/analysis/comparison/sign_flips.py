@@ -7,6 +7,7 @@ metric is no function of means, the ranks of both are swapped, and the metric is
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -94,12 +95,10 @@ def swapped_p_value(name: MetricName, own: Ranks, others: Ranks, units: Units, *
 
 
 def _stacked(first: Ranks, second: Ranks) -> Ranks:
-    columns: dict[str, Any] = {
-        name: np.concatenate([getattr(first, name), getattr(second, name)])
-        for name in ("greater", "tied", "candidates", "weights", "draws")
-        if getattr(first, name) is not None and getattr(second, name) is not None
+    both: dict[str, Any] = {
+        name: np.concatenate([column, second.columns[name]]) for name, column in first.columns.items()
     }
-    return Ranks(**columns, ties=first.ties)
+    return replace(first, **both)
 
 
 def _difference(name: MetricName, both: Ranks, swapped: BoolArray, units: Units) -> float:

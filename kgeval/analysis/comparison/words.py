@@ -65,8 +65,8 @@ def subject_and_differences(compared: Comparison) -> tuple[str, list[str]]:
 def _spread_in_words(compared: Comparison) -> str:
     if compared.spread is None:
         return ""
-    runs = _most_runs(compared)
-    up_to = "up to " if any(_fewer_runs(compared, dataset) for dataset in compared.datasets) else ""
+    runs, fewer = _most_and_fewer_runs(compared)
+    up_to = "up to " if any(fewer.values()) else ""
     mean = f"; mean of {up_to}{runs} seeds" if runs > 1 else "; one run of each model"
     if all(value.ends(compared.spread) is None for value in compared.records):
         return mean
@@ -104,12 +104,13 @@ def _notes_on_ties(compared: Comparison, whole: Mapping[tuple[str, str, Any], Gr
 def notes_on_runs(compared: Comparison) -> Iterator[str]:
     """Name the models that lack a run, or have fewer runs than others."""
     notes: dict[tuple[str, str], list[str]] = {(dataset, ""): [] for dataset in compared.datasets if compared.spread}
+    most, fewer = _most_and_fewer_runs(compared)
     for (dataset, _), of_dataset in notes.items():
         if missing := [model for model in compared.models if model not in compared.summaries[dataset]]:
             of_dataset.append(f"no run of {', '.join(missing)}.")
-        if fewer := _fewer_runs(compared, dataset):
+        if fewer[dataset]:
             least = f"Intervals and tests need at least {FEWEST_SEEDS} seeds"
-            of_dataset.append(f"fewer than {_most_runs(compared)} seeds: {', '.join(fewer)}. {least}.")
+            of_dataset.append(f"fewer than {most} seeds: {', '.join(fewer[dataset])}. {least}.")
     yield from collected_notes(notes, named=True)
 
 
@@ -127,9 +128,7 @@ def notes_on_untested(compared: Comparison) -> Iterator[str]:
     """Say why pairs of models were not tested."""
     notes: dict[tuple[str, str], list[str]] = {(dataset, ""): [] for dataset in compared.datasets}
     for (dataset, _), of_dataset in notes.items():
-        pairs = [
-            pair for pair in compared.pairs if (pair.dataset or compared.datasets[0]) == dataset and pair.p is None
-        ]
+        pairs = [pair for pair in compared.pairs if pair.dataset == dataset and pair.p is None]
         of_dataset += [f"not tested (A, B): {reason}." for reason, _ in by_reason(pairs)]
     yield from collected_notes(notes)
 
@@ -170,21 +169,15 @@ def _named(compared: Comparison, place: tuple[str, str]) -> tuple[str, str]:
     return place if len(compared.models) > 1 else (place[0], "")
 
 
-def _most_runs(compared: Comparison) -> int:
-    return max(max(_runs_of_models(compared, dataset).values()) for dataset in compared.datasets)
-
-
-def _runs_of_models(compared: Comparison, dataset: str) -> dict[str, int]:
-    models = compared.summaries[dataset].items()
-    return {model: max((len(value.runs) for value in summary.records), default=0) for model, summary in models}
-
-
-def _fewer_runs(compared: Comparison, dataset: str) -> list[str]:
-    """The models other than baselines that have fewer runs than others, and how many."""
-    counts = {
-        model: count for model, count in _runs_of_models(compared, dataset).items() if model not in compared.baselines
-    }
-    return [f"{model} {count}" for model, count in counts.items() if 0 < count < _most_runs(compared)]
+def _most_and_fewer_runs(compared: Comparison) -> tuple[int, dict[str, list[str]]]:
+    """Return the most runs of a model and, by dataset, the models that have fewer, with how many; not baselines."""
+    every = compared.every.items()
+    counts = {place: max((len(value.runs) for value in one.records), default=0) for place, one in every}
+    most, fewer = max(counts.values()), {dataset: list[str]() for dataset in compared.datasets}
+    for (dataset, model), count in counts.items():
+        if 0 < count < most and model not in compared.baselines:
+            fewer[dataset].append(f"{model} {count}")
+    return most, fewer
 
 
 def common_head(provenances: Sequence[Provenance | LabelProvenance], models: Sequence[str]) -> tuple[str, list[str]]:

@@ -33,11 +33,6 @@ def f1_scores(lists: RankedLists, k: int | None) -> Float64Array:
     return 2 * lists.sums(lists.probability_in_top_k(k)) / ((lists.lengths if k is None else k) + lists.relevant)
 
 
-def r_precisions(lists: RankedLists, k: int | None = None) -> Float64Array:  # noqa: ARG001
-    """The precision of each list at its own number of relevant items, NaN where nothing is relevant; float64[list]."""
-    return safe_divide(lists.sums(lists.probability_in_top_k(lists.relevant[lists.list_ids])), lists.relevant)
-
-
 _at_k = partial(list_metric, source="van Rijsbergen, 1979", cutoff="required")
 PRECISION = _at_k("p precision precision_at_{k}", "precision at k: #{answers at places ≤ k} / k", precisions)
 RECALL = _at_k("r recall recall_at_{k}", "recall at k: #{answers at places ≤ k} / m, m answers in the list", recalls)
@@ -46,7 +41,9 @@ F1 = _at_k("f1 f1_at_{k}", "F1 at k: 2 #{answers at places ≤ k} / (k + m)", f1
 R_PRECISION = list_metric(
     "r-precision rprec r_precision",
     "precision at the number of answers: #{answers at places ≤ m} / m",
-    r_precisions,
+    lambda lists, _: safe_divide(
+        lists.sums(lists.probability_in_top_k(lists.relevant[lists.list_ids])), lists.relevant
+    ),
     source="Buckley and Voorhees, 2000",
 )
 

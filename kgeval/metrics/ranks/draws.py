@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from kgeval.base.arrays import Float64Array, IntArray
 
-UInt64Array = npt.NDArray[np.uint64]
-
 
 def uniform(seed: int, *keys: IntArray) -> Float64Array:
     """Draw from [0, 1) for each row of keys, by the SplitMix64 generator (Steele, Lea and Flood, 2014); float64[row].
@@ -26,7 +24,7 @@ def uniform(seed: int, *keys: IntArray) -> Float64Array:
     return np.asarray((_mix(state) >> np.uint64(11)) * 2.0**-53, np.float64)
 
 
-def _mix(z: UInt64Array) -> UInt64Array:
+def _mix(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     z = z + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -46,10 +47,15 @@ class Ranks:
     def under(self, ties: Ties) -> Ranks:
         return replace(self, ties=ties)
 
-    def at(self, rows: IntArray) -> Ranks:
-        """Return the ranks of some rows (int64[chosen]), any of them as often as it is chosen."""
+    def at(self, rows: IntArray | slice) -> Ranks:
+        """Return the ranks of some rows (int64[chosen], or a slice), any of them as often as it is chosen."""
+        return replace(self, **{name: column[rows] for name, column in self.columns.items()})
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The columns that there are, by name; [row] each."""
         columns = {name: getattr(self, name) for name in ("greater", "tied", "candidates", "weights", "draws")}
-        return replace(self, **{name: column[rows] for name, column in columns.items() if column is not None})
+        return {name: column for name, column in columns.items() if column is not None}
 
     @cached_property
     def optimistic(self) -> IntArray:
