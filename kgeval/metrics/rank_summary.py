@@ -207,13 +207,12 @@ def refuse_unknown_ties(table: RankColumns, names: Sequence[MetricName], options
 
 def refuse_absent_sides(names: Iterable[MetricName], ranked: Iterable[str], *, by: tuple[str, ...] = ()) -> None:
     there = [str(side) for side in ranked]
+    listed = " and ".join(f"{side}s" for side in there)
     for name in names:
         if name.side == "both" and "side" in by:
             raise MetricError(f"{name}: each group has one side. Use {replace(name, side=None)}.")
         if name.side and name.side not in (*there, pooled_side(there)):
-            ranked_sides = (
-                f"only {' and '.join(f'{side}s' for side in there)} are ranked" if there else "there are no ranks"
-            )
+            ranked_sides = f"only {listed} are ranked" if there else "there are no ranks"
             raise MetricError(f"{name}: {ranked_sides}. Use {name.base}.")
 
 

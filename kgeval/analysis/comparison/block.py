@@ -101,13 +101,9 @@ class Block(Brief):
         best = self.value(order[0], metric).value
         against = self.reference or order[0]
         leads = {model: self.value(model, metric).value == best for model in self.models}
-        return [
-            (
-                leads[model],
-                self.seen(metric, against, model) == "none" and not (leads[model] and leads.get(against)),
-            )
-            for model in self.models
-        ]
+        near = {model: self.seen(metric, against, model) == "none" for model in self.models}
+        equal = {model for model in self.models if leads[model] and leads.get(against)}
+        return [(leads[model], near[model] and model not in equal) for model in self.models]
 
 
 def order_of(models: Sequence[str], seen: Callable[[str, str], str]) -> str:

@@ -112,11 +112,6 @@ def _reciprocal_variance(count: IntArray, _: int) -> Float64Array:
     return np.where(count == 1, 0.0, sum_of_inverse_squares(count) / count - mean**2)
 
 
-def _hit_variance(count: IntArray, k: int) -> Float64Array:
-    probability = np.minimum(k / count, 1.0)
-    return np.asarray(probability * (1 - probability), np.float64)
-
-
 MEAN_RANK = Mean(
     of=lambda rank, _: rank,
     mean=lambda low, high, _: (low + high) / 2,
@@ -132,7 +127,7 @@ MEAN_RECIPROCAL_RANK = Mean(
 HITS_AT_K = Mean(
     of=lambda rank, k: (rank <= k).astype(np.float64),
     mean=lambda low, high, k: np.clip((k - low + 1) / (high - low + 1), 0.0, 1.0),
-    variance=_hit_variance,
+    variance=lambda count, k: np.minimum(k / count, 1.0) * np.maximum(1 - k / count, 0.0),
 )
 
 GEOMETRIC_MEAN, INVERSE_GEOMETRIC_MEAN = GeometricMean(), GeometricMean(power=-1)
