@@ -1,4 +1,7 @@
-"""Summarize: compute metrics of a rank table, of labelled triples or of confidences, whichever the table holds."""
+"""``kgeval.summarize``: metrics of a rank table, of labelled triples or of confidences, whichever the table holds.
+
+It checks the options of the kind of table, and calls ``rank_summary``, ``label_summary`` or ``confidence_summary``.
+"""
 
 from __future__ import annotations
 

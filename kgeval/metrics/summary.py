@@ -40,137 +40,6 @@ Spread = Literal["sd", "seeds", "interval", "none"]
 """what follows ± a mean over seeds"""
 
 
-class Around(NamedTuple):
-    """A number less and plus its standard deviation."""
-
-    low: float
-    high: float
-    decimals: int
-
-
-class Value(NamedTuple):
-    """A metric of a model on some rows of a dataset, of one run or the mean over several."""
-
-    metric: MetricName
-    value: float | None = None
-    """``None`` where it is undefined"""
-    interval: Interval | None = None
-    """of the mean over all such units; of several runs, over all seeds and all such units"""
-    reason: str = ""
-    """why it is undefined, or else why an interval is missing"""
-    dataset: str = ""
-    group: Mapping[str, Any] = {}
-    """what its rows have in common, by column; empty for all rows"""
-    model: str = MODEL
-    """the model, or a baseline"""
-    runs: tuple[float, ...] = ()
-    """what it is the mean of, a value for each seed; empty where it is of one run"""
-    of_seeds: Interval | None = None
-    """of several runs: of the mean over all seeds, on the same units"""
-    left_out: int = 0
-    """how many relations a mean over relations leaves out, because the metric is undefined in them"""
-
-    @classmethod
-    def computed(cls, metric: MetricName, compute: Callable[[], float]) -> Value:
-        """Compute it, or say why it is undefined."""
-        value = or_reason(compute)
-        return cls(metric, reason=str(value)) if isinstance(value, Undefined) else cls(metric, value)
-
-    def with_interval(self, made: Interval | NoInterval) -> Value:
-        """Add its interval, or why there is none."""
-        return self._replace(interval=made) if isinstance(made, Interval) else self._replace(reason=str(made))
-
-    def as_one_run(self) -> Value:
-        """The same, as the mean over one run."""
-        return self if self.value is None else self._replace(runs=(self.value,))
-
-    @property
-    def standard_deviation(self) -> float | None:
-        """The standard deviation over the runs, √(Σ (value − mean)² / (R − 1)); ``None`` of fewer than three."""
-        return float(np.std(self.runs, ddof=1)) if len(self.runs) >= FEWEST_SEEDS else None
-
-    def ends(self, spread: Spread) -> Ends | None:
-        """The number after ±, as an interval around the value."""
-        if spread != "sd":
-            return {"seeds": self.of_seeds, "interval": self.interval}.get(spread)
-        deviation = self.standard_deviation
-        if self.value is None or deviation is None:
-            return None
-        return Around(self.value - deviation, self.value + deviation, justified_decimals(deviation) if deviation else 3)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a record of plain data, without what is not known of it."""
-        further = {
-            "sd": self.standard_deviation,
-            "runs": list(self.runs),
-            "interval": self.interval and self.interval.to_dict(),
-            "seeds": self.of_seeds and self.of_seeds.to_dict(),
-            "reason": self.reason,
-        }
-        return {
-            "dataset": self.dataset,
-            **({"group": dict(self.group)} if self.group else {}),
-            "model": self.model,
-            "metric": self.metric.column,
-            "value": self.value,
-            **{name: part for name, part in further.items() if part not in (None, [], "")},
-        }
-
-    @property
-    def figure(self) -> Figure:
-        """The number with its interval, and with the digits that the interval justifies."""
-        without = self.value is not None and self.reason
-        return Figure(self.value, self.interval, FEWEST_DECIMALS if without else None)
-
-
-@dataclass(frozen=True, repr=False)
-class Group(Brief):
-    """The values of some rows of a table, of the model or of a baseline."""
-
-    key: dict[str, Any]
-    """the value of these rows in each column of ``by``; empty for all rows"""
-    records: dict[MetricName, Value] = field(default_factory=dict)
-    predictor: str = MODEL
-    """the model, or a baseline"""
-    ties: TieStatistics | None = None
-    """the ties of the ranks, both sides together"""
-
-    @property
-    def values(self) -> dict[MetricName, float | None]:
-        """The numbers; ``None`` where a metric is undefined."""
-        return {name: record.value for name, record in self.records.items()}
-
-    @property
-    def intervals(self) -> dict[MetricName, Interval]:
-        """The intervals of the metrics that have one."""
-        return {name: record.interval for name, record in self.records.items() if record.interval is not None}
-
-    @property
-    def undefined(self) -> dict[str, str]:
-        """Why metrics are undefined, by their names."""
-        return {str(record.metric): record.reason for record in self._by_side if record.value is None}
-
-    @property
-    def no_interval(self) -> dict[str, str]:
-        """Why metrics have no interval, by their names."""
-        without = (record for record in self._by_side if record.value is not None and record.reason)
-        return {str(record.metric): record.reason for record in without}
-
-    @property
-    def _by_side(self) -> list[Value]:
-        sides = list(dict.fromkeys(name.side for name in self.records))
-        return sorted(self.records.values(), key=lambda record: sides.index(record.metric.side))
-
-    @property
-    def left_out(self) -> dict[str, int]:
-        """How many relations a mean over relations leaves out, because the metric is undefined in them."""
-        return {str(name): record.left_out for name, record in self.records.items() if record.left_out}
-
-    def _brief(self) -> str:
-        key = ", ".join(f"{name} {value}" for name, value in self.key.items()) or "all rows"
-        return f"{key}: {first_few([f'{name} {number(value, 3)}' for name, value in self.values.items()])}"
-
-
 @dataclass(frozen=True, repr=False)
 class Summary(Shown, Mapping[str, float], ABC):
     """Metrics of a rank table, of labelled triples or of predicted confidences.
@@ -339,3 +208,134 @@ class Summary(Shown, Mapping[str, float], ABC):
     def heads(self) -> tuple[str, ...]:
         """The lines above the table: its provenance."""
         return self.provenance.heads
+
+
+@dataclass(frozen=True, repr=False)
+class Group(Brief):
+    """The values of some rows of a table, of the model or of a baseline."""
+
+    key: dict[str, Any]
+    """the value of these rows in each column of ``by``; empty for all rows"""
+    records: dict[MetricName, Value] = field(default_factory=dict)
+    predictor: str = MODEL
+    """the model, or a baseline"""
+    ties: TieStatistics | None = None
+    """the ties of the ranks, both sides together"""
+
+    @property
+    def values(self) -> dict[MetricName, float | None]:
+        """The numbers; ``None`` where a metric is undefined."""
+        return {name: record.value for name, record in self.records.items()}
+
+    @property
+    def intervals(self) -> dict[MetricName, Interval]:
+        """The intervals of the metrics that have one."""
+        return {name: record.interval for name, record in self.records.items() if record.interval is not None}
+
+    @property
+    def undefined(self) -> dict[str, str]:
+        """Why metrics are undefined, by their names."""
+        return {str(record.metric): record.reason for record in self._by_side if record.value is None}
+
+    @property
+    def no_interval(self) -> dict[str, str]:
+        """Why metrics have no interval, by their names."""
+        without = (record for record in self._by_side if record.value is not None and record.reason)
+        return {str(record.metric): record.reason for record in without}
+
+    @property
+    def _by_side(self) -> list[Value]:
+        sides = list(dict.fromkeys(name.side for name in self.records))
+        return sorted(self.records.values(), key=lambda record: sides.index(record.metric.side))
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """How many relations a mean over relations leaves out, because the metric is undefined in them."""
+        return {str(name): record.left_out for name, record in self.records.items() if record.left_out}
+
+    def _brief(self) -> str:
+        key = ", ".join(f"{name} {value}" for name, value in self.key.items()) or "all rows"
+        return f"{key}: {first_few([f'{name} {number(value, 3)}' for name, value in self.values.items()])}"
+
+
+class Value(NamedTuple):
+    """A metric of a model on some rows of a dataset, of one run or the mean over several."""
+
+    metric: MetricName
+    value: float | None = None
+    """``None`` where it is undefined"""
+    interval: Interval | None = None
+    """of the mean over all such units; of several runs, over all seeds and all such units"""
+    reason: str = ""
+    """why it is undefined, or else why an interval is missing"""
+    dataset: str = ""
+    group: Mapping[str, Any] = {}
+    """what its rows have in common, by column; empty for all rows"""
+    model: str = MODEL
+    """the model, or a baseline"""
+    runs: tuple[float, ...] = ()
+    """what it is the mean of, a value for each seed; empty where it is of one run"""
+    of_seeds: Interval | None = None
+    """of several runs: of the mean over all seeds, on the same units"""
+    left_out: int = 0
+    """how many relations a mean over relations leaves out, because the metric is undefined in them"""
+
+    @classmethod
+    def computed(cls, metric: MetricName, compute: Callable[[], float]) -> Value:
+        """Compute it, or say why it is undefined."""
+        value = or_reason(compute)
+        return cls(metric, reason=str(value)) if isinstance(value, Undefined) else cls(metric, value)
+
+    def with_interval(self, made: Interval | NoInterval) -> Value:
+        """Add its interval, or why there is none."""
+        return self._replace(interval=made) if isinstance(made, Interval) else self._replace(reason=str(made))
+
+    def as_one_run(self) -> Value:
+        """The same, as the mean over one run."""
+        return self if self.value is None else self._replace(runs=(self.value,))
+
+    @property
+    def standard_deviation(self) -> float | None:
+        """The standard deviation over the runs, √(Σ (value − mean)² / (R − 1)); ``None`` of fewer than three."""
+        return float(np.std(self.runs, ddof=1)) if len(self.runs) >= FEWEST_SEEDS else None
+
+    def ends(self, spread: Spread) -> Ends | None:
+        """The number after ±, as an interval around the value."""
+        if spread != "sd":
+            return {"seeds": self.of_seeds, "interval": self.interval}.get(spread)
+        deviation = self.standard_deviation
+        if self.value is None or deviation is None:
+            return None
+        return Around(self.value - deviation, self.value + deviation, justified_decimals(deviation) if deviation else 3)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a record of plain data, without what is not known of it."""
+        further = {
+            "sd": self.standard_deviation,
+            "runs": list(self.runs),
+            "interval": self.interval and self.interval.to_dict(),
+            "seeds": self.of_seeds and self.of_seeds.to_dict(),
+            "reason": self.reason,
+        }
+        return {
+            "dataset": self.dataset,
+            **({"group": dict(self.group)} if self.group else {}),
+            "model": self.model,
+            "metric": self.metric.column,
+            "value": self.value,
+            **{name: part for name, part in further.items() if part not in (None, [], "")},
+        }
+
+    @property
+    def figure(self) -> Figure:
+        """The number with its interval, and with the digits that the interval justifies."""
+        without = self.value is not None and self.reason
+        return Figure(self.value, self.interval, FEWEST_DECIMALS if without else None)
+
+
+class Around(NamedTuple):
+    """A number less and plus its standard deviation."""
+
+    low: float
+    high: float
+    decimals: int

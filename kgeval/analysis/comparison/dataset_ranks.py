@@ -1,4 +1,7 @@
-"""Dataset ranks: how several models rank on several datasets, and whether that is more than chance (Demšar, 2006)."""
+"""Dataset ranks: how several models rank on several datasets, and whether that is more than chance (Demšar, 2006).
+
+``rank_models`` takes a value of each model on each dataset; ``kgeval compare --across-datasets`` and users call it.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """Seed differences: how much the means over seeds of several models differ, and the tests of these means.
 
+``seed_differences`` is the public call; ``compare_grid`` calls ``differences_over_seeds`` for groups of rows.
+
 A model's metric is its mean over its runs. Both the runs and the triples are resampled: runs for each model by
 itself, for seed 0 of one has nothing to do with seed 0 of another; triples for all models at once. The variance and the
 degrees of freedom are those of :mod:`kgeval.metrics.intervals.over_seeds`; p = P(|t| ≥ |difference| / standard error).

@@ -1,5 +1,8 @@
 """Sign flips: how often chance alone makes a difference as large, were two models exchangeable within each unit.
 
+``pair_tests.py`` calls ``sign_flip_p_values`` for metrics that are functions of means, ``swapped_p_value`` for others;
+``holm`` adjusts p-values for several pairs of models.
+
 If they are, swapping them in a unit only turns the sign of its difference. The p-value counts the draws of signs whose
 sum is at least as far from 0 as the one that was found (Fisher, 1935; Smucker, Allan and Carterette, 2007). Where a
 metric is no function of means, the ranks of both are swapped, and the metric is computed anew.

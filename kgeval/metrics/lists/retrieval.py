@@ -1,5 +1,8 @@
 """Metrics of retrieval: precision, recall and F1 at k, average precision, reciprocal rank, ROC AUC of each list.
 
+To add one, write a function of :class:`RankedLists` and a cut-off that gives each list a value, and declare it by
+``list_metric``.
+
 With c relevant items among the first k and m in the whole list: P = c / k, R = c / m, F1 = 2 c / (k + m). All are
 linear in c, so the exact average over tied orders is that of the expected c. RankedLists hold relevant items only, so
 that a sum of probability_in_top_k over the items of a list is its expected c.
