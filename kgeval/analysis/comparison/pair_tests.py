@@ -55,7 +55,7 @@ def paired_differences(
     """
     found: list[PairedDifference] = []
     with long_loop("comparing", sum(len(options.pairs(group.views)) for group in groups), unit="pairs") as report:
-        for group in groups:
+        for group in map(replace, groups):  # copies, freed with all that was computed of their rows
             tests = _GroupTests(group, names, options)
             for model, other in options.pairs(group.views):
                 found += tests.differences(model, other)

@@ -122,7 +122,7 @@ def differences_over_seeds(
 ) -> tuple[PairedDifference, ...]:
     """Test all pairs of models by all metrics in all groups of rows; ``keys`` has the names of each model's runs."""
     pairs = []
-    for group in groups:
+    for group in map(replace, groups):  # copies, freed with all that was computed of their rows
         tests = [_MetricTests(name, group, keys, options, baselines) for name in names]
         pairs += [test.difference(*pair) for pair in options.pairs(keys) for test in tests]
     return with_adjusted_p(pairs)
