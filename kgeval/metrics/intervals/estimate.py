@@ -1,7 +1,8 @@
 """The settings of an estimate: rank only a random sample of triples, until a metric's error is small enough.
 
-``kgeval.evaluate`` and the configuration take an :class:`Estimate`; ``sampling.py`` draws the sample, and
-``stratified_sample.py`` estimates the metrics of the whole split, with their intervals.
+``kgeval.evaluate`` and the configuration take an :class:`Estimate`, where ``estimate: 0.005`` is short for
+``estimate: {error: 0.005}``; ``sampling.py`` draws the sample, and ``stratified_sample.py`` estimates the metrics of the
+whole split, with their intervals.
 """
 
 from __future__ import annotations
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
 
 
 class Estimate(Settings):
-    """Rank a random sample of the triples until a metric is known to within an error.
-
-    In a configuration, ``estimate: 0.005`` is short for ``estimate: {error: 0.005}``.
+    """Rank a random sample of the triples until a metric is known to within an error. A number alone is that error.
 
     >>> Estimate(error=0.005).metric, Estimate(triples=5000).error
     ('mrr', None)

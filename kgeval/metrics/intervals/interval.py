@@ -83,9 +83,7 @@ def justified_decimals(standard_error: float) -> int:
 
 
 class Intervals(Settings):
-    """The settings of confidence intervals: the unit that is resampled, and the level.
-
-    In a configuration, ``intervals: triple`` is short for ``intervals: {unit: triple}``.
+    """Confidence intervals: the unit that is resampled, and the level. A unit alone is short for it.
 
     >>> print(Intervals(unit="relation"))
     95 % intervals (resampling relations)
