@@ -7,25 +7,23 @@ summaries and from the differences; ``words.py`` has its heads and notes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from kgeval.analysis.comparison.block import Block
+from kgeval.analysis.comparison.block import Block, ComparedModels
 from kgeval.analysis.comparison.paired_difference import (
-    DEFAULT_DIFFERENCES,
-    DifferenceOptions,
     PairedDifference,
 )
 from kgeval.analysis.comparison.words import (
-    collected_notes,
     heads_of,
     notes_on_differences,
     notes_on_marks,
     notes_on_numbers,
     notes_on_runs,
     notes_on_untested,
+    remarks_of,
     subject_and_differences,
 )
 from kgeval.base.errors import counted, first_few
@@ -33,65 +31,27 @@ from kgeval.base.tables.shown import Shown
 from kgeval.base.tables.table import Cell, Figure, Table, number, written
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.names import MetricName, parse, title_of
-from kgeval.metrics.rank_summary import RankSummary, common_ties_of, shared_columns
-from kgeval.metrics.summary import MODEL, Group, Spread, Value
+from kgeval.metrics.rank_summary import shared_columns
+from kgeval.metrics.summary import MODEL
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Shown):
+class Comparison(ComparedModels, Shown):
     """Summaries of several models on one dataset or more, and the differences of each pair on the rows they share."""
-
-    summaries: Mapping[str, Mapping[str, RankSummary]]
-    """{dataset: {model: summary}}; of several seeds, the means over them"""
-    remarks_on: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """by dataset: how the models' ranks differ, if their metrics do not compare, or may not"""
-    pairs: tuple[PairedDifference, ...] = ()
-    """a difference for each pair, metric, group of rows and dataset; empty if the models rank different rows"""
-    options: DifferenceOptions = DEFAULT_DIFFERENCES
-    """the options of the tests"""
-    spread: Spread | None = None
-    """what follows ± a mean over seeds; ``None`` if each model has one run on one dataset"""
-    baselines: frozenset[str] = frozenset()
-    """the models without random training, which need no seeds"""
-
-    @cached_property
-    def datasets(self) -> tuple[str, ...]:
-        """The names of the datasets."""
-        return tuple(self.summaries)
-
-    @cached_property
-    def models(self) -> tuple[str, ...]:
-        """The names of the models."""
-        return tuple(dict.fromkeys(model for models in self.summaries.values() for model in models))
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """How the models' ranks differ, if their metrics do not compare, or may not."""
-        return tuple(collected_notes({(dataset, ""): of for dataset, of in self.remarks_on.items()}, named=True))
+        return tuple(remarks_of(self))
 
     def on_dataset(self, dataset: str) -> Comparison:
         """Return the part of one dataset."""
         pairs = tuple(pair for pair in self.pairs if pair.dataset == dataset)
         remarks = {dataset: self.remarks_on.get(dataset, ())}
         return replace(self, summaries={dataset: self.summaries[dataset]}, pairs=pairs, remarks_on=remarks)
-
-    @property
-    def by(self) -> tuple[str, ...]:
-        """The columns whose values make the groups."""
-        return self._first.by
-
-    @property
-    def ties(self) -> str:
-        """The name of the tie policy of all metrics that name none."""
-        return common_ties_of(self.every.values())
-
-    @property
-    def metrics(self) -> tuple[MetricName, ...]:
-        """The metrics as they were requested."""
-        return tuple(dict.fromkeys(self._first.requested))
 
     @property
     def family(self) -> int:
@@ -102,29 +62,6 @@ class Comparison(Shown):
     def decisive(self) -> str:
         """The metric that decides which model is better: the first one; empty without differences."""
         return self.pairs[0].name if self.pairs else ""
-
-    @property
-    def records(self) -> tuple[Value, ...]:
-        """All values, each with its dataset, group and model."""
-        every = self.every.items()
-        return tuple(
-            value._replace(dataset=dataset, model=model) for (dataset, model), one in every for value in one.records
-        )
-
-    @cached_property
-    def blocks(self) -> tuple[Block, ...]:
-        """Each dataset, and each group of its rows."""
-        places = dict.fromkeys((dataset, group) for dataset, _, group in self.groups)
-        return tuple(self.block(dataset, dict(group)) for dataset, group in places)
-
-    def block(self, dataset: str, group: Mapping[str, Any]) -> Block:
-        """Return the values and differences of the rows of a group of a dataset."""
-        models, key = self.summaries[dataset], tuple(group.items())
-        groups = {model: self.groups.get((dataset, model, key)) for model in models}
-        of_models = {model: values for model, values in groups.items() if values is not None}
-        pairs = self._pairs.get((dataset, key), [])
-        pooled = next(iter(models.values())).pooled
-        return Block(dataset, group, self.models, self.metrics, of_models, pairs, pooled, self.options.reference)
 
     def of(self, model: str, name: str | Metric, /, *, dataset: str = "", **key: Any) -> float:
         """Return a metric of a model, by default on the first dataset, on all rows or, as in ``side="head"``, a group.
@@ -144,31 +81,8 @@ class Comparison(Shown):
         MetricError
             if the metric says nothing about quality, was not requested, or is undefined for a model
         """
-        sign = 1 if parse(name, also=[one.metric for one in self._first.requested]).highest_is_best else -1
+        sign = 1 if parse(name, also=[one.metric for one in self.first.requested]).highest_is_best else -1
         return max(self.models, key=lambda model: sign * self.of(model, name, **place))
-
-    @cached_property
-    def every(self) -> dict[tuple[str, str], RankSummary]:
-        """The summaries, by dataset and model."""
-        summaries = self.summaries.items()
-        return {(dataset, model): summary for dataset, models in summaries for model, summary in models.items()}
-
-    @property
-    def _first(self) -> RankSummary:
-        return next(iter(self.every.values()))
-
-    @cached_property
-    def groups(self) -> dict[tuple[str, str, tuple[Any, ...]], Group]:
-        """The values of each group of rows, by dataset, model and the items of its key."""
-        every = self.every.items()
-        return {(*place, tuple(group.key.items())): group for place, summary in every for group in summary.groups}
-
-    @cached_property
-    def _pairs(self) -> dict[tuple[str, tuple[Any, ...]], list[PairedDifference]]:
-        pairs: dict[tuple[str, tuple[Any, ...]], list[PairedDifference]] = {}
-        for pair in self.pairs:
-            pairs.setdefault((pair.dataset, tuple(pair.group.items())), []).append(pair)
-        return pairs
 
     @cached_property
     def heads(self) -> tuple[str, ...]:
@@ -189,7 +103,7 @@ class Comparison(Shown):
         if self.spread is not None:
             models = counted(len(self.models), "model")
             return f"{models} on {first_few(self.datasets)}: {first_few(self.metrics)}"
-        metric, on = self._first.requested[0], self._first.provenance.dataset
+        metric, on = self.first.requested[0], self.first.provenance.dataset
         if self.by:
             return f"{metric} on {on}: {first_few(self.models)}, by {', '.join(self.by)}"
         block = self.blocks[0]
@@ -324,7 +238,7 @@ class Comparison(Shown):
                 for place, summary in self.every.items()
             ],
             "ties": self.ties,
-            **self._first.further_options,
+            **self.first.further_options,
             **({"by": list(self.by)} if self.by else {}),
             "values": [value.to_dict() for value in self.records],
             "orders": [

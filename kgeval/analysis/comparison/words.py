@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from kgeval.analysis.comparison.block import ComparedModels
 from kgeval.analysis.comparison.paired_difference import adjustment, by_reason, notes_on_tests
 from kgeval.base.errors import counted, first_few
 from kgeval.base.provenance import LabelProvenance, Provenance, shared_description
@@ -20,9 +21,6 @@ from kgeval.base.tables.table import Figure
 from kgeval.metrics.intervals.interval import PLURAL
 from kgeval.metrics.summary import FEWEST_SEEDS, NUMBER, Group
 from kgeval.ranking.corruption.generator import size_range
-
-if TYPE_CHECKING:
-    from kgeval.analysis.comparison.comparison import Comparison
 
 MOST_DATASETS = 3
 """the most datasets that a head names, and that have a note of one kind each"""
@@ -34,7 +32,7 @@ ALL_ENTITIES = re.compile(r"all [\d,]+ entities")
 """the candidates of a dataset if all entities compete; datasets differ in their number"""
 
 
-def heads_of(compared: Comparison) -> tuple[str, ...]:
+def heads_of(compared: ComparedModels) -> tuple[str, ...]:
     """Say what the models have in common, what follows ±, and what speaks against the numbers, such as leaks."""
     head, _ = subject_and_differences(compared)
     unsaid: dict[str, Any] = {} if compared.spread is None else {"intervals": None}  # said after ±
@@ -43,7 +41,7 @@ def heads_of(compared: Comparison) -> tuple[str, ...]:
     return (f"{head}, ties: {compared.ties}{_spread_in_words(compared)}", *lines)
 
 
-def subject_and_differences(compared: Comparison) -> tuple[str, list[str]]:
+def subject_and_differences(compared: ComparedModels) -> tuple[str, list[str]]:
     """Describe all models without what differs and, on one dataset, name what differs between them."""
     every = [replace(summary.provenance, model=model) for (_, model), summary in compared.every.items()]
     if len(compared.datasets) == 1:
@@ -62,7 +60,7 @@ def subject_and_differences(compared: Comparison) -> tuple[str, list[str]]:
     return f"{head}{', candidates: all entities' if of_all and 'candidates' in different else ''}", []
 
 
-def _spread_in_words(compared: Comparison) -> str:
+def _spread_in_words(compared: ComparedModels) -> str:
     if compared.spread is None:
         return ""
     runs, fewer = _most_and_fewer_runs(compared)
@@ -79,17 +77,22 @@ def _spread_in_words(compared: Comparison) -> str:
     return f"{mean} ± {after[compared.spread]}"
 
 
-def notes_on_numbers(compared: Comparison) -> tuple[str, ...]:
+def notes_on_numbers(compared: ComparedModels) -> tuple[str, ...]:
     """Say what the numbers need: one note of each kind, which names the models and datasets that it is of."""
     whole = {place: group for place, group in compared.groups.items() if not place[2]}
     notes = {
         _named(compared, place): [note for note in summary.notes if not whole or note not in summary.tie_notes]
         for place, summary in compared.every.items()
     }
-    return (*compared.remarks, *collected_notes(notes), *_notes_on_ties(compared, whole), *notes_on_runs(compared))
+    return (*remarks_of(compared), *collected_notes(notes), *_notes_on_ties(compared, whole), *notes_on_runs(compared))
 
 
-def _notes_on_ties(compared: Comparison, whole: Mapping[tuple[str, str, Any], Group]) -> Iterator[str]:
+def remarks_of(compared: ComparedModels) -> list[str]:
+    """Say how the models' ranks differ, if their metrics do not compare, or may not."""
+    return collected_notes({(dataset, ""): of for dataset, of in compared.remarks_on.items()}, named=True)
+
+
+def _notes_on_ties(compared: ComparedModels, whole: Mapping[tuple[str, str, Any], Group]) -> Iterator[str]:
     several = len(compared.datasets) > 1
     serious = [
         f"{model!r}{f' on {dataset}' if several else ''} from {ties.pessimistic_mrr:.3f} (pessimistic) to "
@@ -101,7 +104,7 @@ def _notes_on_ties(compared: Comparison, whole: Mapping[tuple[str, str, Any], Gr
         yield f"the tie policy alone moves the MRR: {first_few(serious, MOST_MODELS)}."
 
 
-def notes_on_runs(compared: Comparison) -> Iterator[str]:
+def notes_on_runs(compared: ComparedModels) -> Iterator[str]:
     """Name the models that lack a run, or have fewer runs than others."""
     notes: dict[tuple[str, str], list[str]] = {(dataset, ""): [] for dataset in compared.datasets if compared.spread}
     most, fewer = _most_and_fewer_runs(compared)
@@ -114,7 +117,7 @@ def notes_on_runs(compared: Comparison) -> Iterator[str]:
     yield from collected_notes(notes, named=True)
 
 
-def notes_on_differences(compared: Comparison) -> Iterator[str]:
+def notes_on_differences(compared: ComparedModels) -> Iterator[str]:
     """Say how differences were tested, and why some were not."""
     if compared.spread is None:
         yield from notes_on_tests(compared.pairs, compared.options)
@@ -124,7 +127,7 @@ def notes_on_differences(compared: Comparison) -> Iterator[str]:
     yield from notes_on_untested(compared)
 
 
-def notes_on_untested(compared: Comparison) -> Iterator[str]:
+def notes_on_untested(compared: ComparedModels) -> Iterator[str]:
     """Say why pairs of models were not tested."""
     notes: dict[tuple[str, str], list[str]] = {(dataset, ""): [] for dataset in compared.datasets}
     for (dataset, _), of_dataset in notes.items():
@@ -133,7 +136,7 @@ def notes_on_untested(compared: Comparison) -> Iterator[str]:
     yield from collected_notes(notes)
 
 
-def notes_on_marks(compared: Comparison, figures: Sequence[Figure]) -> Iterator[str]:
+def notes_on_marks(compared: ComparedModels, figures: Sequence[Figure]) -> Iterator[str]:
     """Say what bold and underlined numbers of a paper's table mean."""
     if any(figure.best for figure in figures):
         yield f"Bold: the best in the column{' of its group' if compared.by else ''}."
@@ -150,7 +153,7 @@ def notes_on_marks(compared: Comparison, figures: Sequence[Figure]) -> Iterator[
         yield f"Nothing is underlined: every tested difference to {against} is {result} ({test})."
 
 
-def _test_in_words(compared: Comparison, sign: str) -> str:
+def _test_in_words(compared: ComparedModels, sign: str) -> str:
     """Describe the tests; empty if nothing was tested."""
     tested = [pair for pair in compared.pairs if pair.p is not None]
     if not tested:
@@ -164,12 +167,12 @@ def _test_in_words(compared: Comparison, sign: str) -> str:
     return f"{how}; {adjustment(tested)}{each}"
 
 
-def _named(compared: Comparison, place: tuple[str, str]) -> tuple[str, str]:
+def _named(compared: ComparedModels, place: tuple[str, str]) -> tuple[str, str]:
     """Leave the name of the model out of a place where there is only one."""
     return place if len(compared.models) > 1 else (place[0], "")
 
 
-def _most_and_fewer_runs(compared: Comparison) -> tuple[int, dict[str, list[str]]]:
+def _most_and_fewer_runs(compared: ComparedModels) -> tuple[int, dict[str, list[str]]]:
     """Return the most runs of a model and, by dataset, the models that have fewer, with how many; not baselines."""
     every = compared.every.items()
     counts = {place: max((len(value.runs) for value in one.records), default=0) for place, one in every}

@@ -1,7 +1,7 @@
 """The settings of an estimate: rank only a random sample of triples, until a metric's error is small enough.
 
 ``kgeval.evaluate`` and the configuration take an :class:`Estimate`, where ``estimate: 0.005`` is short for
-``estimate: {error: 0.005}``; ``sampling.py`` draws the sample, and ``stratified_sample.py`` estimates the metrics of the
+``estimate: {error: 0.005}``. ``sampling.py`` draws the sample; ``stratified_sample.py`` estimates the metrics of the
 whole split, with their intervals.
 """
 
