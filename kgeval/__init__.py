@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kgeval.data.triples import Triples as Triples
     from kgeval.data.vocabulary import Vocabulary as Vocabulary
     from kgeval.metrics.intervals.estimate import Estimate as Estimate
-    from kgeval.metrics.labels.fitted import ScoredLabels as ScoredLabels
+    from kgeval.metrics.labels.scored_labels import ScoredLabels as ScoredLabels
     from kgeval.metrics.metric import Metric as Metric
     from kgeval.metrics.ranks.ties import TiePolicy as TiePolicy
     from kgeval.metrics.summarize import summarize as summarize

@@ -150,7 +150,8 @@ def show_outcomes(
 
 
 def _pages(outcomes: Sequence[Outcome]) -> Iterator[Shown]:
-    from kgeval.analysis.comparison.comparison import Comparison, common_head
+    from kgeval.analysis.comparison.comparison import Comparison
+    from kgeval.analysis.comparison.words import common_head
     from kgeval.base.tables.shown import Page
     from kgeval.metrics.labels.label_summary import LabelSummary, label_table
     from kgeval.metrics.rank_summary import RankSummary

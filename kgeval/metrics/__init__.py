@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgeval.metrics.intervals.interval import Intervals as Intervals
     from kgeval.metrics.intervals.over_seeds import OverSeeds as OverSeeds
     from kgeval.metrics.intervals.over_seeds import interval_over_seeds as interval_over_seeds
-    from kgeval.metrics.labels.fitted import ScoredLabels as ScoredLabels
+    from kgeval.metrics.labels.scored_labels import ScoredLabels as ScoredLabels
     from kgeval.metrics.lists.gain import cumulative_gain as cumulative_gain
     from kgeval.metrics.lists.gain import dcg as dcg
     from kgeval.metrics.lists.gain import ndcg as ndcg

@@ -1,4 +1,7 @@
-"""Checks of array arguments: rows of numbers, grades or scores, and cut-offs, as NumPy arrays or with a clear error."""
+"""Checks of array arguments: rows of numbers, grades or scores, and cut-offs, as NumPy arrays or with a clear error.
+
+The public functions that take plain arrays, such as ``ndcg`` and ``rmse``, and ``ScoredLabels`` call them.
+"""
 
 from __future__ import annotations
 

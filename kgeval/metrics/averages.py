@@ -1,11 +1,13 @@
-"""Averages: over answers (micro), queries (macro), relations, or weighed against popularity; and means of groups."""
+"""Averages: over answers (micro), queries (macro), relations, or weighed against popularity (strat).
+
+``WEIGHINGS`` declares each. The functions compute means of many groups at once, and weights for equal groups.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from kgeval.base.arrays import Float64Array, IntArray
 
@@ -58,37 +60,6 @@ WEIGHINGS: dict[str, Weighing] = {
 AVERAGES: tuple[Average, ...] = tuple(weighing.name for weighing in WEIGHINGS.values())
 
 
-def numbered(values: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the different values (int64[value]) and the number of each row's (int64[row]).
-
-    >>> numbered(np.array([7, 2, 7]))
-    (array([2, 7]), array([1, 0, 1]))
-    """
-    # Counting is many times faster than sorting.
-    if len(values) and int(values.min()) >= 0 and int(values.max()) < 4 * len(values):
-        present = np.bincount(values) > 0
-        return np.flatnonzero(present), (np.cumsum(present) - 1)[values]
-    distinct, rows = np.unique(values, return_inverse=True)
-    return distinct, rows
-
-
-def evenly(groups: IntArray) -> Float64Array:
-    """Weigh rows so that each of their groups counts the same: the mean of the groups' means."""
-    _, group_ids = numbered(groups)
-    return np.asarray(1 / np.bincount(group_ids)[group_ids], np.float64)
-
-
-@runtime_checkable
-class OfGroups(Protocol):
-    """A function that can compute a metric for many groups at once."""
-
-    def of_groups(self, data: Any, starts: IntArray, k: int) -> npt.NDArray[Any]:
-        """Compute the metric of each group, given the first row or list of each; [group].
-
-        It is not finite if the metric is undefined.
-        """
-
-
 def means_of_groups(values: Float64Array, starts: IntArray, weights: Float64Array | None = None) -> Float64Array:
     """Compute the weighted mean of each group; float64[group], NaN where nothing in it has a weight.
 
@@ -102,3 +73,23 @@ def means_of_groups(values: Float64Array, starts: IntArray, weights: Float64Arra
     totals = np.repeat(np.add.reduceat(weights, starts), sizes)
     normalized = np.divide(weights, totals, out=np.full(len(values), np.nan), where=totals > 0)
     return np.asarray(np.add.reduceat(normalized * values, starts), np.float64)
+
+
+def evenly(groups: IntArray) -> Float64Array:
+    """Weigh rows so that each of their groups counts the same: the mean of the groups' means."""
+    _, group_ids = numbered(groups)
+    return np.asarray(1 / np.bincount(group_ids)[group_ids], np.float64)
+
+
+def numbered(values: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the different values (int64[value]) and the number of each row's (int64[row]).
+
+    >>> numbered(np.array([7, 2, 7]))
+    (array([2, 7]), array([1, 0, 1]))
+    """
+    # Counting is many times faster than sorting.
+    if len(values) and int(values.min()) >= 0 and int(values.max()) < 4 * len(values):
+        present = np.bincount(values) > 0
+        return np.flatnonzero(present), (np.cumsum(present) - 1)[values]
+    distinct, rows = np.unique(values, return_inverse=True)
+    return distinct, rows

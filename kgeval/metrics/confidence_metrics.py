@@ -1,5 +1,6 @@
 """Metrics of confidences: errors of predicted confidences, and ranks weighted by the true confidences.
 
+Each reads :class:`ConfidencePredictions`, which ``labels/label_summary.py`` makes of a table of confidences.
 Chen et al.: Embedding Uncertain Knowledge Graphs, AAAI 2019 (UKGE).
 """
 
@@ -21,34 +22,6 @@ from kgeval.metrics.lists.ranked_lists import RankedLists, answer_lists, places_
 from kgeval.metrics.metric import Undefined, declared, defined
 from kgeval.metrics.ranks.rank_metrics import MR, MRR
 from kgeval.metrics.ranks.ranks import Ranks
-
-
-@dataclass(frozen=True, eq=False)
-class RankedFacts:
-    """The ranks of facts, one row per fact and side, each with the confidence of its fact."""
-
-    ranks: Ranks
-    """filtered; weighted by the confidences; with the draws of random ties, if there are any"""
-    confidences: Float64Array
-    """float64[row]"""
-    scores: Float64Array
-    """float64[row], the score of the answer"""
-    queries: IntArray
-    """int64[row], the id of the query (h, r, ?); negative where the answer is the head of a fact"""
-    relations: npt.NDArray[Any]
-    """[row]"""
-
-    def __getitem__(self, kept: BoolArray) -> RankedFacts:
-        columns = (self.confidences[kept], self.scores[kept], self.queries[kept], self.relations[kept])
-        return RankedFacts(self.ranks.at(np.flatnonzero(kept)), *columns)
-
-    def lists(self) -> RankedLists:
-        """Return the ranked list of each query (h, r, ?), with the confidences of its answers as grades."""
-        tails = self[self.queries >= 0]
-        if len(tails.queries) == 0:
-            raise Undefined("no tails were ranked")
-        lists = answer_lists(tails.queries, tails.scores, tails.ranks)
-        return replace(lists, grades=tails.confidences[places_of(tails.queries, tails.scores)[0]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +65,34 @@ class ConfidencePredictions:
         if len(self.ranked.queries) == 0:
             raise Undefined("there are no facts")
         return self.ranked
+
+
+@dataclass(frozen=True, eq=False)
+class RankedFacts:
+    """The ranks of facts, one row per fact and side, each with the confidence of its fact."""
+
+    ranks: Ranks
+    """filtered; weighted by the confidences; with the draws of random ties, if there are any"""
+    confidences: Float64Array
+    """float64[row]"""
+    scores: Float64Array
+    """float64[row], the score of the answer"""
+    queries: IntArray
+    """int64[row], the id of the query (h, r, ?); negative where the answer is the head of a fact"""
+    relations: npt.NDArray[Any]
+    """[row]"""
+
+    def __getitem__(self, kept: BoolArray) -> RankedFacts:
+        columns = (self.confidences[kept], self.scores[kept], self.queries[kept], self.relations[kept])
+        return RankedFacts(self.ranks.at(np.flatnonzero(kept)), *columns)
+
+    def lists(self) -> RankedLists:
+        """Return the ranked list of each query (h, r, ?), with the confidences of its answers as grades."""
+        tails = self[self.queries >= 0]
+        if len(tails.queries) == 0:
+            raise Undefined("no tails were ranked")
+        lists = answer_lists(tails.queries, tails.scores, tails.ranks)
+        return replace(lists, grades=tails.confidences[places_of(tails.queries, tails.scores)[0]])
 
 
 def rmse(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
@@ -152,9 +153,11 @@ RMSE = _error(
     "root mean squared error of confidences: √(Σ (ŵ − w)² / n)",
     lambda data, _: rmse(data.confidences, data.predictions()),
 )
+
 MSE = _error(
     "mse mean_squared_error", "mean squared error of confidences: Σ (ŵ − w)² / n", _mean_error(lambda error: error**2)
 )
+
 MAE = _error("mae mean_absolute_error", "mean absolute error of confidences: Σ |ŵ − w| / n", _mean_error(np.abs))
 
 _weighted = partial(
@@ -169,6 +172,7 @@ WMR = _weighted(
     highest=np.inf,
     increasing=False,
 )
+
 WMRR = _weighted(
     "wmrr weighted_mean_reciprocal_rank",
     "mean reciprocal rank, weighted by confidence: Σ (w / r) / Σ w",
@@ -188,6 +192,7 @@ GRADED_NDCG = _graded(
     "nDCG per (h, r, ?), graded by confidence: DCG / DCG of the best order, gain w",
     lambda data, k: NDCG(data.ranked_facts().lists(), k=k),
 )
+
 GRADED_NDCG_EXPONENTIAL = _graded(
     "graded-ndcg-exp graded_ndcg_exp",
     "nDCG per (h, r, ?), graded by confidence, exponential: DCG / DCG of the best order, gain 2^w − 1",

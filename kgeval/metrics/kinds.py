@@ -1,4 +1,7 @@
-"""Kinds of tables: ranks, labels, confidences. Each has its usual metrics and its options."""
+"""Kinds of tables: ranks, classification (labels) and confidences. Each has its usual metrics and its options.
+
+``summarize`` takes the usual metrics and refuses options of another kind; a configuration has the options as settings.
+"""
 
 from __future__ import annotations
 
@@ -20,25 +23,6 @@ Chance = Literal["exact", "without-answer"]
 z-scores published by Hoyt et al. (2022)"""
 
 Calibration = Literal["platt", "isotonic", "none"]
-
-
-class LabelOptions(Settings):
-    """The options of classification metrics."""
-
-    kind: Literal["classification"] = "classification"
-    """triples are classified as true or false"""
-    calibration: Calibration = "platt"
-    """how scores become probabilities: platt or isotonic, fitted on validation, or none (scores are probabilities)"""
-
-
-class ConfidenceOptions(Settings):
-    """The options of metrics of confidences; their tasks have the mapping too."""
-
-    kind: Literal["confidences"] = "confidences"
-    """the confidences of facts are predicted"""
-    high_confidence: Annotated[float, Field(gt=0, le=1)] = 0.7
-    """the confidence from which a fact is in the high-confidence subset, whose metrics are computed too"""
-
 
 OPTIONS = ("ties", "seed", "chance", "popularity", "mapping", "high_confidence", "calibration", "intervals")
 """the keywords of ``kgeval.summarize`` that metrics depend on"""
@@ -98,3 +82,21 @@ CONFIDENCES = Kind(
 )
 
 KINDS: dict[str, Kind] = {kind.name: kind for kind in (RANKS, CLASSIFICATION, CONFIDENCES)}
+
+
+class LabelOptions(Settings):
+    """The options of classification metrics."""
+
+    kind: Literal["classification"] = "classification"
+    """triples are classified as true or false"""
+    calibration: Calibration = "platt"
+    """how scores become probabilities: platt or isotonic, fitted on validation, or none (scores are probabilities)"""
+
+
+class ConfidenceOptions(Settings):
+    """The options of metrics of confidences; their tasks have the mapping too."""
+
+    kind: Literal["confidences"] = "confidences"
+    """the confidences of facts are predicted"""
+    high_confidence: Annotated[float, Field(gt=0, le=1)] = 0.7
+    """the confidence from which a fact is in the high-confidence subset, whose metrics are computed too"""

@@ -1,4 +1,8 @@
-"""Metrics: the declaration of a metric, and the registry of all of them."""
+"""The declaration of a metric, the registry of all metrics, and why a metric may have no value.
+
+A file in ``ranks``, ``lists`` or ``labels`` declares a metric by ``declared`` or ``measured``; ``metrics()`` finds each
+:class:`Metric`, also those of installed packages, by its name. ``names.py`` reads a whole name, as in ``head.hits@10``.
+"""
 
 from __future__ import annotations
 
@@ -7,67 +11,29 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
+from kgeval.base.arrays import IntArray
 from kgeval.base.errors import MetricError
 from kgeval.base.registries import by_name, instances, load_entry_points
 from kgeval.base.tables.shown import Brief
-from kgeval.metrics.averages import OfGroups
 from kgeval.metrics.kinds import Needs
 
 Cutoff = Literal["none", "optional", "required"]
 T = TypeVar("T")
-
 DIGITS = 18
+
 LARGEST_CUTOFF = 10**DIGITS - 1
 """so large that its sum with a count fits into int64"""
 
 ROUNDING = 1e-9
 """the rounding error of a mean of billions of values, beside the end of its range, by which it may exceed that"""
 
-
-def check_name(kind: str, name: str) -> None:
-    """Refuse a name that cannot be part of ``[side.][ties.][average.]name[@k]``."""
-    if not isinstance(name, str) or not re.fullmatch(r"[a-z0-9_-]+", name):
-        raise MetricError(f"{kind} {name!r}: a name has lower-case letters, digits, - and _, such as 'my-metric'.")
-
-
-class Undefined(MetricError):
-    """A metric has no value on this input; the message says why."""
-
-
-class NoExpectation(Undefined):
-    """The tie policy is ``expected``, answers tie, and the metric reads single ranks."""
-
-
 EXPECTED_TIES = "expected ties"
 """what is in ``undefined`` of a metric whose expectation over ties has no closed form"""
-
-
-def defined(values: T | Undefined) -> T:
-    """Return values, or raise the reason why there are none."""
-    if isinstance(values, Undefined):
-        raise values
-    return values
-
-
-def or_reason(compute: Callable[[], T]) -> T | Undefined:
-    """Compute something, or return why it is undefined."""
-    try:
-        return compute()
-    except Undefined as reason:
-        return reason
-
-
-def checked_cutoff(k: int) -> int:
-    """Check a cut-off: a whole number from 1 and below 10¹⁸."""
-    whole = isinstance(k, int | np.integer) and not isinstance(k, bool)
-    if not whole or not 1 <= k <= LARGEST_CUTOFF:
-        found = repr(k) if not whole or abs(k) <= LARGEST_CUTOFF else "one far beyond"
-        raise MetricError(f"the cut-off k must be a whole number from 1 and below 10¹⁸, found {found}.")
-    return int(k)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -202,6 +168,18 @@ class Metric(Brief):
         return names
 
 
+@cache
+def metrics(*needs: Needs) -> dict[str, Metric]:
+    """Return all metrics of some inputs by name; by default those of rank tables: ranks and lists.
+
+    Names are unique among the metrics of rank tables, of labels, and of confidences: ``f1@10`` of a list is not
+    the ``f1`` of triple classification.
+    """
+    needs = needs or ("ranks", "lists")
+    every = [*instances("kgeval.metrics", Metric), *load_entry_points("kgeval.metrics", Metric)]
+    return by_name("metrics", [metric for metric in every if metric.needs in needs])
+
+
 def declared(
     names: str,
     text: str,
@@ -225,13 +203,50 @@ def measured(names: str, text: str, **further: Any) -> Callable[[Callable[[Any],
     return lambda function: declared(names, text, lambda data, _: function(data), **further)
 
 
-@cache
-def metrics(*needs: Needs) -> dict[str, Metric]:
-    """Return all metrics of some inputs by name; by default those of rank tables: ranks and lists.
+@runtime_checkable
+class OfGroups(Protocol):
+    """A metric's function that can compute many groups at once."""
 
-    Names are unique among the metrics of rank tables, of labels, and of confidences: ``f1@10`` of a list is not
-    the ``f1`` of triple classification.
-    """
-    needs = needs or ("ranks", "lists")
-    every = [*instances("kgeval.metrics", Metric), *load_entry_points("kgeval.metrics", Metric)]
-    return by_name("metrics", [metric for metric in every if metric.needs in needs])
+    def of_groups(self, data: Any, starts: IntArray, k: int) -> npt.NDArray[Any]:
+        """Compute the metric of each group, given the first row or list of each; [group].
+
+        It is not finite if the metric is undefined.
+        """
+
+
+class Undefined(MetricError):
+    """A metric has no value on this input; the message says why."""
+
+
+class NoExpectation(Undefined):
+    """The tie policy is ``expected``, answers tie, and the metric reads single ranks."""
+
+
+def defined(values: T | Undefined) -> T:
+    """Return values, or raise the reason why there are none."""
+    if isinstance(values, Undefined):
+        raise values
+    return values
+
+
+def or_reason(compute: Callable[[], T]) -> T | Undefined:
+    """Compute something, or return why it is undefined."""
+    try:
+        return compute()
+    except Undefined as reason:
+        return reason
+
+
+def checked_cutoff(k: int) -> int:
+    """Check a cut-off: a whole number from 1 and below 10¹⁸."""
+    whole = isinstance(k, int | np.integer) and not isinstance(k, bool)
+    if not whole or not 1 <= k <= LARGEST_CUTOFF:
+        found = repr(k) if not whole or abs(k) <= LARGEST_CUTOFF else "one far beyond"
+        raise MetricError(f"the cut-off k must be a whole number from 1 and below 10¹⁸, found {found}.")
+    return int(k)
+
+
+def check_name(kind: str, name: str) -> None:
+    """Refuse a name that cannot be part of ``[side.][ties.][average.]name[@k]``."""
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z0-9_-]+", name):
+        raise MetricError(f"{kind} {name!r}: a name has lower-case letters, digits, - and _, such as 'my-metric'.")

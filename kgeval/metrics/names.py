@@ -1,6 +1,7 @@
 """Metric names: ``[side.][ties.][average.]name[@k]``, with PyKEEN's names as synonyms.
 
-The side relation is written ``relation_side``: ``relation.mrr`` is the mean over relations.
+``parse`` reads one, and makes a :class:`MetricName` of it. ``relation.mrr`` averages over relations;
+``relation_side.mrr`` is the MRR of predicted relations.
 """
 
 from __future__ import annotations
@@ -24,18 +25,6 @@ PREFIXES: dict[str, Part] = {"relation_side" if part == "relation" else part: pa
 """each part by what stands in the name of a metric"""
 
 _PREFIX_OF = {part: prefix for prefix, part in PREFIXES.items()}
-
-
-def pooled_side(sides: Iterable[str]) -> Part:
-    """Return the part that a metric without a side is of: both sides, or the one that was ranked.
-
-    >>> pooled_side(["head", "tail", "relation"]), pooled_side(["tail"]), pooled_side(["relation"])
-    ('both', 'tail', 'relation')
-    """
-    ranked = {*sides}
-    if ranked >= {"head", "tail"} or not ranked:
-        return "both"
-    return next(part for part in PARTS if part in ranked)
 
 
 @dataclass(frozen=True)
@@ -84,19 +73,6 @@ class MetricName:
         return f"{_PREFIX_OF[self.side]}.{self.base}" if self.side else self.base
 
 
-def parse_all(requested: Any, kind: KindName = "ranks") -> list[MetricName]:
-    several = isinstance(requested, Iterable) and not isinstance(requested, str | bytes)
-    names, problems = [], []
-    for metric in requested if several else [requested]:
-        try:
-            names.append(parse(metric, kind))
-        except MetricError as error:
-            problems.append(str(error))
-    if problems:
-        raise MetricError("\n".join(dict.fromkeys(problems)))
-    return list(dict.fromkeys(names))
-
-
 def parse(requested: str | Metric, kind: KindName = "ranks", *, also: Iterable[Metric] = ()) -> MetricName:
     """Read the name of a metric, or take a ``Metric`` that needs no cut-off (``metric.at(10)`` needs none).
 
@@ -121,6 +97,20 @@ def parse(requested: str | Metric, kind: KindName = "ranks", *, also: Iterable[M
     )
 
 
+def parse_all(requested: Any, kind: KindName = "ranks") -> list[MetricName]:
+    """Read several names, or one; all faults are reported together."""
+    several = isinstance(requested, Iterable) and not isinstance(requested, str | bytes)
+    names, problems = [], []
+    for metric in requested if several else [requested]:
+        try:
+            names.append(parse(metric, kind))
+        except MetricError as error:
+            problems.append(str(error))
+    if problems:
+        raise MetricError("\n".join(dict.fromkeys(problems)))
+    return list(dict.fromkeys(names))
+
+
 def _of_metric(metric: Metric, kind: KindName) -> MetricName:
     if metric.needs not in KINDS[kind].needs:
         raise MetricError(f"metric {metric.name!r} is computed from {metric.needs}, not from {kind}.")
@@ -141,15 +131,6 @@ def _prefixes(text: str, prefixes: list[str], kind: KindName) -> tuple[Part | No
     choices = [name for names in known for name in names]
     advice = "Names are [side.][ties.][average.]name[@k]." if left[0] in (*choices, "") else ""
     raise MetricError(f"metric {text!r}: unexpected {left[0]!r}. {advice or did_you_mean(left[0], choices)}")
-
-
-def _refuse_unfit(text: str, metric: Metric, ties: str | None, average: Average | None) -> None:
-    if metric.needs != "ranks" and ties not in {None, "expected"}:
-        raise MetricError(f"metric {text!r}: {metric.name} is averaged over ties exactly; leave {ties!r} out.")
-    if average and not metric.averaged:
-        raise MetricError(f"metric {text!r}: {metric.name} is not a mean; leave {average!r} out.")
-    if average and metric.needs == "lists" and not WEIGHINGS[average].lists:
-        raise MetricError(f"metric {text!r}: {average} weighs answers; {metric.name} has one value for each query.")
 
 
 def _resolve(text: str, last: str, kind: KindName, known: dict[str, Metric]) -> tuple[Metric, int]:
@@ -185,6 +166,27 @@ def _explain_cutoff(text: str, last: str, known: dict[str, Metric]) -> None:
         raise MetricError(
             f"metric {text!r}: {stem} needs a cut-off, a whole number of {bound}, {found}. Write {stem + '@10'!r}."
         )
+
+
+def _refuse_unfit(text: str, metric: Metric, ties: str | None, average: Average | None) -> None:
+    if metric.needs != "ranks" and ties not in {None, "expected"}:
+        raise MetricError(f"metric {text!r}: {metric.name} is averaged over ties exactly; leave {ties!r} out.")
+    if average and not metric.averaged:
+        raise MetricError(f"metric {text!r}: {metric.name} is not a mean; leave {average!r} out.")
+    if average and metric.needs == "lists" and not WEIGHINGS[average].lists:
+        raise MetricError(f"metric {text!r}: {average} weighs answers; {metric.name} has one value for each query.")
+
+
+def pooled_side(sides: Iterable[str]) -> Part:
+    """Return the part that a metric without a side is of: both sides, or the one that was ranked.
+
+    >>> pooled_side(["head", "tail", "relation"]), pooled_side(["tail"]), pooled_side(["relation"])
+    ('both', 'tail', 'relation')
+    """
+    ranked = {*sides}
+    if ranked >= {"head", "tail"} or not ranked:
+        return "both"
+    return next(part for part in PARTS if part in ranked)
 
 
 ARROWS = {True: "↑", False: "↓", None: ""}

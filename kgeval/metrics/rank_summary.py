@@ -1,7 +1,8 @@
 """Summaries of rank tables: metrics by side, and by any of the table's columns.
 
-A mean over answers or lists is computed for all groups at once. Any other metric, and one that is undefined in a group,
-is computed group by group, which gives the reason.
+``summarize`` calls ``rank_summary``; comparisons and reports do so too. ``group_rows`` divides the rows, ``groups_of``
+computes the metrics: a mean over answers or lists for all groups at once; any other metric, and one that is undefined
+in a group, group by group, which gives the reason.
 """
 
 from __future__ import annotations
@@ -19,15 +20,13 @@ from kgeval.base.errors import MetricError, TableError, did_you_mean, first_few
 from kgeval.base.provenance import OF_FILE, Provenance
 from kgeval.base.tables.table import Cell, Table
 from kgeval.data.queries import starts_of_runs
-from kgeval.metrics.averages import OfGroups
-from kgeval.metrics.intervals.estimate import Sampling
 from kgeval.metrics.intervals.interval import BOUNDED, PLURAL, UNITS, Intervals
-from kgeval.metrics.intervals.mean_terms import attempt
-from kgeval.metrics.intervals.selection_intervals import SelectionIntervals
+from kgeval.metrics.intervals.sampling import Sampling
+from kgeval.metrics.intervals.selection_intervals import SelectionIntervals, attempt
 from kgeval.metrics.intervals.stratified_sample import TableEstimates
-from kgeval.metrics.metric import Metric, Undefined
+from kgeval.metrics.metric import Metric, OfGroups, Undefined
 from kgeval.metrics.names import PARTS, MetricName, Part, parse, parse_all, pooled_side
-from kgeval.metrics.ranks.ranks import SERIOUS, TieStatistics, diagnose
+from kgeval.metrics.ranks.tie_statistics import SERIOUS, TieStatistics, diagnose
 from kgeval.metrics.ranks.ties import EXPECTED, REALISTIC, tie_policy
 from kgeval.metrics.selection import DEFAULT_OPTIONS, MetricOptions, RankColumns, RowSelection, TableView
 from kgeval.metrics.summary import Group, Summary, Value
@@ -153,38 +152,6 @@ class RankSummary(Summary):
         return (*whole, Table([*self.by, *map(str, names)], rows, len(self.by), parts, item="group"))
 
 
-def _by_side(group: Group) -> Table:
-    """Lay out a row for each metric, and a column for each side."""
-    sides = list(dict.fromkeys(str(name.side) for name in group.records))
-    cells = {(name.base, str(name.side)): value.figure for name, value in group.records.items()}
-    bases = dict.fromkeys(name.base for name in group.records)
-    return Table(["", *sides], [[base, *(cells.get((base, side), "") for side in sides)] for base in bases])
-
-
-def common_ties_of(summaries: Iterable[RankSummary]) -> str:
-    """Name the tie policy of a table of several models; the notes tell which have that of their file instead."""
-    policies = {summary.ties for summary in summaries}
-    named = sorted(policies - {OF_FILE})
-    return f"{named[0]}, for some models {OF_FILE}" if named and OF_FILE in policies else (*named, OF_FILE)[0]
-
-
-def refuse_unknown_ties(table: RankColumns, names: Sequence[MetricName], options: MetricOptions) -> None:
-    """Refuse optimistic, pessimistic and random ranks where the numbers of ties are not known.
-
-    ``realistic`` and ``expected`` are accepted, as a table with other models needs one of them: the metrics are then of
-    the ranks as they stand in the file.
-    """
-    policies = [tie_policy(ties).name for ties in (options.ties, *(name.ties for name in names)) if ties]
-    other = next((policy for policy in policies if policy not in (REALISTIC.name, EXPECTED.name)), None)
-    own = table.provenance.own_ties
-    if other not in {None, own} and not table.provenance.has_ties:
-        reason = "the file of ranks has no numbers of ties, and its own policy holds"
-        way = "Choose no other, or add the columns greater and tied to the file."
-        if own != OF_FILE:
-            reason, way = f"these ranks are {own}, and their numbers of ties are not known", "Choose no other."
-        raise MetricError(f"ties: {other} ranks cannot be computed, as {reason}. {way}")
-
-
 def rank_summary(
     table: RankColumns,
     metrics: Any,
@@ -221,23 +188,32 @@ def rank_summary(
     )
 
 
+def refuse_unknown_ties(table: RankColumns, names: Sequence[MetricName], options: MetricOptions) -> None:
+    """Refuse optimistic, pessimistic and random ranks where the numbers of ties are not known.
+
+    ``realistic`` and ``expected`` are accepted, as a table with other models needs one of them: the metrics are then of
+    the ranks as they stand in the file.
+    """
+    policies = [tie_policy(ties).name for ties in (options.ties, *(name.ties for name in names)) if ties]
+    other = next((policy for policy in policies if policy not in (REALISTIC.name, EXPECTED.name)), None)
+    own = table.provenance.own_ties
+    if other not in {None, own} and not table.provenance.has_ties:
+        reason = "the file of ranks has no numbers of ties, and its own policy holds"
+        way = "Choose no other, or add the columns greater and tied to the file."
+        if own != OF_FILE:
+            reason, way = f"these ranks are {own}, and their numbers of ties are not known", "Choose no other."
+        raise MetricError(f"ties: {other} ranks cannot be computed, as {reason}. {way}")
+
+
 def refuse_absent_sides(names: Iterable[MetricName], ranked: Iterable[str], *, by: tuple[str, ...] = ()) -> None:
     there = [str(side) for side in ranked]
+    listed = " and ".join(f"{side}s" for side in there)
     for name in names:
         if name.side == "both" and "side" in by:
             raise MetricError(f"{name}: each group has one side. Use {replace(name, side=None)}.")
         if name.side and name.side not in (*there, pooled_side(there)):
-            ranked_sides = (
-                f"only {' and '.join(f'{side}s' for side in there)} are ranked" if there else "there are no ranks"
-            )
+            ranked_sides = f"only {listed} are ranked" if there else "there are no ranks"
             raise MetricError(f"{name}: {ranked_sides}. Use {name.base}.")
-
-
-def shared_columns(summaries: Collection[RankSummary], by: Collection[str] = ()) -> list[MetricName]:
-    """The requested metrics of several models; one without a side has none where the models ranked other sides."""
-    first, *others = summaries
-    alike = all(other.pooled == first.pooled for other in others)
-    return first.columns(by) if alike else list(dict.fromkeys(first.requested))
 
 
 def column_names(by: Any) -> tuple[str, ...]:
@@ -245,53 +221,6 @@ def column_names(by: Any) -> tuple[str, ...]:
     if not all(isinstance(name, str) for name in names):
         raise MetricError(f"by: expected the name of a column, such as 'relation', or a list of names; found {by!r}.")
     return names
-
-
-def _repeats_both(value: Value, group: Group) -> bool:
-    both = group.records.get(replace(value.metric, side="both"))
-    return value.metric.side in ("head", "tail") and both is not None and both[1:] == value[1:]
-
-
-def _of_other_side(name: MetricName, group: Group) -> bool:
-    """Whether a metric is undefined only because all rows of a group have another side."""
-    return "side" in group.key and name.side not in (None, group.key["side"])
-
-
-def _content(group: Group) -> dict[str, Any]:
-    metrics: dict[str, dict[str, float | None]] = {}
-    intervals: dict[str, dict[str, Any]] = {}
-    for name, value in group.records.items():
-        side = name.side or group.key["side"]
-        metrics.setdefault(side, {})[name.base] = value.value
-        if value.interval is not None:
-            intervals.setdefault(side, {})[name.base] = value.interval.to_dict()
-    further = {"intervals": intervals, "no_interval": group.no_interval, "undefined": group.undefined}
-    ties = {"tie_diagnosis": group.ties.to_dict()} if group.ties else {}
-    return {"metrics": metrics, **ties, **{key: value for key, value in further.items() if value}}
-
-
-def _interval_notes(groups: Sequence[Group]) -> Iterator[str]:
-    """Yield why metrics have no intervals, or wide ones; counts, which never have any, are left out."""
-    names = list(dict.fromkeys(name for group in groups for name in group.records if name.metric.averaged))
-    without: dict[str, list[MetricName]] = {}
-    for name in names:
-        values = (group.records[name] for group in groups if name in group.records)
-        if reasons := [value.reason for value in values if value.value is not None and value.reason]:
-            where = f" in {len(reasons):,} of {len(groups):,} groups (the first of them: {reasons[0]})"
-            without.setdefault(where if len(groups) > 1 else f": {reasons[0]}", []).append(name)
-    for why, lacking in without.items():
-        bases = list(dict.fromkeys(name.base for name in lacking))
-        on_all_sides = sum(name.base in bases for name in names) == len(lacking)
-        which = bases if on_all_sides else [str(name) for name in lacking]
-        yield f"no intervals{'' if len(lacking) == len(names) else f' of {first_few(which, MOST_NAMED)}'}{why}."
-    made = [(name, interval) for group in groups for name, interval in group.intervals.items()]
-    for unit in UNITS:
-        carried = {name for name, interval in made if (interval.method, interval.unit) == (BOUNDED, unit)}
-        if carried:
-            listed = first_few([str(name) for name in names if name in carried], MOST_NAMED)
-            where = " in some groups" if len(groups) > 1 else ""
-            cause = f"the value depends on few {PLURAL[unit]}{where}"
-            yield f"{listed}: {cause}. The interval is made wider, as other {PLURAL[unit]} may have other rare values."
 
 
 @dataclass(frozen=True, eq=False)
@@ -351,6 +280,13 @@ def _codes(values: npt.NDArray[Any], name: str) -> IntArray:
     return codes
 
 
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it: a number, text or ``None``."""
+    plain = value.item() if isinstance(value, np.number | np.bool_) else value
+    in_json = isinstance(plain, str | int | None) or (isinstance(plain, float) and np.isfinite(plain))
+    return plain if in_json else str(plain)
+
+
 def groups_of(
     grouping: Grouping | None, names: list[MetricName], view: TableView, intervals: Intervals | None = None
 ) -> list[Group]:
@@ -401,20 +337,6 @@ def _ties(selection: RowSelection, count: int) -> Iterable[TieStatistics | None]
     return map(statistics.get, range(count))
 
 
-def _add_intervals(groups: list[Group], names: list[MetricName], selection: RowSelection, intervals: Intervals) -> None:
-    """Add the intervals of the metrics of one side, for all groups at once if possible."""
-    together = SelectionIntervals(selection, intervals)
-    for name in names:
-        records = {number: group.records[name] for number, group in enumerate(groups)}
-        values = {number: record.value for number, record in records.items() if record.value is not None}
-        made = together.of_groups(name, values)
-        for number, value in values.items():
-            if made is None:
-                alone = SelectionIntervals(selection.of_group(number), intervals).of_groups(name, {0: value}) or {}
-            interval = alone[0] if made is None else made[number]
-            groups[number].records[name] = records[number].with_interval(interval)
-
-
 def _of_all_groups(name: MetricName, selection: RowSelection, count: int) -> list[float | None]:
     """Compute a metric of all groups at once; ``None`` if it must be computed group by group."""
     values: list[float | None] = [None] * count
@@ -433,6 +355,20 @@ def _of_all_groups(name: MetricName, selection: RowSelection, count: int) -> lis
     return values
 
 
+def _add_intervals(groups: list[Group], names: list[MetricName], selection: RowSelection, intervals: Intervals) -> None:
+    """Add the intervals of the metrics of one side, for all groups at once if possible."""
+    together = SelectionIntervals(selection, intervals)
+    for name in names:
+        records = {number: group.records[name] for number, group in enumerate(groups)}
+        values = {number: record.value for number, record in records.items() if record.value is not None}
+        made = together.of_groups(name, values)
+        for number, value in values.items():
+            if made is None:
+                alone = SelectionIntervals(selection.of_group(number), intervals).of_groups(name, {0: value}) or {}
+            interval = alone[0] if made is None else made[number]
+            groups[number].records[name] = records[number].with_interval(interval)
+
+
 def _estimate(group: Group, names: Iterable[MetricName], selection: RowSelection, estimates: TableEstimates) -> None:
     for name in names:
         record = Value.computed(name, partial(estimates.value, name, selection))
@@ -441,8 +377,70 @@ def _estimate(group: Group, names: Iterable[MetricName], selection: RowSelection
         group.records[name] = record
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: a number, text or ``None``."""
-    plain = value.item() if isinstance(value, np.number | np.bool_) else value
-    in_json = isinstance(plain, str | int | None) or (isinstance(plain, float) and np.isfinite(plain))
-    return plain if in_json else str(plain)
+def _content(group: Group) -> dict[str, Any]:
+    metrics: dict[str, dict[str, float | None]] = {}
+    intervals: dict[str, dict[str, Any]] = {}
+    for name, value in group.records.items():
+        side = name.side or group.key["side"]
+        metrics.setdefault(side, {})[name.base] = value.value
+        if value.interval is not None:
+            intervals.setdefault(side, {})[name.base] = value.interval.to_dict()
+    further = {"intervals": intervals, "no_interval": group.no_interval, "undefined": group.undefined}
+    ties = {"tie_diagnosis": group.ties.to_dict()} if group.ties else {}
+    return {"metrics": metrics, **ties, **{key: value for key, value in further.items() if value}}
+
+
+def _interval_notes(groups: Sequence[Group]) -> Iterator[str]:
+    """Yield why metrics have no intervals, or wide ones; counts, which never have any, are left out."""
+    names = list(dict.fromkeys(name for group in groups for name in group.records if name.metric.averaged))
+    without: dict[str, list[MetricName]] = {}
+    for name in names:
+        values = (group.records[name] for group in groups if name in group.records)
+        if reasons := [value.reason for value in values if value.value is not None and value.reason]:
+            where = f" in {len(reasons):,} of {len(groups):,} groups (the first of them: {reasons[0]})"
+            without.setdefault(where if len(groups) > 1 else f": {reasons[0]}", []).append(name)
+    for why, lacking in without.items():
+        bases = list(dict.fromkeys(name.base for name in lacking))
+        on_all_sides = sum(name.base in bases for name in names) == len(lacking)
+        which = bases if on_all_sides else [str(name) for name in lacking]
+        yield f"no intervals{'' if len(lacking) == len(names) else f' of {first_few(which, MOST_NAMED)}'}{why}."
+    made = [(name, interval) for group in groups for name, interval in group.intervals.items()]
+    for unit in UNITS:
+        carried = {name for name, interval in made if (interval.method, interval.unit) == (BOUNDED, unit)}
+        if carried:
+            listed = first_few([str(name) for name in names if name in carried], MOST_NAMED)
+            where = " in some groups" if len(groups) > 1 else ""
+            cause = f"the value depends on few {PLURAL[unit]}{where}"
+            yield f"{listed}: {cause}. The interval is made wider, as other {PLURAL[unit]} may have other rare values."
+
+
+def _repeats_both(value: Value, group: Group) -> bool:
+    both = group.records.get(replace(value.metric, side="both"))
+    return value.metric.side in ("head", "tail") and both is not None and both[1:] == value[1:]
+
+
+def _of_other_side(name: MetricName, group: Group) -> bool:
+    """Whether a metric is undefined only because all rows of a group have another side."""
+    return "side" in group.key and name.side not in (None, group.key["side"])
+
+
+def _by_side(group: Group) -> Table:
+    """Lay out a row for each metric, and a column for each side."""
+    sides = list(dict.fromkeys(str(name.side) for name in group.records))
+    cells = {(name.base, str(name.side)): value.figure for name, value in group.records.items()}
+    bases = dict.fromkeys(name.base for name in group.records)
+    return Table(["", *sides], [[base, *(cells.get((base, side), "") for side in sides)] for base in bases])
+
+
+def shared_columns(summaries: Collection[RankSummary], by: Collection[str] = ()) -> list[MetricName]:
+    """The requested metrics of several models; one without a side has none where the models ranked other sides."""
+    first, *others = summaries
+    alike = all(other.pooled == first.pooled for other in others)
+    return first.columns(by) if alike else list(dict.fromkeys(first.requested))
+
+
+def common_ties_of(summaries: Iterable[RankSummary]) -> str:
+    """Name the tie policy of a table of several models; the notes tell which have that of their file instead."""
+    policies = {summary.ties for summary in summaries}
+    named = sorted(policies - {OF_FILE})
+    return f"{named[0]}, for some models {OF_FILE}" if named and OF_FILE in policies else (*named, OF_FILE)[0]

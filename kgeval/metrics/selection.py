@@ -1,4 +1,8 @@
-"""Selections: some rows of a rank table, as the ranks or lists that a metric is computed from by its options."""
+"""Selections: some rows of a rank table, as the ranks or lists that a metric is computed from by its options.
+
+From the table to a metric: the table, which has :class:`RankColumns`, makes a :class:`TableView` with the
+:class:`MetricOptions`; some of its rows are a :class:`RowSelection`, which has what a metric reads (``data``).
+"""
 
 from __future__ import annotations
 
@@ -15,16 +19,54 @@ from kgeval.base.parquet_tables import StoredTable
 from kgeval.base.provenance import UNKNOWN, Provenance
 from kgeval.data.queries import starts_of_runs
 from kgeval.metrics.averages import Average, evenly, numbered
-from kgeval.metrics.intervals.estimate import Sampling
+from kgeval.metrics.intervals.sampling import Sampling
 from kgeval.metrics.kinds import Chance, Needs
 from kgeval.metrics.lists.ranked_lists import RankedLists, answer_lists
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName, Part, pooled_side
-from kgeval.metrics.ranks.ranks import Ranks, uniform
+from kgeval.metrics.ranks.draws import uniform
+from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import Ties, tie_policy
 
 _LARGEST = 10
 """an exponent: frequencies below 10¹⁵, each to its power, then multiply to a finite weight"""
+
+RETRIEVED = "retrieved"
+"""the column of ranks that says which answers their list has; in metrics of lists, the others count as 0"""
+
+Rows = IntArray | slice
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankColumns(StoredTable):
+    """The columns of a rank table, and how they were made."""
+
+    split: str = "test"
+    notes: tuple[str, ...] = ()
+    """notes on the ranks, the most important first: dropped triples, short candidate lists, …"""
+    work: Mapping[str, Any] = field(default_factory=dict)
+    """how the counts were made: the kernel, and how many comparisons needed a canonical score"""
+    filter: tuple[str, ...] | None = None
+    """the splits of the dataset whose triples were known answers; None if that is not known"""
+    protocol: str = UNKNOWN
+    """the name of the protocol"""
+    model: str = UNKNOWN
+    """the name of the model"""
+    dataset: str = UNKNOWN
+    """the name of the dataset"""
+    candidates: str = UNKNOWN
+    """which entities competed"""
+    competing: int | None = None
+    """how many entities the model knows, if only these compete; None if it knows all"""
+    missing: int = 0
+    """how many ranks of the split are missing or were left out"""
+    sampling: Sampling | None = None
+    """how the triples were sampled, if they are a sample of the split"""
+
+    @property
+    def provenance(self) -> Provenance:
+        """The model, dataset, split, rules and candidates of the ranks."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -61,50 +103,6 @@ def checked_exponents(exponents: Any) -> tuple[float, float]:
 
 
 DEFAULT_OPTIONS = MetricOptions()
-
-
-Rows = IntArray | slice
-
-RETRIEVED = "retrieved"
-"""the column of ranks that says which answers their list has; in metrics of lists, the others count as 0"""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class RankColumns(StoredTable):
-    """The columns of a rank table, and how they were made."""
-
-    split: str = "test"
-    notes: tuple[str, ...] = ()
-    """notes on the ranks, the most important first: dropped triples, short candidate lists, …"""
-    work: Mapping[str, Any] = field(default_factory=dict)
-    """how the counts were made: the kernel, and how many comparisons needed a canonical score"""
-    filter: tuple[str, ...] | None = None
-    """the splits of the dataset whose triples were known answers; None if that is not known"""
-    protocol: str = UNKNOWN
-    """the name of the protocol"""
-    model: str = UNKNOWN
-    """the name of the model"""
-    dataset: str = UNKNOWN
-    """the name of the dataset"""
-    candidates: str = UNKNOWN
-    """which entities competed"""
-    competing: int | None = None
-    """how many entities the model knows, if only these compete; None if it knows all"""
-    missing: int = 0
-    """how many ranks of the split are missing or were left out"""
-    sampling: Sampling | None = None
-    """how the triples were sampled, if they are a sample of the split"""
-
-    @property
-    def provenance(self) -> Provenance:
-        """The model, dataset, split, rules and candidates of the ranks."""
-        raise NotImplementedError
-
-
-def refuse_other_tables(tables: Iterable[Any]) -> None:
-    if others := [type(table).__name__ for table in tables if not isinstance(table, RankColumns)]:
-        what = "a rank table (from kgeval.evaluate, RankTable.from_parquet or kgeval.load_ranks)"
-        raise MetricError(f"expected {what}, found {others[0]}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,8 +272,7 @@ class RowSelection:
 
     @cached_property
     def _counts(self) -> Ranks:
-        whole, rows = self.view.ranks, self.rows
-        return Ranks(whole.greater[rows], whole.tied[rows], whole.candidates[rows])
+        return self.view.ranks.at(self.rows)
 
     @cached_property
     def unweighed(self) -> RankedLists:
@@ -287,3 +284,9 @@ class RowSelection:
             )
         retrieved = table.column(RETRIEVED)[self.rows] if RETRIEVED in table.columns else None
         return answer_lists(self.numbers("query"), self.view.scores[self.rows], self._counts, retrieved)
+
+
+def refuse_other_tables(tables: Iterable[Any]) -> None:
+    if others := [type(table).__name__ for table in tables if not isinstance(table, RankColumns)]:
+        what = "a rank table (from kgeval.evaluate, RankTable.from_parquet or kgeval.load_ranks)"
+        raise MetricError(f"expected {what}, found {others[0]}.")

@@ -1,4 +1,7 @@
-"""Summarize: compute metrics of a rank table, of labelled triples or of confidences, whichever the table holds."""
+"""``kgeval.summarize``: metrics of a rank table, of labelled triples or of confidences, whichever the table holds.
+
+It checks the options of the kind of table, and calls ``rank_summary``, ``label_summary`` or ``confidence_summary``.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,9 @@ from typing import Any
 from kgeval.base.errors import MetricError
 from kgeval.metrics.intervals.interval import Intervals, Unit, read_intervals
 from kgeval.metrics.kinds import CLASSIFICATION, CONFIDENCES, RANKS, Calibration, Chance, Kind
-from kgeval.metrics.labels.fitted import ConfidenceMapping, ScoredLabels, ScoredSplits
+from kgeval.metrics.labels.fitted import ConfidenceMapping
 from kgeval.metrics.labels.label_summary import ConfidenceColumns, LabelColumns, confidence_summary, label_summary
+from kgeval.metrics.labels.scored_labels import ScoredLabels, ScoredSplits
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.names import parse_all
 from kgeval.metrics.rank_summary import column_names, rank_summary

@@ -1,6 +1,7 @@
 """Summaries: metrics of a table, of all its rows or group by group, with provenance and notes.
 
 A ``Value`` is one number with what is known of it, a ``Group`` has those of the same rows, a ``Summary`` all groups.
+``RankSummary`` and ``LabelSummary`` are summaries; ``kgeval.summarize`` returns one of them.
 """
 
 from __future__ import annotations
@@ -21,11 +22,10 @@ from kgeval.metrics.intervals.interval import FEWEST_DECIMALS, Interval, NoInter
 from kgeval.metrics.kinds import KindName
 from kgeval.metrics.metric import Metric, Undefined, or_reason
 from kgeval.metrics.names import MetricName, parse
-from kgeval.metrics.ranks.ranks import TieStatistics
+from kgeval.metrics.ranks.tie_statistics import TieStatistics
 
 if TYPE_CHECKING:
     import pandas as pd
-
 
 MODEL = "model"
 """the name of the model beside the baselines"""
@@ -33,139 +33,11 @@ MODEL = "model"
 FEWEST_SEEDS = 3
 """the fewest runs of which an interval or a test over seeds is computed"""
 
+NUMBER = re.compile(r"(?<![\w@.\-])[-−]?\d[\d,]*(?:\.\d+)?(?![\w@\-]|\.\d)")
+"""a number of a note, but not of a name, as in hits@10 or FB15k-237"""
+
 Spread = Literal["sd", "seeds", "interval", "none"]
 """what follows ± a mean over seeds"""
-
-
-class Around(NamedTuple):
-    """A number less and plus its standard deviation."""
-
-    low: float
-    high: float
-    decimals: int
-
-
-class Value(NamedTuple):
-    """A metric of a model on some rows of a dataset, of one run or the mean over several."""
-
-    metric: MetricName
-    value: float | None = None
-    """``None`` where it is undefined"""
-    interval: Interval | None = None
-    """of the mean over all such units; of several runs, over all seeds and all such units"""
-    reason: str = ""
-    """why it is undefined, or else why an interval is missing"""
-    dataset: str = ""
-    group: Mapping[str, Any] = {}
-    """what its rows have in common, by column; empty for all rows"""
-    model: str = MODEL
-    """the model, or a baseline"""
-    runs: tuple[float, ...] = ()
-    """what it is the mean of, a value for each seed; empty where it is of one run"""
-    of_seeds: Interval | None = None
-    """of several runs: of the mean over all seeds, on the same units"""
-    left_out: int = 0
-    """how many relations a mean over relations leaves out, because the metric is undefined in them"""
-
-    @classmethod
-    def computed(cls, metric: MetricName, compute: Callable[[], float]) -> Value:
-        """Compute it, or say why it is undefined."""
-        value = or_reason(compute)
-        return cls(metric, reason=str(value)) if isinstance(value, Undefined) else cls(metric, value)
-
-    def with_interval(self, made: Interval | NoInterval) -> Value:
-        """Add its interval, or why there is none."""
-        return self._replace(interval=made) if isinstance(made, Interval) else self._replace(reason=str(made))
-
-    def as_one_run(self) -> Value:
-        """The same, as the mean over one run."""
-        return self if self.value is None else self._replace(runs=(self.value,))
-
-    @property
-    def standard_deviation(self) -> float | None:
-        """The standard deviation over the runs, √(Σ (value − mean)² / (R − 1)); ``None`` of fewer than three."""
-        return float(np.std(self.runs, ddof=1)) if len(self.runs) >= FEWEST_SEEDS else None
-
-    def ends(self, spread: Spread) -> Ends | None:
-        """The number after ±, as an interval around the value."""
-        if spread != "sd":
-            return {"seeds": self.of_seeds, "interval": self.interval}.get(spread)
-        deviation = self.standard_deviation
-        if self.value is None or deviation is None:
-            return None
-        return Around(self.value - deviation, self.value + deviation, justified_decimals(deviation) if deviation else 3)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a record of plain data, without what is not known of it."""
-        further = {
-            "sd": self.standard_deviation,
-            "runs": list(self.runs),
-            "interval": self.interval and self.interval.to_dict(),
-            "seeds": self.of_seeds and self.of_seeds.to_dict(),
-            "reason": self.reason,
-        }
-        return {
-            "dataset": self.dataset,
-            **({"group": dict(self.group)} if self.group else {}),
-            "model": self.model,
-            "metric": self.metric.column,
-            "value": self.value,
-            **{name: part for name, part in further.items() if part not in (None, [], "")},
-        }
-
-    @property
-    def figure(self) -> Figure:
-        """The number with its interval, and with the digits that the interval justifies."""
-        without = self.value is not None and self.reason
-        return Figure(self.value, self.interval, FEWEST_DECIMALS if without else None)
-
-
-@dataclass(frozen=True, repr=False)
-class Group(Brief):
-    """The values of some rows of a table, of the model or of a baseline."""
-
-    key: dict[str, Any]
-    """the value of these rows in each column of ``by``; empty for all rows"""
-    records: dict[MetricName, Value] = field(default_factory=dict)
-    predictor: str = MODEL
-    """the model, or a baseline"""
-    ties: TieStatistics | None = None
-    """the ties of the ranks, both sides together"""
-
-    @property
-    def values(self) -> dict[MetricName, float | None]:
-        """The numbers; ``None`` where a metric is undefined."""
-        return {name: record.value for name, record in self.records.items()}
-
-    @property
-    def intervals(self) -> dict[MetricName, Interval]:
-        """The intervals of the metrics that have one."""
-        return {name: record.interval for name, record in self.records.items() if record.interval is not None}
-
-    @property
-    def undefined(self) -> dict[str, str]:
-        """Why metrics are undefined, by their names."""
-        return {str(record.metric): record.reason for record in self._by_side if record.value is None}
-
-    @property
-    def no_interval(self) -> dict[str, str]:
-        """Why metrics have no interval, by their names."""
-        without = (record for record in self._by_side if record.value is not None and record.reason)
-        return {str(record.metric): record.reason for record in without}
-
-    @property
-    def _by_side(self) -> list[Value]:
-        sides = list(dict.fromkeys(name.side for name in self.records))
-        return sorted(self.records.values(), key=lambda record: sides.index(record.metric.side))
-
-    @property
-    def left_out(self) -> dict[str, int]:
-        """How many relations a mean over relations leaves out, because the metric is undefined in them."""
-        return {str(name): record.left_out for name, record in self.records.items() if record.left_out}
-
-    def _brief(self) -> str:
-        key = ", ".join(f"{name} {value}" for name, value in self.key.items()) or "all rows"
-        return f"{key}: {first_few([f'{name} {number(value, 3)}' for name, value in self.values.items()])}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -338,78 +210,132 @@ class Summary(Shown, Mapping[str, float], ABC):
         return self.provenance.heads
 
 
-NUMBER = re.compile(r"(?<![\w@.\-])[-−]?\d[\d,]*(?:\.\d+)?(?![\w@\-]|\.\d)")
-"""a number of a note, but not of a name, as in hits@10 or FB15k-237"""
+@dataclass(frozen=True, repr=False)
+class Group(Brief):
+    """The values of some rows of a table, of the model or of a baseline."""
+
+    key: dict[str, Any]
+    """the value of these rows in each column of ``by``; empty for all rows"""
+    records: dict[MetricName, Value] = field(default_factory=dict)
+    predictor: str = MODEL
+    """the model, or a baseline"""
+    ties: TieStatistics | None = None
+    """the ties of the ranks, both sides together"""
+
+    @property
+    def values(self) -> dict[MetricName, float | None]:
+        """The numbers; ``None`` where a metric is undefined."""
+        return {name: record.value for name, record in self.records.items()}
+
+    @property
+    def intervals(self) -> dict[MetricName, Interval]:
+        """The intervals of the metrics that have one."""
+        return {name: record.interval for name, record in self.records.items() if record.interval is not None}
+
+    @property
+    def undefined(self) -> dict[str, str]:
+        """Why metrics are undefined, by their names."""
+        return {str(record.metric): record.reason for record in self._by_side if record.value is None}
+
+    @property
+    def no_interval(self) -> dict[str, str]:
+        """Why metrics have no interval, by their names."""
+        without = (record for record in self._by_side if record.value is not None and record.reason)
+        return {str(record.metric): record.reason for record in without}
+
+    @property
+    def _by_side(self) -> list[Value]:
+        sides = list(dict.fromkeys(name.side for name in self.records))
+        return sorted(self.records.values(), key=lambda record: sides.index(record.metric.side))
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """How many relations a mean over relations leaves out, because the metric is undefined in them."""
+        return {str(name): record.left_out for name, record in self.records.items() if record.left_out}
+
+    def _brief(self) -> str:
+        key = ", ".join(f"{name} {value}" for name, value in self.key.items()) or "all rows"
+        return f"{key}: {first_few([f'{name} {number(value, 3)}' for name, value in self.values.items()])}"
 
 
-MOST_DATASETS = 3
-"""the most datasets that a head names, and that have a note of one kind each"""
+class Value(NamedTuple):
+    """A metric of a model on some rows of a dataset, of one run or the mean over several."""
+
+    metric: MetricName
+    value: float | None = None
+    """``None`` where it is undefined"""
+    interval: Interval | None = None
+    """of the mean over all such units; of several runs, over all seeds and all such units"""
+    reason: str = ""
+    """why it is undefined, or else why an interval is missing"""
+    dataset: str = ""
+    group: Mapping[str, Any] = {}
+    """what its rows have in common, by column; empty for all rows"""
+    model: str = MODEL
+    """the model, or a baseline"""
+    runs: tuple[float, ...] = ()
+    """what it is the mean of, a value for each seed; empty where it is of one run"""
+    of_seeds: Interval | None = None
+    """of several runs: of the mean over all seeds, on the same units"""
+    left_out: int = 0
+    """how many relations a mean over relations leaves out, because the metric is undefined in them"""
+
+    @classmethod
+    def computed(cls, metric: MetricName, compute: Callable[[], float]) -> Value:
+        """Compute it, or say why it is undefined."""
+        value = or_reason(compute)
+        return cls(metric, reason=str(value)) if isinstance(value, Undefined) else cls(metric, value)
+
+    def with_interval(self, made: Interval | NoInterval) -> Value:
+        """Add its interval, or why there is none."""
+        return self._replace(interval=made) if isinstance(made, Interval) else self._replace(reason=str(made))
+
+    def as_one_run(self) -> Value:
+        """The same, as the mean over one run."""
+        return self if self.value is None else self._replace(runs=(self.value,))
+
+    @property
+    def standard_deviation(self) -> float | None:
+        """The standard deviation over the runs, √(Σ (value − mean)² / (R − 1)); ``None`` of fewer than three."""
+        return float(np.std(self.runs, ddof=1)) if len(self.runs) >= FEWEST_SEEDS else None
+
+    def ends(self, spread: Spread) -> Ends | None:
+        """The number after ±, as an interval around the value."""
+        if spread != "sd":
+            return {"seeds": self.of_seeds, "interval": self.interval}.get(spread)
+        deviation = self.standard_deviation
+        if self.value is None or deviation is None:
+            return None
+        return Around(self.value - deviation, self.value + deviation, justified_decimals(deviation) if deviation else 3)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a record of plain data, without what is not known of it."""
+        further = {
+            "sd": self.standard_deviation,
+            "runs": list(self.runs),
+            "interval": self.interval and self.interval.to_dict(),
+            "seeds": self.of_seeds and self.of_seeds.to_dict(),
+            "reason": self.reason,
+        }
+        return {
+            "dataset": self.dataset,
+            **({"group": dict(self.group)} if self.group else {}),
+            "model": self.model,
+            "metric": self.metric.column,
+            "value": self.value,
+            **{name: part for name, part in further.items() if part not in (None, [], "")},
+        }
+
+    @property
+    def figure(self) -> Figure:
+        """The number with its interval, and with the digits that the interval justifies."""
+        without = self.value is not None and self.reason
+        return Figure(self.value, self.interval, FEWEST_DECIMALS if without else None)
 
 
-def collected_notes(
-    notes: Mapping[tuple[str, str], Sequence[str]], *, named: bool = False, exact: bool = False
-) -> list[str]:
-    """Collect notes by dataset and model: each kind once, with whose they are and, where numbers differ, their range.
+class Around(NamedTuple):
+    """A number less and plus its standard deviation."""
 
-    Up to three datasets with other numbers have a note each. A note that all have gets no names, unless it shall be
-    ``named`` or numbers differ; with ``exact``, each number has a note of its own.
-
-    >>> notes = {("umls", "a"): ["3 ranks tie."], ("umls", "b"): ["4 ranks tie.", "9 are gone."], ("umls", "c"): []}
-    >>> collected_notes(notes)
-    ['a, b: 3–4 ranks tie.', 'b: 9 are gone.']
-    >>> collected_notes({**notes, ("nations", "a"): [], ("nations", "b"): ["5 ranks tie."], ("nations", "c"): []})
-    ['a, b on umls: 3–4 ranks tie.', 'b on nations: 5 ranks tie.', 'b on umls: 9 are gone.']
-    >>> tie, more = ["3 ranks tie."], ["4 ranks tie."]
-    >>> collected_notes({("umls", "a"): tie, ("umls", "b"): more})
-    ['a, b: 3–4 ranks tie.']
-    >>> collected_notes({("umls", "a"): tie, ("umls", "b"): more, ("nations", "a"): tie, ("nations", "b"): tie})
-    ['a, b on umls: 3–4 ranks tie.', 'nations: 3 ranks tie.']
-    """
-    kinds: dict[str, dict[str, list[tuple[str, str]]]] = {}
-    for place, of_place in notes.items():
-        for note in dict.fromkeys(of_place):
-            kinds.setdefault(note if exact else NUMBER.sub("#", note), {}).setdefault(note, []).append(place)
-    collected = []
-    for texts in kinds.values():
-        places = {place for of_text in texts.values() for place in of_text}
-        parts: dict[str, list[tuple[str, str]]] = {}
-        for dataset in dict.fromkeys(dataset for dataset, _ in notes):
-            if own := [text for text, of_text in texts.items() if any(place[0] == dataset for place in of_text)]:
-                here = [place for place in notes if place in places and place[0] == dataset]
-                parts.setdefault(_with_ranges(own), []).extend(here)
-        if len(parts) > MOST_DATASETS:
-            parts = {_with_ranges(list(texts)): [place for place in notes if place in places]}
-        for text, of_part in parts.items():
-            several = text not in texts  # a range of several models
-            names = _places_in_words(of_part, list(notes), named=named or len(texts) > 1, models_too=several)
-            collected.append(": ".join(filter(None, [names, text])))
-    return collected
-
-
-def _with_ranges(texts: Sequence[str]) -> str:
-    """Join texts that differ in numbers alone; each number becomes the range of all."""
-    ranges = []
-    for column in zip(*(NUMBER.findall(text) for text in texts), strict=True):
-        ordered = sorted(column, key=lambda text: float(text.replace(",", "").replace("−", "-")))
-        low, high = ordered[0], ordered[-1]
-        ranges.append(low if low == high else f"{low} to {high}" if low[0] in "-−" else f"{low}–{high}")
-    values = iter(ranges)
-    return NUMBER.sub(lambda _: next(values), texts[0])
-
-
-def _places_in_words(
-    places: Sequence[tuple[str, str]], every: Sequence[tuple[str, str]], *, named: bool, models_too: bool
-) -> str:
-    """Name datasets, models, or models on datasets; empty for all if not ``named``, and for one without a name."""
-    several = len({dataset for dataset, _ in every}) > 1
-    if set(places) == set(every) and not named and (len(every) > 1 or not every[0][1]):
-        return ""
-    if not several:
-        return ", ".join(model for _, model in places)
-    datasets_of: dict[tuple[str, ...], list[str]] = {}
-    for dataset in dict.fromkeys(dataset for dataset, _ in places):
-        models, of_all = (tuple(model for other, model in some if other == dataset) for some in (places, every))
-        of_dataset = models == of_all and not (models_too and any(models))
-        datasets_of.setdefault(() if of_dataset else models, []).append(dataset)
-    listed = {models: ", ".join(datasets) for models, datasets in datasets_of.items()}
-    return "; ".join(f"{', '.join(models)} on {names}" if models else names for models, names in listed.items())
+    low: float
+    high: float
+    decimals: int

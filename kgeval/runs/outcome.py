@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from kgeval.analysis.comparison.words import collected_notes
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import KgevalError, RunError
 from kgeval.data.columns import TRIPLE
@@ -17,7 +18,7 @@ from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.rank_summary import RankSummary
 from kgeval.metrics.ranks.ties import Ties, common_ties, note_on_ties, tie_policy
 from kgeval.metrics.summarize import summarize
-from kgeval.metrics.summary import Summary, collected_notes
+from kgeval.metrics.summary import Summary
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.protocols.protocol import protocol_of
 from kgeval.ranking.protocols.report import FrameworkMetrics, framework_metrics

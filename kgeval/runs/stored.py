@@ -10,7 +10,8 @@ from typing import Any
 
 from kgeval.analysis.comparison.comparable import dataset_names
 from kgeval.analysis.slices.annotation import annotate, slices_to_add
-from kgeval.analysis.slices.slice import groupings, slice_of, slices
+from kgeval.analysis.slices.named_groups import groupings
+from kgeval.analysis.slices.slice import slice_of, slices
 from kgeval.base.errors import ConfigError, InputError, MetricError, refuse_unknown
 from kgeval.base.files import exists_safely, sha256_of_file, suggest_paths
 from kgeval.base.settings_text import expanded

@@ -12,13 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from kgeval import Dataset, Triples, Vocabulary
-from kgeval.analysis.answer_sets.nonconformity import (
-    NONCONFORMITIES,
-    ScoredSplit,
-    conformal_limits,
-    limits_of,
-    place_of_limit,
-)
+from kgeval.analysis.answer_sets.limits import calibrate, conformal_limits, place_of_limit
+from kgeval.analysis.answer_sets.nonconformity import NONCONFORMITIES
+from kgeval.analysis.answer_sets.scored_split import ScoredSplit
 from kgeval.models.alignment import align
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
@@ -131,7 +127,7 @@ def test_coverage_over_200_random_splits_by_group(measured, name, per):
     for _ in range(SPLITS):
         is_valid = np.isin(triples, rng.permutation(TRIPLES)[:150])
         valid, test = ranks.where(is_valid), ranks.where(~is_valid)
-        limits = limits_of(valid, values[name][is_valid], test, coverage=COVERAGE, per=per)
+        limits = calibrate(valid, values[name][is_valid], test, coverage=COVERAGE, per=per)
         covered = values[name][~is_valid] <= limits.of_rows
         shares.append(covered.mean())
         of_largest.append(covered[largest[~is_valid]].mean())
@@ -154,7 +150,7 @@ def test_few_values_are_pooled_and_that_is_counted(measured):
     ranks, values = measured
     is_valid = ranks.column("triple") < 100
     valid, test = ranks.where(is_valid), ranks.where(~is_valid)
-    limits = limits_of(valid, values["gap"][is_valid], test, coverage=COVERAGE, per=("relation",))
+    limits = calibrate(valid, values["gap"][is_valid], test, coverage=COVERAGE, per=("relation",))
     few = [label for label in map(str, range(5)) if (valid.column("relation") == int(label)).sum() < 2 * 9]
     assert 2 <= len(few) < 5
     pool = limits.of_groups[-1]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kgeval
-from kgeval import annotate
+from kgeval import Dataset, annotate
 from kgeval.analysis.slices.patterns import composed
 from kgeval.analysis.slices.slice import slices
 from kgeval.base.errors import DatasetError
@@ -177,6 +177,14 @@ def test_a_mean_of_one_and_a_half_is_many_but_for_libkge(tails, classes):
     dataset = graph_of(train, test=[(0, 0, 3)])
     annotated = annotate(ranked(dataset), dataset, ["cardinality", "cardinality-libkge"])
     assert tuple(annotated.column(name)[0] for name in ("cardinality", "cardinality-libkge")) == classes
+
+
+def test_a_triple_at_several_times_is_one_triple_of_all_splits():
+    """One fact holds at two times: its head has one tail, not two."""
+    rows = [("a", "r", "b", "1"), ("a", "r", "b", "2"), ("c", "r", "d", "1")]
+    dataset = Dataset.from_labels(train=rows, test=[("a", "r", "b", "3")], columns="head,relation,tail,time")
+    table = annotate(ranked(dataset), dataset, ["cardinality-all", "edge-cardinality"])
+    assert [set(table.column(name)) for name in ("cardinality-all", "edge-cardinality")] == [{"1-1"}, {"1-1"}]
 
 
 def test_a_family_by_hand():

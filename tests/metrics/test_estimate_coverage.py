@@ -17,10 +17,10 @@ from pydantic import TypeAdapter
 import kgeval
 from kgeval import Estimate, RankTable
 from kgeval.base.errors import MetricError
-from kgeval.metrics.intervals.estimate import STRATUM, Sampling
 from kgeval.metrics.intervals.mean_terms import MeanTerms, Units
+from kgeval.metrics.intervals.sampling import STRATUM, Sampling, Strata, next_size
 from kgeval.metrics.intervals.selection_intervals import t_quantile
-from kgeval.metrics.intervals.stratified_sample import Auxiliary, Strata, StratifiedSample, auxiliary_values, next_size
+from kgeval.metrics.intervals.stratified_sample import Auxiliary, StratifiedSample, auxiliary_values
 from kgeval.metrics.ranks.rank_metrics import AMRI, HITS, MRR
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.ranking.corruption import TypeConstrained

@@ -9,13 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgeval.metrics.intervals.sampling import Phases, Strata, next_size
 from kgeval.metrics.intervals.stratified_sample import (
     Auxiliary,
-    Phases,
-    Strata,
     StratifiedSample,
     auxiliary_values,
-    next_size,
 )
 
 numbers = st.floats(0, 1, allow_subnormal=False)

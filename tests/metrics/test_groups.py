@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kgeval import summarize
-from kgeval.metrics.averages import OfGroups
+from kgeval.metrics.metric import OfGroups
 from kgeval.metrics.ranks.ties import tie_policies
 from tests.metrics.example_ranks import CUTOFF, HASHED, METRICS, OF_LISTS, changed, of_key
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from kgeval import Estimate
-from kgeval.metrics.intervals.estimate import STRATUM, Sampling
-from kgeval.metrics.intervals.stratified_sample import Strata, TableEstimates
+from kgeval.metrics.intervals.sampling import STRATUM, Sampling, Strata
+from kgeval.metrics.intervals.stratified_sample import TableEstimates
 from kgeval.metrics.names import parse
 from kgeval.metrics.selection import RowSelection, TableView
 from tests.metrics.test_interval_coverage import Made, intervals_of

@@ -15,8 +15,9 @@ from sklearn.frozen import FrozenEstimator
 
 from kgeval import summarize
 from kgeval.base.errors import MetricError
-from kgeval.metrics.labels.fitted import LabelPredictions, ScoredLabels, Thresholds, calibrator, predict_labels
+from kgeval.metrics.labels.fitted import LabelPredictions, Thresholds, calibrator, predict_labels
 from kgeval.metrics.labels.label_metrics import precision_recall, reliability, roc
+from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.metric import Undefined, metrics
 from kgeval.metrics.names import parse_all
 

@@ -8,7 +8,7 @@ import pytest
 from kgeval.analysis.comparison.sign_flips import sign_flip_p_values
 from kgeval.analysis.comparison.sign_flips import signed_sums as flipped
 from kgeval.metrics.intervals.interval import Intervals
-from kgeval.metrics.intervals.random_halves import RandomHalves, signed_sums
+from kgeval.metrics.intervals.random_halves import RandomHalves, drawn_signed_sums
 from scripts.simulation.differences import Pair
 from scripts.simulation.units import Relations, held
 
@@ -37,11 +37,11 @@ def test_the_interval_has_the_values_that_the_sign_flip_test_does_not_reject(lev
 
 def test_signs_are_fair_and_independent_and_of_the_seed():
     units = np.eye(7)
-    signs = signed_sums(units, 20_000, 5)
+    signs = drawn_signed_sums(units, 20_000, 5)
     assert set(np.unique(signs)) == {-1, 1}
     np.testing.assert_allclose(np.cov(signs.T, bias=True), units, atol=0.03)
-    np.testing.assert_array_equal(signs[:100], signed_sums(units, 100, 5))
-    assert (signs[:100] != signed_sums(units, 100, 6)).any()
+    np.testing.assert_array_equal(signs[:100], drawn_signed_sums(units, 100, 5))
+    assert (signs[:100] != drawn_signed_sums(units, 100, 6)).any()
 
 
 def test_units_of_about_equal_weights_keep_the_interval_of_student():

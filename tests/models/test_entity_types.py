@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kgeval import Dataset, Triples, Vocabulary, evaluate, predict
-from kgeval.analysis.answer_sets.nonconformity import ScoredSplit
+from kgeval.analysis.answer_sets.scored_split import ScoredSplit
 from kgeval.base.errors import InputError
 from kgeval.data.queries import Queries
 from kgeval.models.alignment import align

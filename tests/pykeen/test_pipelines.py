@@ -11,7 +11,7 @@ from pykeen.models import DistMult
 from pykeen.pipeline import pipeline
 
 from kgeval.base.errors import MetricError
-from kgeval.metrics.intervals.estimate import STRATUM
+from kgeval.metrics.intervals.sampling import STRATUM
 from kgeval.pykeen import KGEvalEvaluator
 from tests.pykeen.conftest import assert_same_values
 

@@ -15,7 +15,7 @@ from kgeval.analysis import seed_differences
 from kgeval.analysis.comparison.compare import compare_grid
 from kgeval.base.errors import MetricError
 from kgeval.metrics import interval_over_seeds
-from kgeval.metrics.intervals.estimate import Sampling
+from kgeval.metrics.intervals.sampling import Sampling
 from kgeval.reports.origins import cumulative, cumulative_points, relation_scores, slice_scores, triple_table
 from kgeval.reports.plots import PLOTS
 from kgeval.reports.standings import p_value, standings, verdicts

@@ -1,4 +1,8 @@
-"""Answer sets of a split: coverage, sizes and entities."""
+"""The answer sets of a split: their coverage and sizes, by groups of rows or not, and the table of their entities.
+
+``answers.py`` makes :class:`AnswerSets`; the command line and users read them. If the sets are listed, their entities
+are an :class:`AnswerSetTable`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kgeval.analysis.answer_sets.nonconformity import Limit, ScoredSplit, SideTask, find_nonconformity
+from kgeval.analysis.answer_sets.limits import Limit
+from kgeval.analysis.answer_sets.nonconformity import find_nonconformity
+from kgeval.analysis.answer_sets.scored_split import ScoredSplit, SideTask
 from kgeval.analysis.slices.annotation import annotate, slices_to_add
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import InputError, counted
@@ -21,119 +27,14 @@ from kgeval.base.tables.table import Cell, Figure, Table
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source
 from kgeval.metrics.intervals.interval import Interval, Intervals, NoInterval
-from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, attempt, limits_of
-from kgeval.metrics.intervals.selection_intervals import unit_scatter
+from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, ends_of_range
+from kgeval.metrics.intervals.selection_intervals import attempt, unit_scatter
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.rank_summary import group_rows
 from kgeval.metrics.selection import TableView
 from kgeval.ranking.kernels.collectors import BestAnswers
 from kgeval.ranking.predictions import prediction_table
 from kgeval.ranking.rank_table import RankTable
-
-AS_PREDICTED = ("side", "anchor", "relation", "place", "entity", "score", "is_answer")
-LABELLED = ("anchor_label", "relation_label", "entity_label")
-SCHEMA = pa.schema([("triple", pa.int64()), *map(prediction_table.SCHEMA.field, (*AS_PREDICTED, *LABELLED))])
-"""Ids are those of the dataset; ``triple`` is the row in the split, ``side`` what is sought of it."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class AnswerSetTable(StoredTable):
-    """The sets of all rows, each by score, descending, and where scores are equal by entity id.
-
-    An entity whose score is minus infinity has no place: it is in a set only where all candidates are.
-    """
-
-    SCHEMA = SCHEMA
-    FILE = "answer-sets.parquet"
-    KIND = "table of answer sets"
-    NOUN = ("entity", "entities")
-    SHOWN = ("anchor_label", "relation_label", "side", "place", "entity_label", "score", "is_answer")
-    KEY = "kgeval_answer_sets"
-    REQUIRED = ("split", "coverage", "nonconformity", "model", "dataset")
-
-    split: str = "test"
-    coverage: float = 0.0
-    """the probability with which a set should contain its answer"""
-    nonconformity: str = UNKNOWN
-    model: str = UNKNOWN
-    dataset: str = UNKNOWN
-
-    def _brief(self) -> str:
-        entities = counted(len(self), "entity")
-        return f"{entities} in sets of {subject_of(self.model, self.dataset)}, coverage {self.coverage:g}"
-
-
-def entries_of_sets(split: ScoredSplit, lowest: Float64Array, sizes: IntArray) -> pa.Table:
-    """List the candidates that score at least ``lowest`` (float64[row]), of which there are int64[row]."""
-    # The search finds the others alone: an answer that is a known one is added by itself.
-    added = split.answer_is_known & (split.scores >= lowest)
-    rows = np.flatnonzero(added)
-    parts = [(rows, TableView(split.ranks).ids[3][rows], split.scores[rows])]
-    parts += [_entries_in_sets(side, best, lowest) for side, best in split.best(sizes - added)]
-    rows, entities, scores = (np.concatenate(column) for column in zip(*parts, strict=True))
-    order = np.lexsort((entities, -scores, rows))
-    return _columns(split, rows[order], entities[order], scores[order])
-
-
-def _entries_in_sets(
-    side: SideTask, best: BestAnswers, lowest: Float64Array
-) -> tuple[IntArray, IntArray, Float64Array]:
-    """Take the best others that are in the sets: rows, entities and scores; [entry] each."""
-    owners = side.task.queries.owners
-    scores = best.scores[owners]
-    answers, places = np.nonzero((scores >= lowest[side.rows, None]) & (scores > -np.inf))
-    entities = side.task.candidates.ids_of(0)[best.positions[owners[answers], places]]
-    return side.rows[answers], entities, scores[answers, places]
-
-
-def _columns(split: ScoredSplit, rows: IntArray, entities: IntArray, scores: Float64Array) -> pa.Table:
-    """Lay out the entries, which are sorted by row."""
-    dataset = split.dataset
-    anchors, relations, answers = (ids[rows] for ids in TableView(split.ranks).ids[1:])
-    sides = split.ranks.data.column("side").combine_chunks().take(pa.array(rows))
-    places = 1 + np.arange(len(rows)) - np.searchsorted(rows, rows)
-    columns = [
-        *(split.ranks.column("triple")[rows], sides, anchors, relations, places, entities, scores),
-        answers == entities,
-        *(dataset.entities.column(anchors), dataset.relations.column(relations), dataset.entities.column(entities)),
-    ]
-    return pa.table([pa.array(values) if isinstance(values, np.ndarray) else values for values in columns], SCHEMA)
-
-
-COVERAGE = Metric(
-    "coverage", "coverage", "mean 1[answer in set]", "—", lowest=0, highest=1, increasing=None, compute=lambda x, _: x
-)
-SIZE = Metric("size", "set size", "mean |set|", "—", lowest=0, highest=np.inf, increasing=False, compute=lambda x, _: x)
-
-
-@dataclass(frozen=True, repr=False)
-class SetGroup(Brief):
-    """The sets of some rows."""
-
-    key: dict[str, Any]
-    """the values that these rows have in common, by column; empty for all rows"""
-    rows: int
-    coverage: float
-    mean_size: float
-    median_size: float
-    coverage_interval: Interval | None
-    """the interval of the coverage (resampling test triples); None if there is none"""
-    size_interval: Interval | None
-    """the interval of the mean size"""
-
-    def _brief(self) -> str:
-        return f"{counted(self.rows, 'row')}: coverage {self.coverage:.3f}, mean size {self.mean_size:.1f}"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if name != "key"}
-
-
-def _with_interval(metric: Metric, values: Float64Array, units: Units, level: float) -> tuple[float, Interval | None]:
-    """Compute the mean of a value of the rows (float64[row]), and its interval over triples with both sides."""
-    terms = MeanTerms(values[None], np.ones(len(values)), lambda mean: mean, units, limits_of(metric))
-    scatter = unit_scatter(terms, np.zeros(units.count, np.int64))
-    interval = attempt(partial(scatter.interval, metric, terms.value, Intervals(level=level)))
-    return terms.value, None if isinstance(interval, NoInterval) else interval
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -265,3 +166,111 @@ class AnswerSets(Shown):
             "limits": [limit.to_dict() for limit in self.limits],
             "notes": list(self.notes),
         }
+
+
+@dataclass(frozen=True, repr=False)
+class SetGroup(Brief):
+    """The sets of some rows."""
+
+    key: dict[str, Any]
+    """the values that these rows have in common, by column; empty for all rows"""
+    rows: int
+    coverage: float
+    mean_size: float
+    median_size: float
+    coverage_interval: Interval | None
+    """the interval of the coverage (resampling test triples); None if there is none"""
+    size_interval: Interval | None
+    """the interval of the mean size"""
+
+    def _brief(self) -> str:
+        return f"{counted(self.rows, 'row')}: coverage {self.coverage:.3f}, mean size {self.mean_size:.1f}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if name != "key"}
+
+
+COVERAGE = Metric(
+    "coverage", "coverage", "mean 1[answer in set]", "—", lowest=0, highest=1, increasing=None, compute=lambda x, _: x
+)
+
+SIZE = Metric("size", "set size", "mean |set|", "—", lowest=0, highest=np.inf, increasing=False, compute=lambda x, _: x)
+
+
+def _with_interval(metric: Metric, values: Float64Array, units: Units, level: float) -> tuple[float, Interval | None]:
+    """Compute the mean of a value of the rows (float64[row]), and its interval over triples with both sides."""
+    terms = MeanTerms(values[None], np.ones(len(values)), lambda mean: mean, units, ends_of_range(metric))
+    scatter = unit_scatter(terms, np.zeros(units.count, np.int64))
+    interval = attempt(partial(scatter.interval, metric, terms.value, Intervals(level=level)))
+    return terms.value, None if isinstance(interval, NoInterval) else interval
+
+
+AS_PREDICTED = ("side", "anchor", "relation", "place", "entity", "score", "is_answer")
+LABELLED = ("anchor_label", "relation_label", "entity_label")
+
+SCHEMA = pa.schema([("triple", pa.int64()), *map(prediction_table.SCHEMA.field, (*AS_PREDICTED, *LABELLED))])
+"""Ids are those of the dataset; ``triple`` is the row in the split, ``side`` what is sought of it."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AnswerSetTable(StoredTable):
+    """The sets of all rows, each by score, descending, and where scores are equal by entity id.
+
+    An entity whose score is minus infinity has no place: it is in a set only where all candidates are.
+    """
+
+    SCHEMA = SCHEMA
+    FILE = "answer-sets.parquet"
+    KIND = "table of answer sets"
+    NOUN = ("entity", "entities")
+    SHOWN = ("anchor_label", "relation_label", "side", "place", "entity_label", "score", "is_answer")
+    KEY = "kgeval_answer_sets"
+    REQUIRED = ("split", "coverage", "nonconformity", "model", "dataset")
+
+    split: str = "test"
+    coverage: float = 0.0
+    """the probability with which a set should contain its answer"""
+    nonconformity: str = UNKNOWN
+    model: str = UNKNOWN
+    dataset: str = UNKNOWN
+
+    def _brief(self) -> str:
+        entities = counted(len(self), "entity")
+        return f"{entities} in sets of {subject_of(self.model, self.dataset)}, coverage {self.coverage:g}"
+
+
+def entries_of_sets(split: ScoredSplit, lowest: Float64Array, sizes: IntArray) -> pa.Table:
+    """List the candidates that score at least ``lowest`` (float64[row]), of which there are int64[row]."""
+    # The search finds the others alone: an answer that is a known one is added by itself.
+    added = split.answer_is_known & (split.scores >= lowest)
+    rows = np.flatnonzero(added)
+    parts = [(rows, TableView(split.ranks).ids[3][rows], split.scores[rows])]
+    parts += [_entries_in_sets(side, best, lowest) for side, best in split.best(sizes - added)]
+    rows, entities, scores = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.lexsort((entities, -scores, rows))
+    return _columns(split, rows[order], entities[order], scores[order])
+
+
+def _entries_in_sets(
+    side: SideTask, best: BestAnswers, lowest: Float64Array
+) -> tuple[IntArray, IntArray, Float64Array]:
+    """Take the best others that are in the sets: rows, entities and scores; [entry] each."""
+    owners = side.task.queries.owners
+    scores = best.scores[owners]
+    answers, places = np.nonzero((scores >= lowest[side.rows, None]) & (scores > -np.inf))
+    entities = side.task.candidates.ids_of(0)[best.positions[owners[answers], places]]
+    return side.rows[answers], entities, scores[answers, places]
+
+
+def _columns(split: ScoredSplit, rows: IntArray, entities: IntArray, scores: Float64Array) -> pa.Table:
+    """Lay out the entries, which are sorted by row."""
+    dataset = split.dataset
+    anchors, relations, answers = (ids[rows] for ids in TableView(split.ranks).ids[1:])
+    sides = split.ranks.data.column("side").combine_chunks().take(pa.array(rows))
+    places = 1 + np.arange(len(rows)) - np.searchsorted(rows, rows)
+    columns = [
+        *(split.ranks.column("triple")[rows], sides, anchors, relations, places, entities, scores),
+        answers == entities,
+        *(dataset.entities.column(anchors), dataset.relations.column(relations), dataset.entities.column(entities)),
+    ]
+    return pa.table([pa.array(values) if isinstance(values, np.ndarray) else values for values in columns], SCHEMA)

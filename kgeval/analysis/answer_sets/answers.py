@@ -1,4 +1,9 @@
-"""``kgeval.answers``: for each test query a set that contains the answer with a chosen probability."""
+"""``kgeval.answers``: for each test query a set that contains the answer with a chosen probability.
+
+Both splits are ranked (``scored_split.py``), answers of validation are measured (``nonconformity.py``), the limits are
+calibrated (``limits.py``), and the sets have the candidates within them (``answer_sets.py``). ``answers_of_ranks`` does
+the same from stored ranks, without scoring.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +16,9 @@ import numpy as np
 from typing_extensions import Unpack
 
 from kgeval.analysis.answer_sets.answer_sets import AnswerSets, AnswerSetTable, entries_of_sets
-from kgeval.analysis.answer_sets.nonconformity import (
-    COLUMNS,
-    RANK,
-    CalibratedLimits,
-    ScoredSplit,
-    find_nonconformity,
-    limits_of,
-    notes_on_filter,
-    notes_on_limits,
-    pessimistic_ranks,
-)
+from kgeval.analysis.answer_sets.limits import COLUMNS, CalibratedLimits, calibrate, notes_on_filter, notes_on_limits
+from kgeval.analysis.answer_sets.nonconformity import RANK, find_nonconformity, pessimistic_ranks
+from kgeval.analysis.answer_sets.scored_split import ScoredSplit
 from kgeval.base.arrays import BoolArray
 from kgeval.base.errors import InputError, MetricError
 from kgeval.base.progress import Progress, reporting
@@ -35,24 +32,6 @@ from kgeval.models.checkpoints import as_model
 from kgeval.ranking.evaluation import Evaluation, WorkKeywords
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.rank_table import RankTable
-
-
-@dataclass(frozen=True)
-class SetRequest:
-    """The coverage of sets, their nonconformity, and the columns by which they are calibrated."""
-
-    coverage: float
-    nonconformity: str
-    per: tuple[str, ...]
-
-    @classmethod
-    def of(cls, coverage: Any, nonconformity: str, per: str | Sequence[str]) -> SetRequest:
-        """Check the arguments of :func:`answers`."""
-        number = isinstance(coverage, float | int | np.number) and not isinstance(coverage, bool)
-        if not number or not 0 < coverage < 1:
-            raise InputError(f"coverage: expected a probability between 0 and 1, such as 0.9; found {coverage!r:.40}.")
-        columns = names_among("per: cannot calibrate per", per, COLUMNS, MetricError)
-        return cls(float(coverage), find_nonconformity(nonconformity).name, tuple(dict.fromkeys(columns)))
 
 
 @takes(Evaluation, WorkKeywords)
@@ -144,7 +123,7 @@ def answers(  # noqa: PLR0913
 def _answer_sets(valid: ScoredSplit, test: ScoredSplit, request: SetRequest, *, list_sets: bool) -> AnswerSets:
     measure = find_nonconformity(request.nonconformity).measure
     calibration, measured = measure(valid).values, measure(test)
-    limits = limits_of(valid.ranks, calibration, test.ranks, coverage=request.coverage, per=request.per)
+    limits = calibrate(valid.ranks, calibration, test.ranks, coverage=request.coverage, per=request.per)
     lowest = measured.lowest_scores(limits.of_rows)
     sets = _counted_sets(valid.ranks, test.ranks, request, limits, measured.values <= limits.of_rows)
     sets = replace(sets, sizes=test.count_from(lowest))
@@ -192,20 +171,28 @@ def answers_of_ranks(
         raise InputError(f"{problem}. Sets are calibrated on one split and computed for another: rank valid and test.")
     _refuse_unfit_ranks(valid)
     _refuse_unfit_ranks(test)
-    limits = limits_of(valid, pessimistic_ranks(valid), test, coverage=request.coverage, per=request.per)
+    limits = calibrate(valid, pessimistic_ranks(valid), test, coverage=request.coverage, per=request.per)
     sets = _counted_sets(valid, test, request, limits, pessimistic_ranks(test) <= limits.of_rows)
     bound = "sizes are upper bounds: a set is smaller if candidates tie across its last place."
     return replace(sets, notes=(*sets.notes, bound))
 
 
-def _refuse_unfit_ranks(table: RankTable) -> None:
-    """Refuse ranks of a sample, and of relations."""
-    if table.sampling is not None:
-        problem = f"the {table.split} ranks are of {table.num_triples:,} of {table.sampling.num_triples:,} triples"
-        raise InputError(f"{problem}, sampled for an estimate. Coverage needs all: rank the whole split.")
-    if (table.column("side") == "relation").any():
-        problem = f"the {table.split} ranks include relations, and there are no answer sets of relations yet"
-        raise InputError(f"{problem}. Rank heads and tails only.")
+@dataclass(frozen=True)
+class SetRequest:
+    """The coverage of sets, their nonconformity, and the columns by which they are calibrated."""
+
+    coverage: float
+    nonconformity: str
+    per: tuple[str, ...]
+
+    @classmethod
+    def of(cls, coverage: Any, nonconformity: str, per: str | Sequence[str]) -> SetRequest:
+        """Check the arguments of :func:`answers`."""
+        number = isinstance(coverage, float | int | np.number) and not isinstance(coverage, bool)
+        if not number or not 0 < coverage < 1:
+            raise InputError(f"coverage: expected a probability between 0 and 1, such as 0.9; found {coverage!r:.40}.")
+        columns = names_among("per: cannot calibrate per", per, COLUMNS, MetricError)
+        return cls(float(coverage), find_nonconformity(nonconformity).name, tuple(dict.fromkeys(columns)))
 
 
 def _counted_sets(
@@ -224,3 +211,13 @@ def _counted_sets(
         at_most,
         tuple(dict.fromkeys(notes)),
     )
+
+
+def _refuse_unfit_ranks(table: RankTable) -> None:
+    """Refuse ranks of a sample, and of relations."""
+    if table.sampling is not None:
+        problem = f"the {table.split} ranks are of {table.num_triples:,} of {table.sampling.num_triples:,} triples"
+        raise InputError(f"{problem}, sampled for an estimate. Coverage needs all: rank the whole split.")
+    if (table.column("side") == "relation").any():
+        problem = f"the {table.split} ranks include relations, and there are no answer sets of relations yet"
+        raise InputError(f"{problem}. Rank heads and tails only.")

@@ -1,4 +1,7 @@
-"""The audit of a dataset: related relations, leaked and unseen triples, hubs, rarities and label twins."""
+"""The audit of a dataset: what in it inflates metrics, such as leaked triples, or makes them noisy, such as hubs.
+
+``kgeval audit`` and users call ``audit``, which runs ``searches.py`` on a dataset and returns an :class:`Audit`.
+"""
 
 from __future__ import annotations
 
@@ -31,48 +34,68 @@ from kgeval.data.loading import Source, as_dataset
 if TYPE_CHECKING:
     import pandas as pd
 
-
 SHOWN = 3
 """how many findings of a kind are shown; all of them are in the data"""
 
 
-def _section(section: str, tallies: Sequence[Tally]) -> Table:
-    """Lay out a section: a row for each kind, and for kinds of triples, columns for each split."""
-    splits = {tally.split: f"of {tally.total}" for tally in tallies if tally.split}
-    if not splits:
-        rows = [[one.kind, one.count, "" if one.total is None else one.total, _share(one)] for one in tallies]
-        return Table([section, "found", "of", "share"], rows)
-    cells = {(tally.kind, tally.split): (tally.count, _share(tally)) for tally in tallies}
-    of_kinds: list[list[Cell]] = [
-        [kind, *(cell for split in splits for cell in cells.get((kind, split), ("", "")))]
-        for kind in dict.fromkeys(tally.kind for tally in tallies)
+def audit(dataset: Dataset | Source, *, threshold: float = INVERSE_SHARE) -> Audit:
+    """Search a dataset for what inflates metrics: leaks, duplicate relations, unseen entities.
+
+    Relations are related by P_r, their pairs (head, tail) over all splits: near-duplicates if |P1 ∩ P2| is at least
+    the threshold of |P1| and of |P2|; reverse duplicates likewise with head and tail of P2 swapped, a symmetric
+    relation being its own; Cartesian if |P_r| is at least the threshold of its heads times its tails (Akrami et al.,
+    2020). An inverse rule holds if at least the threshold of either relation's train pairs are in the other with head
+    and tail swapped (Dettmers et al., 2018). :data:`kgeval.analysis.audits.searches.KINDS` has the meaning of every
+    kind of finding.
+
+    Parameters
+    ----------
+    dataset
+        the graph, or the folder or PyKEEN name of one
+    threshold
+        the share of pairs from which on relations are related, above 0 and at most 1
+
+    Raises
+    ------
+    InputError
+        if the threshold is not such a share, or if the dataset cannot be read
+
+    Examples
+    --------
+    >>> family = Dataset.from_labels(
+    ...     train=[("Eve", "parent_of", "Abel"), ("Eve", "parent_of", "Cain"), ("Abel", "child_of", "Eve")],
+    ...     test=[("Cain", "child_of", "Eve")],
+    ... )
+    >>> found = audit(family)
+    >>> [(finding.subject, finding.partner, finding.share) for finding in found.of_kind("reverse-duplicate relations")]
+    [('child_of', 'parent_of', 1.0)]
+    >>> found.flags("test")["reverse"], found.count("leaked", "test")
+    (array([ True]), 1)
+    """
+    dataset = as_dataset(dataset)
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 < threshold <= 1:
+        raise InputError(f"threshold (--threshold): expected a share above 0 and at most 1, found {threshold!r}.")
+    related = RelatedRelations.of(dataset, threshold)
+    cartesian, of_cartesian = cartesian_found(dataset, related.sizes, threshold)
+    flags: dict[str, dict[str, BoolArray]] = {
+        split: flags_of(dataset, split, related, cartesian) for split in ("test", "valid") if split in dataset.splits
+    }
+    parts = [
+        related_found(dataset, related),
+        *([of_cartesian] if related.train is not None else []),
+        *(leaked_found(dataset, split, of_split) for split, of_split in flags.items()),
+        degrees_found(dataset),
+        twins_found(dataset.entities),
+        twins_found(dataset.relations),
     ]
-    return Table([section, *(cell for column in splits.items() for cell in column)], of_kinds)
-
-
-def _share(tally: Tally) -> Cell:
-    return "" if tally.share is None else Figure(tally.share, text=f"{tally.share:.1%}")
-
-
-def _explained(kind: str, findings: Sequence[Finding], threshold: float, display: Callable[[str], str]) -> str:
-    """Explain a kind, with its worst finding; for triples, in the first split that has any."""
-    about = KINDS[kind]
-    meaning = about.meaning.format(threshold=f"{threshold * 100:.4g}%")
-    source = f" ({about.source})" if about.source else ""
-    alike = [finding for finding in findings if finding.split == findings[0].split]
-    worst = ", ".join(_shown(finding, display) for finding in alike[:SHOWN])
-    more = f", and {len(alike) - SHOWN} more" if len(alike) > SHOWN else ""
-    sentence = f"{meaning.removesuffix('.')}{source}."  # the source stands inside the sentence
-    return f"{sentence} Worst: {worst}{more}." if worst else sentence
-
-
-def _shown(finding: Finding, display: Callable[[str], str]) -> str:
-    labels = [label for label in (finding.subject, finding.partner) if label is not None]
-    if finding.detail in WAYS_APART:
-        # Labels that look the same have to be distinguished.
-        return f"{' and '.join(map(ascii, labels))} ({finding.detail})"
-    split = f" {finding.split}" if finding.detail else ""
-    return f"{' and '.join(map(display, labels))} ({finding.count} of {finding.total}{split})"
+    return Audit(
+        dataset,
+        float(threshold),
+        tuple(sorted((tally for part in parts for tally in part.tallies), key=_order)),
+        tuple(sorted((finding for part in parts for finding in part.findings), key=_order)),
+        flags,
+        (related.unknown,) if related.unknown else (),
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,7 +122,7 @@ class Audit(Shown):
         InputError
             if there is no such kind
         """
-        _check_kind(kind)
+        refuse_unknown("an audit has no kind", kind, KINDS)
         return self._by_kind[kind]
 
     def count(self, kind: str, split: str | None = None) -> int:
@@ -110,7 +133,7 @@ class Audit(Shown):
         InputError
             if there is no such kind or split, or if the dataset, or the split, was not searched for it
         """
-        _check_kind(kind)
+        refuse_unknown("an audit has no kind", kind, KINDS)
         if split is not None:
             self.dataset.split(split)
         tallies = [tally for tally in self.tallies if tally.kind == kind and split in (None, tally.split)]
@@ -195,69 +218,44 @@ class Audit(Shown):
         return (*(f"{kind}: {text}" for kind, text in self.explanations().items()), *self.notes)
 
 
-def audit(dataset: Dataset | Source, *, threshold: float = INVERSE_SHARE) -> Audit:
-    """Search a dataset for what inflates metrics: leaks, duplicate relations, unseen entities.
-
-    Relations are related by P_r, their pairs (head, tail) over all splits: near-duplicates if |P1 ∩ P2| is at least
-    the threshold of |P1| and of |P2|; reverse duplicates likewise with head and tail of P2 swapped, a symmetric
-    relation being its own; Cartesian if |P_r| is at least the threshold of its heads times its tails (Akrami et al.,
-    2020). An inverse rule holds if at least the threshold of either relation's train pairs are in the other with head
-    and tail swapped (Dettmers et al., 2018). :data:`kgeval.analysis.audits.searches.KINDS` has the meaning of every
-    kind of finding.
-
-    Parameters
-    ----------
-    dataset
-        the graph, or the folder or PyKEEN name of one
-    threshold
-        the share of pairs from which on relations are related, above 0 and at most 1
-
-    Raises
-    ------
-    InputError
-        if the threshold is not such a share, or if the dataset cannot be read
-
-    Examples
-    --------
-    >>> family = Dataset.from_labels(
-    ...     train=[("Eve", "parent_of", "Abel"), ("Eve", "parent_of", "Cain"), ("Abel", "child_of", "Eve")],
-    ...     test=[("Cain", "child_of", "Eve")],
-    ... )
-    >>> found = audit(family)
-    >>> [(finding.subject, finding.partner, finding.share) for finding in found.of_kind("reverse-duplicate relations")]
-    [('child_of', 'parent_of', 1.0)]
-    >>> found.flags("test")["reverse"], found.count("leaked", "test")
-    (array([ True]), 1)
-    """
-    dataset = as_dataset(dataset)
-    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 < threshold <= 1:
-        raise InputError(f"threshold (--threshold): expected a share above 0 and at most 1, found {threshold!r}.")
-    related = RelatedRelations.of(dataset, threshold)
-    cartesian, of_cartesian = cartesian_found(dataset, related.sizes, threshold)
-    flags: dict[str, dict[str, BoolArray]] = {
-        split: flags_of(dataset, split, related, cartesian) for split in ("test", "valid") if split in dataset.splits
-    }
-    parts = [
-        related_found(dataset, related),
-        *([of_cartesian] if related.train is not None else []),
-        *(leaked_found(dataset, split, of_split) for split, of_split in flags.items()),
-        degrees_found(dataset),
-        twins_found(dataset.entities),
-        twins_found(dataset.relations),
-    ]
-    return Audit(
-        dataset,
-        float(threshold),
-        tuple(sorted((tally for part in parts for tally in part.tallies), key=_order)),
-        tuple(sorted((finding for part in parts for finding in part.findings), key=_order)),
-        flags,
-        (related.unknown,) if related.unknown else (),
-    )
-
-
 def _order(item: Tally | Finding) -> int:
     return list(KINDS).index(item.kind)
 
 
-def _check_kind(kind: str) -> None:
-    refuse_unknown("an audit has no kind", kind, KINDS)
+def _section(section: str, tallies: Sequence[Tally]) -> Table:
+    """Lay out a section: a row for each kind, and for kinds of triples, columns for each split."""
+    splits = {tally.split: f"of {tally.total}" for tally in tallies if tally.split}
+    if not splits:
+        rows = [[one.kind, one.count, "" if one.total is None else one.total, _share(one)] for one in tallies]
+        return Table([section, "found", "of", "share"], rows)
+    cells = {(tally.kind, tally.split): (tally.count, _share(tally)) for tally in tallies}
+    of_kinds: list[list[Cell]] = [
+        [kind, *(cell for split in splits for cell in cells.get((kind, split), ("", "")))]
+        for kind in dict.fromkeys(tally.kind for tally in tallies)
+    ]
+    return Table([section, *(cell for column in splits.items() for cell in column)], of_kinds)
+
+
+def _share(tally: Tally) -> Cell:
+    return "" if tally.share is None else Figure(tally.share, text=f"{tally.share:.1%}")
+
+
+def _explained(kind: str, findings: Sequence[Finding], threshold: float, display: Callable[[str], str]) -> str:
+    """Explain a kind, with its worst finding; for triples, in the first split that has any."""
+    about = KINDS[kind]
+    meaning = about.meaning.format(threshold=f"{threshold * 100:.4g}%")
+    source = f" ({about.source})" if about.source else ""
+    alike = [finding for finding in findings if finding.split == findings[0].split]
+    worst = ", ".join(_shown(finding, display) for finding in alike[:SHOWN])
+    more = f", and {len(alike) - SHOWN} more" if len(alike) > SHOWN else ""
+    sentence = f"{meaning.removesuffix('.')}{source}."  # the source stands inside the sentence
+    return f"{sentence} Worst: {worst}{more}." if worst else sentence
+
+
+def _shown(finding: Finding, display: Callable[[str], str]) -> str:
+    labels = [label for label in (finding.subject, finding.partner) if label is not None]
+    if finding.detail in WAYS_APART:
+        # Labels that look the same have to be distinguished.
+        return f"{' and '.join(map(ascii, labels))} ({finding.detail})"
+    split = f" {finding.split}" if finding.detail else ""
+    return f"{' and '.join(map(display, labels))} ({finding.count} of {finding.total}{split})"

@@ -1,4 +1,9 @@
-"""The searches of an audit and their findings: related relations, leaked triples, hubs, rarities, label twins."""
+"""The searches of an audit: related relations, leaked triples, hubs, rarities and label twins.
+
+A dataset goes into each ``…_found``, and :class:`Found` comes out: a :class:`Tally` of each kind, and its findings.
+``KINDS`` explains the kinds: to add one, name it there and list its findings in a search. The slice ``leak`` calls
+``leaks_of``.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +22,127 @@ from kgeval.data.leaks import Overlaps, PairedFacts
 from kgeval.data.queries import starts_of_runs
 from kgeval.data.triples import TripleIndex, Triples
 from kgeval.data.vocabulary import Vocabulary
+
+WAYS = ("repeated", "reverse", "duplicate", "inverse")
+"""from the plainest to the least plain; where a triple is given away in several ways, the first one names it"""
+
+HUBS = 0.01
+"""the share of the entities that are hubs: of those that appear, rounded up"""
+
+FEW = 10
+"""the number of test triples from which on a relation has enough of them"""
+
+SHOWN = 10
+"""how many hubs are findings of their own"""
+
+WAYS_APART = ("Unicode form", "white space", "case")
+"""in the order in which they are set aside"""
+
+WHITE_SPACE = r"[\s\p{Z}\x{0B}\x{85}]+"
+AKRAMI = "Akrami et al., 2020"
+DETTMERS = "Dettmers et al., 2018"
+TOUTANOVA = "Toutanova and Chen, 2015"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of finding."""
+
+    section: str
+    meaning: str
+    """a sentence, with a place for the ``threshold``"""
+    source: str = ""
+
+
+RELATIONS, TRIPLES, DEGREES, LABELS = "relations", "triples", "degrees", "labels"
+
+KINDS = {
+    "near-duplicate relations": Kind(
+        RELATIONS, "Two relations have at least {threshold} of their pairs (head, tail) in common.", AKRAMI
+    ),
+    "reverse-duplicate relations": Kind(
+        RELATIONS, "At least {threshold} of each relation's pairs are in the other, head and tail swapped.", AKRAMI
+    ),
+    "symmetric relations": Kind(RELATIONS, "At least {threshold} of its pairs are in it both ways.", AKRAMI),
+    "Cartesian relations": Kind(
+        RELATIONS, "At least {threshold} of all pairs of its heads and tails are triples.", AKRAMI
+    ),
+    "inverse rules": Kind(
+        RELATIONS, "In train, at least {threshold} of one relation's pairs are in the other, swapped.", DETTMERS
+    ),
+    "repeated": Kind(TRIPLES, "Train has the triple itself."),
+    "reverse": Kind(TRIPLES, "Train has it swapped, under a reverse duplicate or the same symmetric relation.", AKRAMI),
+    "duplicate": Kind(TRIPLES, "Train has its head and tail under a near-duplicate relation.", AKRAMI),
+    "inverse": Kind(TRIPLES, "Train has it swapped, under the partner of an inverse rule.", DETTMERS),
+    "leaked": Kind(TRIPLES, "Any of the four above: a model can look it up in train.", TOUTANOVA),
+    "Cartesian": Kind(TRIPLES, "Its relation is Cartesian.", AKRAMI),
+    "in valid too": Kind(TRIPLES, "Valid has the triple itself: it influenced a model that was chosen by valid."),
+    "unseen entity": Kind(TRIPLES, "Its head or its tail is not in train."),
+    "unseen relation": Kind(TRIPLES, "Its relation is not in train."),
+    "triples at hubs": Kind(DEGREES, "They contain one of the 1 % of entities with the most triples, in all splits."),
+    "relations with few test triples": Kind(DEGREES, "Fewer than 10 test triples: their metrics are mostly noise."),
+    "entities that appear once": Kind(DEGREES, "They are in one triple of all splits: nothing else is known of them."),
+    "entity label twins": Kind(
+        LABELS, "Labels that differ only by Unicode form, white space or case: perhaps one entity under several ids."
+    ),
+    "relation label twins": Kind(
+        LABELS, "Labels that differ only by Unicode form, white space or case: perhaps one relation under several ids."
+    ),
+}
+"""in the order in which they are shown"""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was found, such as a pair of relations that are near-duplicates."""
+
+    kind: str
+    subject: str
+    """the label of the relation or the entity; of label twins, of the first of them"""
+    partner: str | None
+    """the label of the other relation; of label twins, of the second"""
+    split: str | None
+    """whose triples are counted; None: those of all splits"""
+    count: int
+    total: int
+    """what ``count`` is a part of, as the kind says"""
+    detail: str | None = None
+    """the first of the triples, by its labels; of label twins, what they differ by"""
+
+    @property
+    def share(self) -> float:
+        return self.count / self.total
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, without what this kind does not have."""
+        plain = {**asdict(self), "share": self.share}
+        return {name: value for name, value in plain.items() if value is not None and name != "kind"}
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How much there is of one kind."""
+
+    kind: str
+    count: int
+    total: int | None = None
+    """of how many; None where findings are pairs of relations"""
+    split: str | None = None
+    """the split of the counted triples; None if they are in several, or if relations are counted"""
+
+    @property
+    def share(self) -> float | None:
+        return self.count / self.total if self.total else None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: value for name, value in {**asdict(self), "share": self.share}.items() if value is not None}
+
+
+class Found(NamedTuple):
+    """The counts and findings of one part of the audit."""
+
+    tallies: list[Tally]
+    findings: list[Finding]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,13 +172,8 @@ class RelatedRelations:
         del facts
         train = PairedFacts.of([dataset.train], entities, relations)
         rules = None if train is None else train.turned(least=threshold)
-        return cls(
-            sizes,
-            train,
-            duplicates and duplicates.of_both(threshold),
-            reverses and reverses.of_both(threshold),
-            rules,
-        )
+        duplicates, reverses = (some and some.of_both(threshold) for some in (duplicates, reverses))
+        return cls(sizes, train, duplicates, reverses, rules)
 
     @property
     def unknown(self) -> str:
@@ -122,10 +243,6 @@ def _distinct(dataset: Dataset, column: int) -> IntArray:
     return np.bincount(keys[starts_of_runs(keys)] // max(entities, 1), minlength=len(dataset.relations))
 
 
-WAYS = ("repeated", "reverse", "duplicate", "inverse")
-"""from the plainest to the least plain; where a triple is given away in several ways, the first one names it"""
-
-
 def leaks_of(related: RelatedRelations, triples: Triples) -> dict[str, BoolArray]:
     """Find the triples that train gives away, by way; bool[triple] each, and none of what was not searched for.
 
@@ -174,16 +291,6 @@ def leaked_found(dataset: Dataset, split: str, flags: Mapping[str, BoolArray]) -
     return Found(tallies, sorted(findings, key=lambda finding: -finding.count))
 
 
-HUBS = 0.01
-"""the share of the entities that are hubs: of those that appear, rounded up"""
-
-FEW = 10
-"""the number of test triples from which on a relation has enough of them"""
-
-SHOWN = 10
-"""how many hubs are findings of their own"""
-
-
 def degrees_found(dataset: Dataset) -> Found:
     """Find the triples at hubs and the greatest of these, entities that appear once, and rarely tested relations."""
     rare, size = _rarely_tested(dataset), len(dataset.entities)
@@ -225,12 +332,6 @@ def _rarely_tested(dataset: Dataset) -> list[Finding]:
     ]
 
 
-WAYS_APART = ("Unicode form", "white space", "case")
-"""in the order in which they are set aside"""
-
-WHITE_SPACE = r"[\s\p{Z}\x{0B}\x{85}]+"
-
-
 def twins_found(vocabulary: Vocabulary) -> Found:
     """Find groups of labels that are the same text once Unicode form, white space and case are set aside.
 
@@ -260,109 +361,3 @@ def _without_ways_apart(labels: pa.Array) -> Iterator[pa.Array]:
     labels = pc.utf8_trim_whitespace(pc.replace_substring_regex(labels, WHITE_SPACE, " "))
     yield labels
     yield pc.utf8_normalize(pc.utf8_lower(labels), form="NFC")
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was found, such as a pair of relations that are near-duplicates."""
-
-    kind: str
-    subject: str
-    """the label of the relation or the entity; of label twins, of the first of them"""
-    partner: str | None
-    """the label of the other relation; of label twins, of the second"""
-    split: str | None
-    """whose triples are counted; None: those of all splits"""
-    count: int
-    total: int
-    """what ``count`` is a part of, as the kind says"""
-    detail: str | None = None
-    """the first of the triples, by its labels; of label twins, what they differ by"""
-
-    @property
-    def share(self) -> float:
-        return self.count / self.total
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, without what this kind does not have."""
-        plain = {**asdict(self), "share": self.share}
-        return {name: value for name, value in plain.items() if value is not None and name != "kind"}
-
-
-@dataclass(frozen=True)
-class Tally:
-    """How much there is of one kind."""
-
-    kind: str
-    count: int
-    total: int | None = None
-    """of how many; None where findings are pairs of relations"""
-    split: str | None = None
-    """the split of the counted triples; None if they are in several, or if relations are counted"""
-
-    @property
-    def share(self) -> float | None:
-        return self.count / self.total if self.total else None
-
-    def to_dict(self) -> dict[str, Any]:
-        return {name: value for name, value in {**asdict(self), "share": self.share}.items() if value is not None}
-
-
-class Found(NamedTuple):
-    """The counts and findings of one part of the audit."""
-
-    tallies: list[Tally]
-    findings: list[Finding]
-
-
-AKRAMI = "Akrami et al., 2020"
-DETTMERS = "Dettmers et al., 2018"
-TOUTANOVA = "Toutanova and Chen, 2015"
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A kind of finding."""
-
-    section: str
-    meaning: str
-    """a sentence, with a place for the ``threshold``"""
-    source: str = ""
-
-
-RELATIONS, TRIPLES, DEGREES, LABELS = "relations", "triples", "degrees", "labels"
-
-KINDS = {
-    "near-duplicate relations": Kind(
-        RELATIONS, "Two relations have at least {threshold} of their pairs (head, tail) in common.", AKRAMI
-    ),
-    "reverse-duplicate relations": Kind(
-        RELATIONS, "At least {threshold} of each relation's pairs are in the other, head and tail swapped.", AKRAMI
-    ),
-    "symmetric relations": Kind(RELATIONS, "At least {threshold} of its pairs are in it both ways.", AKRAMI),
-    "Cartesian relations": Kind(
-        RELATIONS, "At least {threshold} of all pairs of its heads and tails are triples.", AKRAMI
-    ),
-    "inverse rules": Kind(
-        RELATIONS, "In train, at least {threshold} of one relation's pairs are in the other, swapped.", DETTMERS
-    ),
-    "repeated": Kind(TRIPLES, "Train has the triple itself."),
-    "reverse": Kind(TRIPLES, "Train has it swapped, under a reverse duplicate or the same symmetric relation.", AKRAMI),
-    "duplicate": Kind(TRIPLES, "Train has its head and tail under a near-duplicate relation.", AKRAMI),
-    "inverse": Kind(TRIPLES, "Train has it swapped, under the partner of an inverse rule.", DETTMERS),
-    "leaked": Kind(TRIPLES, "Any of the four above: a model can look it up in train.", TOUTANOVA),
-    "Cartesian": Kind(TRIPLES, "Its relation is Cartesian.", AKRAMI),
-    "in valid too": Kind(TRIPLES, "Valid has the triple itself: it influenced a model that was chosen by valid."),
-    "unseen entity": Kind(TRIPLES, "Its head or its tail is not in train."),
-    "unseen relation": Kind(TRIPLES, "Its relation is not in train."),
-    "triples at hubs": Kind(DEGREES, "They contain one of the 1 % of entities with the most triples, in all splits."),
-    "relations with few test triples": Kind(DEGREES, "Fewer than 10 test triples: their metrics are mostly noise."),
-    "entities that appear once": Kind(DEGREES, "They are in one triple of all splits: nothing else is known of them."),
-    "entity label twins": Kind(
-        LABELS, "Labels that differ only by Unicode form, white space or case: perhaps one entity under several ids."
-    ),
-    "relation label twins": Kind(
-        LABELS, "Labels that differ only by Unicode form, white space or case: perhaps one relation under several ids."
-    ),
-}
-"""in the order in which they are shown"""

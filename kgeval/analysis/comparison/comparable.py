@@ -1,4 +1,9 @@
-"""Comparability: what must be equal in rank tables for their metrics to compare, and the rows that they share."""
+"""Comparability: the rows that rank tables share, and the rules in which they differ.
+
+``compare`` and ``same_ranks`` call ``shared_rows``, which joins tables by the labels of their rows, and
+``differing_fields``, which refuses differences that were not allowed: another dataset, split, protocol, filter,
+candidates, or other triples.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +29,9 @@ from kgeval.ranking.rank_table import TIME, RankTable
 
 LARGEST_KEY = 2**62
 """which a product of two numbers of values must stay under, or be renumbered"""
+
+TRIPLES = "triples"
+"""a further difference that can be allowed: the triples and sides that were ranked"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +80,7 @@ class SharedRows:
 def shared_rows(tables: Mapping[str, RankTable]) -> SharedRows:
     """Find the rows that all tables share; a row that a table has several times is shared as often as all have it."""
     several = list(tables.values())
-    heads, relations, tails = (_numbered_labels(several, name) for name in ("head", "relation", "tail"))
+    heads, relations, tails = (_label_codes(several, name) for name in ("head", "relation", "tail"))
     sides = [np.select([table.column("side") == side for side in TARGETS], range(len(TARGETS))) for table in several]
     times = _times(several)
     triples = _fold(heads, relations, tails, times)
@@ -112,27 +120,7 @@ def _times(tables: Sequence[RankTable]) -> list[IntArray]:
     """Number the times of the rows, alike in all tables; all 0 where a table has none, and rows are of any time."""
     if any(table.times is None for table in tables):
         return [np.zeros(len(table), np.int64) for table in tables]
-    return _numbered([table.column(TIME).astype(str) for table in tables])
-
-
-def _numbered(columns: Sequence[Any]) -> list[IntArray]:
-    """Number the values of the tables' columns in their order, alike in all; int64[row] for each table."""
-    ends = np.cumsum([len(column) for column in columns])[:-1]
-    return np.split(np.unique(np.concatenate(columns), return_inverse=True)[1], ends)
-
-
-def _numbered_labels(tables: Sequence[RankTable], name: str) -> list[IntArray]:
-    """Number the labels of a column in their order, alike in all tables; the ids, where a label is missing."""
-    columns = [table.data.column(f"{name}_label") for table in tables]
-    if any(column.null_count for column in columns):
-        return _numbered([table.column(name) for table in tables])
-    encoded = [column if pa.types.is_dictionary(column.type) else column.dictionary_encode() for column in columns]
-    chunks = pa.chunked_array([chunk.cast(LABELS) for column in encoded for chunk in column.chunks], LABELS)
-    unified = chunks.unify_dictionaries()
-    labels = unified.chunk(0).dictionary if unified.num_chunks else pa.array([], pa.string())
-    places = pc.rank(labels, tiebreaker="dense").to_numpy().astype(np.int64) - 1
-    codes = np.concatenate([np.zeros(0, np.int64), *(places[chunk.indices.to_numpy()] for chunk in unified.chunks)])
-    return np.split(codes, np.cumsum([len(table) for table in tables])[:-1])
+    return _value_codes([table.column(TIME).astype(str) for table in tables])
 
 
 def _fold(*columns: Sequence[IntArray]) -> list[IntArray]:
@@ -141,13 +129,29 @@ def _fold(*columns: Sequence[IntArray]) -> list[IntArray]:
     for column in columns[1:]:
         size, most = (1 + max((int(key.max(initial=0)) for key in keys), default=0) for keys in (column, folded))
         if size * most > LARGEST_KEY:
-            folded = _numbered(folded)
+            folded = _value_codes(folded)
         folded = [key * size + further for key, further in zip(folded, column, strict=True)]
     return folded
 
 
-TRIPLES = "triples"
-"""a further difference that can be allowed: the triples and sides that were ranked"""
+def _value_codes(columns: Sequence[Any]) -> list[IntArray]:
+    """Number the values of the tables' columns in their order, alike in all; int64[row] for each table."""
+    ends = np.cumsum([len(column) for column in columns])[:-1]
+    return np.split(np.unique(np.concatenate(columns), return_inverse=True)[1], ends)
+
+
+def _label_codes(tables: Sequence[RankTable], name: str) -> list[IntArray]:
+    """Number the labels of a column in their order, alike in all tables; the ids, where a label is missing."""
+    columns = [table.data.column(f"{name}_label") for table in tables]
+    if any(column.null_count for column in columns):
+        return _value_codes([table.column(name) for table in tables])
+    encoded = [column if pa.types.is_dictionary(column.type) else column.dictionary_encode() for column in columns]
+    chunks = pa.chunked_array([chunk.cast(LABELS) for column in encoded for chunk in column.chunks], LABELS)
+    unified = chunks.unify_dictionaries()
+    labels = unified.chunk(0).dictionary if unified.num_chunks else pa.array([], pa.string())
+    places = pc.rank(labels, tiebreaker="dense").to_numpy().astype(np.int64) - 1
+    codes = np.concatenate([np.zeros(0, np.int64), *(places[chunk.indices.to_numpy()] for chunk in unified.chunks)])
+    return np.split(codes, np.cumsum([len(table) for table in tables])[:-1])
 
 
 def differing_fields(tables: Mapping[str, RankTable], same: SharedRows, allow: Collection[str]) -> dict[str, str]:

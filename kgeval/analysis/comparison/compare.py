@@ -1,4 +1,8 @@
-"""Compare: several models on the same rows of one dataset or more, side by side and pair by pair."""
+"""``kgeval.compare`` and ``compare_grid``: several models on the same rows of one dataset or more, pair by pair.
+
+Rank tables go in, a ``Comparison`` comes out. ``comparable.py`` finds the rows that the models share and refuses ranks
+that do not compare; ``pair_tests.py`` tests differences of single runs, ``seed_differences.py`` those of several.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ from kgeval.analysis.comparison.comparable import (
     shared_rows,
 )
 from kgeval.analysis.comparison.comparison import Comparison
-from kgeval.analysis.comparison.pair_tests import paired_differences
+from kgeval.analysis.comparison.pair_tests import SharedGroup, paired_differences
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference
 from kgeval.analysis.comparison.seed_differences import differences_over_seeds
 from kgeval.base.arrays import IntArray
@@ -241,11 +245,12 @@ class _Rules:
         if same.of_all and self.differences.reference in (None, *models):
             names = [one for one in next(iter(summaries.values())).columns() if one.metric.increasing is not None]
             views = {key: TableView(table, self.options) for key, table in tables.items()}
-            shared = (names, same, _groups(tables, same, self.by), self.differences)
+            divided, unit = _groups(tables, same, self.by), self.differences.unit
+            groups = [SharedGroup(views, same, unit, places, key) for key, places in divided]
             if len(models) == len(tables):
-                pairs = paired_differences(views, *shared)
+                pairs = paired_differences(groups, names, self.differences)
             else:
-                pairs = differences_over_seeds(views, keys, *shared, self.baselines)
+                pairs = differences_over_seeds(groups, keys, names, self.differences, self.baselines)
         if same.of_all:
             remarks += _notes_on_equals({model: tables[model] for model in models}, same)
         return summaries, pairs, [*remarks, *notes_on_unknowns(firsts)]

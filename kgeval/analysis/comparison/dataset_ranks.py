@@ -1,4 +1,7 @@
-"""Dataset ranks: how several models rank on several datasets, and whether that is more than chance (Demšar, 2006)."""
+"""Dataset ranks: how several models rank on several datasets, and whether that is more than chance (Demšar, 2006).
+
+``rank_models`` takes a value of each model on each dataset; ``kgeval compare --across-datasets`` and users call it.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,54 @@ from kgeval.base.tables.table import Figure, Table, number, p_text
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def rank_models(
+    results: Mapping[str, Mapping[str, float]],
+    *,
+    increasing: bool = True,
+    level: float = 0.95,
+    reference: str | None = None,
+) -> DatasetRanks:
+    """Rank models on several datasets by a metric, and test whether the ranks are more than chance (Demšar, 2006).
+
+    Parameters
+    ----------
+    results
+        {dataset: {model: value}}, the same models on each
+    increasing
+        whether larger is better
+    level
+        of the critical difference
+    reference
+        the model that the others are tested against; by default the one with the best average rank
+
+    Raises
+    ------
+    MetricError
+        if there are fewer than three models or two datasets, if a model is missing on one, or a value is no number
+
+    Examples
+    --------
+    >>> ranks = rank_models({name: {"a": 0.3, "b": 0.2, "c": 0.1} for name in ("fb15k-237", "wn18rr", "umls", "yago")})
+    >>> ranks.average_ranks, ranks.friedman[0], round(ranks.critical_difference, 3)
+    (array([1., 2., 3.]), 8.0, 1.657)
+    """
+    datasets = tuple(results)
+    models = tuple(dict.fromkeys(model for values in results.values() for model in values))
+    if len(models) < 3 or len(datasets) < 2:
+        raise MetricError(
+            f"ranks over datasets need at least three models and two datasets, found {len(models)} and {len(datasets)}."
+        )
+    for dataset, values in results.items():
+        if missing := [model for model in models if model not in values]:
+            raise MetricError(f"{', '.join(missing)}: no value on {dataset}. Each model needs one on each dataset.")
+        if wrong := [model for model in models if not np.isfinite(values[model])]:
+            raise MetricError(f"{wrong[0]} on {dataset}: expected a number, found {values[wrong[0]]!r}.")
+    if reference is not None:
+        refuse_unknown("reference: no model is called", reference, models, MetricError)
+    table = np.array([[results[dataset][model] for model in models] for dataset in datasets], np.float64)
+    return DatasetRanks(datasets, models, table, increasing, level, reference)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -162,51 +213,3 @@ class DatasetRanks(Shown):
         frame["average rank"] = self.average_ranks
         frame["p"] = pd.Series(self.adjusted_p, dtype=float)
         return frame
-
-
-def rank_models(
-    results: Mapping[str, Mapping[str, float]],
-    *,
-    increasing: bool = True,
-    level: float = 0.95,
-    reference: str | None = None,
-) -> DatasetRanks:
-    """Rank models on several datasets by a metric, and test whether the ranks are more than chance (Demšar, 2006).
-
-    Parameters
-    ----------
-    results
-        {dataset: {model: value}}, the same models on each
-    increasing
-        whether larger is better
-    level
-        of the critical difference
-    reference
-        the model that the others are tested against; by default the one with the best average rank
-
-    Raises
-    ------
-    MetricError
-        if there are fewer than three models or two datasets, if a model is missing on one, or a value is no number
-
-    Examples
-    --------
-    >>> ranks = rank_models({name: {"a": 0.3, "b": 0.2, "c": 0.1} for name in ("fb15k-237", "wn18rr", "umls", "yago")})
-    >>> ranks.average_ranks, ranks.friedman[0], round(ranks.critical_difference, 3)
-    (array([1., 2., 3.]), 8.0, 1.657)
-    """
-    datasets = tuple(results)
-    models = tuple(dict.fromkeys(model for values in results.values() for model in values))
-    if len(models) < 3 or len(datasets) < 2:
-        raise MetricError(
-            f"ranks over datasets need at least three models and two datasets, found {len(models)} and {len(datasets)}."
-        )
-    for dataset, values in results.items():
-        if missing := [model for model in models if model not in values]:
-            raise MetricError(f"{', '.join(missing)}: no value on {dataset}. Each model needs one on each dataset.")
-        if wrong := [model for model in models if not np.isfinite(values[model])]:
-            raise MetricError(f"{wrong[0]} on {dataset}: expected a number, found {values[wrong[0]]!r}.")
-    if reference is not None:
-        refuse_unknown("reference: no model is called", reference, models, MetricError)
-    table = np.array([[results[dataset][model] for model in models] for dataset in datasets], np.float64)
-    return DatasetRanks(datasets, models, table, increasing, level, reference)

@@ -1,5 +1,7 @@
 """The kernel of sign flips: the sums of many units under random signs, many draws at once.
 
+``sign_flips.signed_sums`` calls it, a block of draws in each thread.
+
 A sum is a sum over groups of 8 units, and a group has only 256 signed sums. They are computed once; each draw then adds
 the one that a random byte names (the "four Russians": Arlazarov et al., 1970).
 """

@@ -1,8 +1,13 @@
-"""Pair tests: the differences of all pairs of models, a family of tests for each metric and group of rows."""
+"""Pair tests: the differences of all pairs of models, a family of tests for each metric and group of rows.
+
+``compare`` calls ``paired_differences`` for models of one run each. A :class:`SharedGroup` has the rows that all models
+share; where a metric is a function of means, the signs of its units are flipped, else whole tables are resampled.
+``seed_differences.py`` has the tests of models of several runs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import product
@@ -32,102 +37,42 @@ from kgeval.metrics.intervals.interval import (
     is_rounding,
     too_few,
 )
-from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, attempt, mean_terms, standard_error
+from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, mean_terms, standard_error
 from kgeval.metrics.intervals.random_halves import MOST, RandomHalves
-from kgeval.metrics.intervals.selection_intervals import UnitScatter, drawn_values, percentile_interval
+from kgeval.metrics.intervals.selection_intervals import UnitScatter, attempt, drawn_values, percentile_interval
 from kgeval.metrics.kinds import Needs
 from kgeval.metrics.metric import Metric, Undefined, or_reason
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.selection import RowSelection, TableView
 
 
-@dataclass(frozen=True, eq=False)
-class SharedGroup:
-    """A group of the rows that models share."""
-
-    views: Mapping[str, TableView]
-    same: SharedRows
-    places: IntArray
-    """int64[row], into the shared rows"""
-    unit: Unit
-
-    @cached_property
-    def rows(self) -> dict[str, IntArray]:
-        """The rows of each side, and of both; int64[row], into the shared rows."""
-        sides = self.same.sides[self.places]
-        of_entities = sides != TARGETS.index("relation")
-        return {
-            **{side: self.places[sides == number] for number, side in enumerate(TARGETS)},
-            "both": self.places[of_entities] if of_entities.any() else self.places,
-        }
-
-    @cached_property
-    def selections(self) -> dict[tuple[str, str], RowSelection]:
-        """The rows of each side in the table of each model."""
-        rows = self.same.rows
-        return {
-            (model, side): RowSelection(view, rows[model][places])
-            for model, view in self.views.items()
-            for side, places in self.rows.items()
-        }
-
-    @cached_property
-    def units(self) -> dict[tuple[Needs, str], Units]:
-        """The unit of each row of a side; numbers are the same on all sides, so that some may have no row.
-
-        A list is drawn as a whole: for metrics of lists, queries are drawn in place of triples.
-        """
-        found: dict[tuple[Needs, str], Units] = {}
-        kinds: dict[Needs, Unit] = {"ranks": self.unit, "lists": "query" if self.unit == "triple" else self.unit}
-        for needs, kind in kinds.items():
-            of_row = np.zeros_like(keys := self.same.keys(kind))
-            distinct, of_row[self.places] = numbered(keys[self.places])
-            for side, places in self.rows.items():
-                found[needs, side] = Units(kind, of_row[places], len(distinct))
-        return found
-
-    def terms(self, model: str, name: MetricName) -> MeanTerms | None:
-        """Take the terms of a metric of a model; ``None`` where it is no function of means."""
-        return mean_terms(name, self.selections[model, str(name.side)], self.units_of(model, name))
-
-    def units_of(self, model: str, name: MetricName) -> Units:
-        """The unit of each row of a metric's side, or of each list, in the table of a model."""
-        needs, side = name.metric.needs, str(name.side)
-        units, selection = self.units[needs, side], self.selections[model, side]
-        return units if needs == "ranks" else replace(units, ids=selection.of_lists(units.ids))
-
-
 def paired_differences(
-    views: Mapping[str, TableView],
-    names: Sequence[MetricName],
-    same: SharedRows,
-    groups: Iterable[tuple[Mapping[str, Any], IntArray]],
-    options: DifferenceOptions,
+    groups: Sequence[SharedGroup], names: Sequence[MetricName], options: DifferenceOptions
 ) -> tuple[PairedDifference, ...]:
     """Test all pairs of models by all metrics in all groups of rows.
 
     The pairs are one family by each metric in each group: no further metric, and no further group, changes a p-value.
-    Each group is what its rows have in common, and their places among the shared rows.
     """
-    of_groups, found, pairs = list(groups), list[PairedDifference](), options.pairs(views)
-    with long_loop("comparing", len(pairs) * len(of_groups), unit="pairs") as report:
-        for key, places in of_groups:
-            tests = _GroupTests(SharedGroup(views, same, places, options.unit), names, key, options)
-            for model, other in pairs:
+    found: list[PairedDifference] = []
+    with long_loop("comparing", sum(len(options.pairs(group.views)) for group in groups), unit="pairs") as report:
+        for group in map(replace, groups):  # copies, freed with all that was computed of their rows
+            tests = _GroupTests(group, names, options)
+            for model, other in options.pairs(group.views):
                 found += tests.differences(model, other)
                 report(1)
     return with_adjusted_p(found)
 
 
-Estimate = tuple[PairedDifference, Float64Array | None]
+Contrast = tuple[PairedDifference, Float64Array | None]
 """a difference with its interval, and what each unit adds to it, float64[unit], where its p-value is to be computed"""
 
 
 @dataclass(frozen=True, eq=False)
 class _GroupTests:
+    """The tests of all pairs of models on one group of rows."""
+
     group: SharedGroup
     names: Sequence[MetricName]
-    key: Mapping[str, Any]
     options: DifferenceOptions
     drawn: dict[tuple[str, MetricName], Float64Array] = field(default_factory=dict)
     """the metrics of models in the draws of a bootstrap, as far as they were needed"""
@@ -148,10 +93,10 @@ class _GroupTests:
                     found[place] = replace(found[place], p=p, draws=draws)
         return found
 
-    def _estimate(self, model: str, other: str, name: MetricName) -> Estimate:
+    def _estimate(self, model: str, other: str, name: MetricName) -> Contrast:
         side, needs = str(name.side), name.metric.needs
         rows, unit = len(self.group.rows[side]), self.group.units[needs, side].kind
-        empty = PairedDifference(model, other, name, rows, 0, unit, self.key, level=self.options.level)
+        empty = PairedDifference(model, other, name, rows, 0, unit, self.group.key, level=self.options.level)
         own, others = (self._terms[one, name] for one in (model, other))
         for one, terms in ((model, own), (other, others)):
             if isinstance(terms, Undefined):
@@ -202,7 +147,7 @@ class _GroupTests:
             self.drawn[model, name] = drawn_values(name, selection, units, intervals=intervals)
         return self.drawn[model, name]
 
-    def _contrast(self, own: MeanTerms, others: MeanTerms, empty: PairedDifference) -> Estimate:
+    def _contrast(self, own: MeanTerms, others: MeanTerms, empty: PairedDifference) -> Contrast:
         shares = shares_of_units(own, others)
         units, largest = int((shares > 0).sum()), float(shares.max(initial=0))
         estimate = replace(empty, units=units, largest=largest, difference=own.value - others.value)
@@ -266,3 +211,62 @@ def interval_of_difference(own: MeanTerms, others: MeanTerms, metric: Metric, op
 def _without_rounding(differences: Float64Array, values: Float64Array) -> Float64Array:
     """Set differences of equal values to 0, which sums in another order may round apart."""
     return np.where(np.abs(differences) <= ZERO * np.abs(values).max(initial=0), 0, differences)
+
+
+@dataclass(frozen=True, eq=False)
+class SharedGroup:
+    """A group of the rows that models share, in the table of each."""
+
+    views: Mapping[str, TableView]
+    """the table of each model, or of each of its runs"""
+    same: SharedRows
+    unit: Unit
+    places: IntArray
+    """int64[row], into the shared rows"""
+    key: Mapping[str, Any]
+    """the value of these rows in each column of ``by``; empty for all rows"""
+
+    @cached_property
+    def rows(self) -> dict[str, IntArray]:
+        """The rows of each side, and of both; int64[row], into the shared rows."""
+        sides = self.same.sides[self.places]
+        of_entities = sides != TARGETS.index("relation")
+        return {
+            **{side: self.places[sides == number] for number, side in enumerate(TARGETS)},
+            "both": self.places[of_entities] if of_entities.any() else self.places,
+        }
+
+    @cached_property
+    def selections(self) -> dict[tuple[str, str], RowSelection]:
+        """The rows of each side in the table of each model."""
+        rows = self.same.rows
+        return {
+            (model, side): RowSelection(view, rows[model][places])
+            for model, view in self.views.items()
+            for side, places in self.rows.items()
+        }
+
+    @cached_property
+    def units(self) -> dict[tuple[Needs, str], Units]:
+        """The unit of each row of a side; numbers are the same on all sides, so that some may have no row.
+
+        A list is drawn as a whole: for metrics of lists, queries are drawn in place of triples.
+        """
+        found: dict[tuple[Needs, str], Units] = {}
+        kinds: dict[Needs, Unit] = {"ranks": self.unit, "lists": "query" if self.unit == "triple" else self.unit}
+        for needs, kind in kinds.items():
+            of_row = np.zeros_like(keys := self.same.keys(kind))
+            distinct, of_row[self.places] = numbered(keys[self.places])
+            for side, places in self.rows.items():
+                found[needs, side] = Units(kind, of_row[places], len(distinct))
+        return found
+
+    def terms(self, model: str, name: MetricName) -> MeanTerms | None:
+        """Take the terms of a metric of a model; ``None`` where it is no function of means."""
+        return mean_terms(name, self.selections[model, str(name.side)], self.units_of(model, name))
+
+    def units_of(self, model: str, name: MetricName) -> Units:
+        """The unit of each row of a metric's side, or of each list, in the table of a model."""
+        needs, side = name.metric.needs, str(name.side)
+        units, selection = self.units[needs, side], self.selections[model, side]
+        return units if needs == "ranks" else replace(units, ids=selection.of_lists(units.ids))

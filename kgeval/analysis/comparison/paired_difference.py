@@ -1,4 +1,8 @@
-"""A paired difference: how much two models differ by a metric on the same rows, its test, and notes on it."""
+"""A paired difference: how much two models differ by a metric on the same rows, with its test, and notes on it.
+
+``pair_tests.py`` and ``seed_differences.py`` make a :class:`PairedDifference` for each pair of models, by the
+:class:`DifferenceOptions`; ``with_adjusted_p`` adjusts their p-values, ``notes_on_tests`` says how they were tested.
+"""
 
 from __future__ import annotations
 
@@ -22,48 +26,11 @@ from kgeval.ranking.corruption.generator import size_range
 POWER = 0.8
 """the share of test sets on which a difference of the detectable size is significant"""
 
-
-@dataclass(frozen=True)
-class DifferenceOptions:
-    """What is resampled, the confidence level, and which pairs are compared."""
-
-    unit: Unit = "triple"
-    """what is resampled, and swapped between models as a whole"""
-    level: float = 0.95
-    """the level of the intervals; a difference is significant if its adjusted p-value is at most 1 − level"""
-    draws: int = 9999
-    """the number of random sign flips"""
-    seed: int = 0
-    """the seed of random sign flips"""
-    reference: str | None = None
-    """the model that all others are compared with; by default each is compared with each"""
-
-    def __post_init__(self) -> None:
-        refuse_unknown("intervals: unknown unit", self.unit, UNITS, MetricError)
-        real = isinstance(self.level, float) and math.isfinite(self.level)
-        if not real or not 0 < self.level < 1:
-            raise MetricError(f"level: expected a number between 0 and 1, such as 0.95, found {self.level!r}.")
-        check_draws(self.draws)
-
-    @property
-    def alpha(self) -> float:
-        """The largest adjusted p-value at which a difference is significant: 1 − level."""
-        return 1 - self.level
-
-    def pairs(self, models: Collection[str]) -> list[tuple[str, str]]:
-        """Return each pair of models, or each other model with the reference."""
-        if self.reference is None:
-            return list(combinations(models, 2))
-        return [(model, self.reference) for model in models if model != self.reference]
-
-
 DOMINANT = 0.1
 """the share of one unit in the weights from which an interval is right only if the differences scatter symmetrically"""
 
 FEW = re.compile(r"^only (\d+) (\w{4})\w*;")
 """how a reason of too few units begins: their number, and the unit without its ending"""
-
-DEFAULT_DIFFERENCES = DifferenceOptions()
 
 
 @dataclass(frozen=True, repr=False)
@@ -176,6 +143,43 @@ class PairedDifference(Brief):
         return {**values, **({"reason": self.reason} if self.reason else {})}
 
 
+@dataclass(frozen=True)
+class DifferenceOptions:
+    """What is resampled, the confidence level, and which pairs are compared."""
+
+    unit: Unit = "triple"
+    """what is resampled, and swapped between models as a whole"""
+    level: float = 0.95
+    """the level of the intervals; a difference is significant if its adjusted p-value is at most 1 − level"""
+    draws: int = 9999
+    """the number of random sign flips"""
+    seed: int = 0
+    """the seed of random sign flips"""
+    reference: str | None = None
+    """the model that all others are compared with; by default each is compared with each"""
+
+    def __post_init__(self) -> None:
+        refuse_unknown("intervals: unknown unit", self.unit, UNITS, MetricError)
+        real = isinstance(self.level, float) and math.isfinite(self.level)
+        if not real or not 0 < self.level < 1:
+            raise MetricError(f"level: expected a number between 0 and 1, such as 0.95, found {self.level!r}.")
+        check_draws(self.draws)
+
+    @property
+    def alpha(self) -> float:
+        """The largest adjusted p-value at which a difference is significant: 1 − level."""
+        return 1 - self.level
+
+    def pairs(self, models: Collection[str]) -> list[tuple[str, str]]:
+        """Return each pair of models, or each other model with the reference."""
+        if self.reference is None:
+            return list(combinations(models, 2))
+        return [(model, self.reference) for model in models if model != self.reference]
+
+
+DEFAULT_DIFFERENCES = DifferenceOptions()
+
+
 def with_adjusted_p(pairs: Iterable[PairedDifference]) -> tuple[PairedDifference, ...]:
     """Adjust p-values for the pairs of models that are tested by the same metric in the same group (Holm, 1979)."""
     found, families = list(pairs), dict[object, list[int]]()
@@ -189,17 +193,6 @@ def with_adjusted_p(pairs: Iterable[PairedDifference]) -> tuple[PairedDifference
     return tuple(found)
 
 
-def _at_floor(p: float | None, draws: int, family: int = 1) -> bool:
-    """Whether a p-value is the smallest that so many draws can give, after Holm's factor for a family of tests.
-
-    >>> _at_floor(1 / 1000, 999), _at_floor(2 / 1000, 999), _at_floor(3 / 1000, 999, family=3), _at_floor(None, 999)
-    (True, False, True, False)
-    >>> _at_floor(0.01, 0)
-    False
-    """
-    return p is not None and draws > 0 and p < min(1.5 * family / (1 + draws), 1)
-
-
 def detectable_difference(standard_error: float, *, level: float) -> float:
     """Compute (z_{(1 + level)/2} + z_{.8}) · SE: a difference of this size is significant in 4 of 5 samples.
 
@@ -209,6 +202,17 @@ def detectable_difference(standard_error: float, *, level: float) -> float:
     from scipy.special import ndtri
 
     return float(ndtri((1 + level) / 2) + ndtri(POWER)) * standard_error
+
+
+def _at_floor(p: float | None, draws: int, family: int = 1) -> bool:
+    """Whether a p-value is the smallest that so many draws can give, after Holm's factor for a family of tests.
+
+    >>> _at_floor(1 / 1000, 999), _at_floor(2 / 1000, 999), _at_floor(3 / 1000, 999, family=3), _at_floor(None, 999)
+    (True, False, True, False)
+    >>> _at_floor(0.01, 0)
+    False
+    """
+    return p is not None and draws > 0 and p < min(1.5 * family / (1 + draws), 1)
 
 
 def notes_on_tests(pairs: Sequence[PairedDifference], options: DifferenceOptions) -> Iterator[str]:

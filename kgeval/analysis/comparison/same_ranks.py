@@ -1,4 +1,7 @@
-"""Sameness: whether two rank tables have the same ranks and metrics, and in which rows they differ."""
+"""Sameness: whether two rank tables have the same ranks and metrics, and in which rows they differ.
+
+``kgeval.analysis.same_ranks`` and ``kgeval compare --same`` compare a table with that of another run or program.
+"""
 
 from __future__ import annotations
 
@@ -24,52 +27,6 @@ from kgeval.ranking.ranking_task import RankCounts
 
 SHOWN = 10
 """how many of the rows that differ are shown, the worst first"""
-
-
-@dataclass(frozen=True, repr=False)
-class SameRanks(Shown):
-    """Whether two tables hold the same ranks, and if not, in what they differ."""
-
-    same: bool
-    """whether all ranks and all metrics are identical"""
-    rows: int
-    """how many rows both have"""
-    differing: int
-    """how many of these have other counts"""
-    alone: Mapping[str, int]
-    """by the name of each table, how many rows the other lacks"""
-    first: Sequence[Mapping[str, Mapping[str, Any]]]
-    """the first of the rows that differ in both tables, by name, the largest difference of ranks first"""
-    metrics: Mapping[str, Mapping[str, float | None]]
-    """each metric of both tables, by name"""
-    notes: tuple[str, ...] = ()
-    """what else differs, and what could not be compared"""
-
-    @property
-    def heads(self) -> tuple[str, ...]:
-        """Whether the ranks are the same, in a line."""
-        who, metrics = " and ".join(self.alone), ", ".join(self.metrics)
-        if self.same:
-            return (f"{who} are the same: identical ranks in all {self.rows:,} rows, identical metrics ({metrics}).",)
-        alone = "".join(f", {count:,} rows are only in {name}" for name, count in self.alone.items() if count)
-        return (f"{who} are not the same: {self.differing:,} of {self.rows:,} common rows differ{alone}.",)
-
-    def tables(self) -> tuple[Table, ...]:
-        """Return the first rows that differ, and the metrics."""
-        metrics = Table(["", *self.alone], [[name, *values.values()] for name, values in self.metrics.items()])
-        example = next(iter(self.first[0].values())) if self.first else {}
-        labels = [*TRIPLE, *({TIME} & {*example}), "side"]
-        ranks = {"rank": "", "raw rank": "raw_"} if "raw_greater" in example else {"rank": ""}
-        rows = []
-        for one, other in (pair.values() for pair in self.first):
-            keys = [str(one.get(f"{name}_label") or one[name]) for name in labels]
-            rows.append([*keys, *(_written(row, prefix) for prefix in ranks.values() for row in (one, other))])
-        columns = [*labels, *(f"{rank} in {name}" for rank in ranks for name in self.alone)]
-        return (*([Table(columns, rows, len(labels))] if rows else []), metrics)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data; of the rows that differ, the first ones."""
-        return asdict(self)
 
 
 def same_ranks(tables: Mapping[str, RankTable], metrics: Any = RANKS.metrics, **policies: Any) -> SameRanks:
@@ -129,6 +86,52 @@ def same_ranks(tables: Mapping[str, RankTable], metrics: Any = RANKS.metrics, **
     same = rows.of_all and not len(differing) and all(len({*pair.values()}) == 1 for pair in values.values())
     first = [dict(zip(tables, pair, strict=True)) for pair in pairs]
     return SameRanks(same, len(rows), len(differing), rows.others, first, values, tuple(notes))
+
+
+@dataclass(frozen=True, repr=False)
+class SameRanks(Shown):
+    """Whether two tables hold the same ranks, and if not, in what they differ."""
+
+    same: bool
+    """whether all ranks and all metrics are identical"""
+    rows: int
+    """how many rows both have"""
+    differing: int
+    """how many of these have other counts"""
+    alone: Mapping[str, int]
+    """by the name of each table, how many rows the other lacks"""
+    first: Sequence[Mapping[str, Mapping[str, Any]]]
+    """the first of the rows that differ in both tables, by name, the largest difference of ranks first"""
+    metrics: Mapping[str, Mapping[str, float | None]]
+    """each metric of both tables, by name"""
+    notes: tuple[str, ...] = ()
+    """what else differs, and what could not be compared"""
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """Whether the ranks are the same, in a line."""
+        who, metrics = " and ".join(self.alone), ", ".join(self.metrics)
+        if self.same:
+            return (f"{who} are the same: identical ranks in all {self.rows:,} rows, identical metrics ({metrics}).",)
+        alone = "".join(f", {count:,} rows are only in {name}" for name, count in self.alone.items() if count)
+        return (f"{who} are not the same: {self.differing:,} of {self.rows:,} common rows differ{alone}.",)
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the first rows that differ, and the metrics."""
+        metrics = Table(["", *self.alone], [[name, *values.values()] for name, values in self.metrics.items()])
+        example = next(iter(self.first[0].values())) if self.first else {}
+        labels = [*TRIPLE, *({TIME} & {*example}), "side"]
+        ranks = {"rank": "", "raw rank": "raw_"} if "raw_greater" in example else {"rank": ""}
+        rows = []
+        for one, other in (pair.values() for pair in self.first):
+            keys = [str(one.get(f"{name}_label") or one[name]) for name in labels]
+            rows.append([*keys, *(_written(row, prefix) for prefix in ranks.values() for row in (one, other))])
+        columns = [*labels, *(f"{rank} in {name}" for rank in ranks for name in self.alone)]
+        return (*([Table(columns, rows, len(labels))] if rows else []), metrics)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data; of the rows that differ, the first ones."""
+        return asdict(self)
 
 
 def _row_numbers(rows: pa.Table, prefixes: Sequence[str], *, tells_ties: bool) -> IntArray:

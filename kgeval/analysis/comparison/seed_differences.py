@@ -1,5 +1,7 @@
 """Seed differences: how much the means over seeds of several models differ, and the tests of these means.
 
+``seed_differences`` is the public call; ``compare_grid`` calls ``differences_over_seeds`` for groups of rows.
+
 A model's metric is its mean over its runs. Both the runs and the triples are resampled: runs for each model by
 itself, for seed 0 of one has nothing to do with seed 0 of another; triples for all models at once. The variance and the
 degrees of freedom are those of :mod:`kgeval.metrics.intervals.over_seeds`; p = P(|t| ≥ |difference| / standard error).
@@ -7,14 +9,13 @@ degrees of freedom are those of :mod:`kgeval.metrics.intervals.over_seeds`; p = 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from kgeval.analysis.comparison.comparable import SharedRows, allowed_fields, differing_fields, shared_rows
+from kgeval.analysis.comparison.comparable import allowed_fields, differing_fields, shared_rows
 from kgeval.analysis.comparison.pair_tests import SharedGroup
 from kgeval.analysis.comparison.paired_difference import (
     DEFAULT_DIFFERENCES,
@@ -23,7 +24,7 @@ from kgeval.analysis.comparison.paired_difference import (
     PairedDifference,
     with_adjusted_p,
 )
-from kgeval.base.arrays import Float64Array, IntArray
+from kgeval.base.arrays import Float64Array
 from kgeval.base.errors import MetricError, refuse_unknown
 from kgeval.metrics.intervals.interval import Intervals, NoInterval
 from kgeval.metrics.intervals.mean_terms import Units
@@ -97,24 +98,33 @@ def seed_differences(
     views = {key: TableView(table, metric_options) for key, table in tables.items()}
     pooled = next(iter(views.values())).pooled
     names = [name.of_part(pooled) for name in parse_all(metrics) if name.metric.increasing is not None]
-    return differences_over_seeds(views, keys, names, same, [({}, np.arange(len(same)))], options, baselines)
+    group = SharedGroup(views, same, options.unit, np.arange(len(same)), {})
+    return differences_over_seeds([group], keys, names, options, baselines)
+
+
+def _refuse_other_runs(runs: Mapping[str, Sequence[RankTable]], reference: str | None) -> None:
+    for model, tables in runs.items():
+        if not tables:
+            raise MetricError(f"{model} has no run: give the ranks of each, as in {{{model!r}: [seed_0, seed_1]}}.")
+        refuse_other_tables(tables)
+    if len(runs) < 2:
+        raise MetricError(f"nothing to compare: give the runs of at least two models, found {len(runs)}.")
+    if reference is not None:
+        refuse_unknown("reference: no model is called", reference, runs, MetricError)
 
 
 def differences_over_seeds(
-    views: Mapping[str, TableView],
+    groups: Sequence[SharedGroup],
     keys: Mapping[str, Sequence[str]],
     names: Sequence[MetricName],
-    same: SharedRows,
-    groups: Iterable[tuple[Mapping[str, Any], IntArray]],
     options: DifferenceOptions,
     baselines: Collection[str],
 ) -> tuple[PairedDifference, ...]:
     """Test all pairs of models by all metrics in all groups of rows; ``keys`` has the names of each model's runs."""
     pairs = []
-    for of_group, places in groups:
-        group = SharedGroup(views, same, places, options.unit)
+    for group in map(replace, groups):  # copies, freed with all that was computed of their rows
         tests = [_MetricTests(name, group, keys, options, baselines) for name in names]
-        pairs += [replace(test.difference(*pair), group=of_group) for pair in options.pairs(keys) for test in tests]
+        pairs += [test.difference(*pair) for pair in options.pairs(keys) for test in tests]
     return with_adjusted_p(pairs)
 
 
@@ -133,7 +143,8 @@ class _MetricTests:
     def difference(self, model: str, other: str) -> PairedDifference:
         name, side = self.name, str(self.name.side)
         rows, kind = len(self.group.rows[side]), self.group.units[name.metric.needs, side].kind
-        pair = PairedDifference(model, other, name, rows, 0, kind, level=self.options.level, over_seeds=True)
+        level, key = self.options.level, self.group.key
+        pair = PairedDifference(model, other, name, rows, 0, kind, key, level=level, over_seeds=True)
         values, other_values = (self._values[one] for one in (model, other))
         if isinstance(values, str) or isinstance(other_values, str):
             return replace(pair, reason=values if isinstance(values, str) else str(other_values))
@@ -192,14 +203,3 @@ class _MetricTests:
 
     def _selection(self, key: str) -> RowSelection:
         return self.group.selections[key, str(self.name.side)]
-
-
-def _refuse_other_runs(runs: Mapping[str, Sequence[RankTable]], reference: str | None) -> None:
-    for model, tables in runs.items():
-        if not tables:
-            raise MetricError(f"{model} has no run: give the ranks of each, as in {{{model!r}: [seed_0, seed_1]}}.")
-        refuse_other_tables(tables)
-    if len(runs) < 2:
-        raise MetricError(f"nothing to compare: give the runs of at least two models, found {len(runs)}.")
-    if reference is not None:
-        refuse_unknown("reference: no model is called", reference, runs, MetricError)

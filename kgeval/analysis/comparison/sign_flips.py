@@ -1,5 +1,8 @@
 """Sign flips: how often chance alone makes a difference as large, were two models exchangeable within each unit.
 
+``pair_tests.py`` calls ``sign_flip_p_values`` for metrics that are functions of means, ``swapped_p_value`` for others;
+``holm`` adjusts p-values for several pairs of models.
+
 If they are, swapping them in a unit only turns the sign of its difference. The p-value counts the draws of signs whose
 sum is at least as far from 0 as the one that was found (Fisher, 1935; Smucker, Allan and Carterette, 2007). Where a
 metric is no function of means, the ranks of both are swapped, and the metric is computed anew.
@@ -7,6 +10,7 @@ metric is no function of means, the ranks of both are swapped, and the metric is
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +30,15 @@ MOST_DRAWS = 10**6
 
 BLOCK = 2048
 """draws that one thread sums together: small enough for its cache, a multiple of 8"""
+
+MOST_FLIPS = 999
+"""in each of which the metric is computed twice"""
+
+FLIPS = 1
+"""the stream of a draw's random numbers that is not the bootstrap's"""
+
+ROUNDING = 1e-12
+"""how far apart, beside the largest, equal differences may be"""
 
 
 def sign_flip_p_values(contributions: Float64Array, *, draws: int = 9999, seed: int = 0) -> Float64Array:
@@ -66,36 +79,6 @@ def signed_sums(contributions: Float64Array, draws: int, seed: int) -> Float64Ar
     return sums[:draws]
 
 
-def check_draws(draws: int) -> None:
-    whole = isinstance(draws, int | np.integer) and not isinstance(draws, bool)
-    if not whole or not 1 <= draws <= MOST_DRAWS:
-        raise MetricError(
-            f"draws: sign flips need a whole number from 1 to {MOST_DRAWS:,}, usually 9999; found {draws!r}."
-        )
-
-
-def holm(p_values: Float64Array) -> Float64Array:
-    """Multiply the smallest of m p-values by m, the next by m − 1, …, none below the one before (Holm, 1979).
-
-    >>> holm(np.array([0.01, 0.04, 0.03, 0.005])).round(6)
-    array([0.03, 0.06, 0.06, 0.02])
-    """
-    order = np.argsort(p_values, kind="stable")
-    remaining = np.arange(len(p_values), 0, -1)
-    adjusted = np.minimum(np.maximum.accumulate(remaining * p_values[order]), 1)
-    return np.asarray(adjusted[np.argsort(order)], np.float64)
-
-
-MOST_FLIPS = 999
-"""in each of which the metric is computed twice"""
-
-FLIPS = 1
-"""the stream of a draw's random numbers that is not the bootstrap's"""
-
-ROUNDING = 1e-12
-"""how far apart, beside the largest, equal differences may be"""
-
-
 def swapped_p_value(name: MetricName, own: Ranks, others: Ranks, units: Units, *, draws: int, seed: int) -> float:
     """Compute (1 + #{|T*| ≥ |T|}) / (1 + draws), T* the difference where random units have swapped their models."""
     both = _stacked(own, others)
@@ -114,6 +97,13 @@ def swapped_p_value(name: MetricName, own: Ranks, others: Ranks, units: Units, *
     return float((1 + (np.abs(differences) >= least).sum()) / (1 + draws))
 
 
+def _stacked(first: Ranks, second: Ranks) -> Ranks:
+    both: dict[str, Any] = {
+        name: np.concatenate([column, second.columns[name]]) for name, column in first.columns.items()
+    }
+    return replace(first, **both)
+
+
 def _difference(name: MetricName, both: Ranks, swapped: BoolArray, units: Units) -> float:
     """The difference of two models, the rows of the second standing behind those of the first, with some swapped."""
     rows = np.arange(len(units.ids))
@@ -121,10 +111,21 @@ def _difference(name: MetricName, both: Ranks, swapped: BoolArray, units: Units)
     return float(name(both.at(rows + behind)) - name(both.at(rows + (len(rows) - behind))))
 
 
-def _stacked(first: Ranks, second: Ranks) -> Ranks:
-    columns: dict[str, Any] = {
-        name: np.concatenate([getattr(first, name), getattr(second, name)])
-        for name in ("greater", "tied", "candidates", "weights", "draws")
-        if getattr(first, name) is not None and getattr(second, name) is not None
-    }
-    return Ranks(**columns, ties=first.ties)
+def check_draws(draws: int) -> None:
+    whole = isinstance(draws, int | np.integer) and not isinstance(draws, bool)
+    if not whole or not 1 <= draws <= MOST_DRAWS:
+        raise MetricError(
+            f"draws: sign flips need a whole number from 1 to {MOST_DRAWS:,}, usually 9999; found {draws!r}."
+        )
+
+
+def holm(p_values: Float64Array) -> Float64Array:
+    """Multiply the smallest of m p-values by m, the next by m − 1, …, none below the one before (Holm, 1979).
+
+    >>> holm(np.array([0.01, 0.04, 0.03, 0.005])).round(6)
+    array([0.03, 0.06, 0.06, 0.02])
+    """
+    order = np.argsort(p_values, kind="stable")
+    remaining = np.arange(len(p_values), 0, -1)
+    adjusted = np.minimum(np.maximum.accumulate(remaining * p_values[order]), 1)
+    return np.asarray(adjusted[np.argsort(order)], np.float64)

@@ -1,4 +1,7 @@
-"""``kgeval.annotate``: join slices to a rank table, as columns that group it."""
+"""``kgeval.annotate``: join slices to a rank table, as columns that group it.
+
+The rows of the table are found in the dataset by their labels; each ``Slice`` gives them their categories.
+"""
 
 from __future__ import annotations
 

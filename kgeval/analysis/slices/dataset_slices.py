@@ -1,4 +1,8 @@
-"""Slices by what the dataset says of a row: its cardinality, what train names of it, and whether train leaks it."""
+"""Slices by what the dataset says of a row: its cardinality, what train names of it, and whether train leaks it.
+
+A slice is declared below with its rule; the functions that divide and count rows follow. To add one, declare a
+:class:`Slice`.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +12,12 @@ from functools import partial
 import numpy as np
 
 from kgeval.analysis.audits.searches import WAYS, RelatedRelations, leaks_of
-from kgeval.analysis.slices.slice import (
-    Categories,
-    EvaluatedRows,
-    Slice,
-    count_answers,
-    count_heads,
-    count_queries,
-    count_tails,
-    degrees,
-)
+from kgeval.analysis.slices.slice import Categories, EvaluatedRows, Slice
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import DatasetError
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import INVERSE_SHARE
-from kgeval.data.triples import TripleIndex, Triples
+from kgeval.data.triples import TripleIndex, Triples, find_sorted
 
 CLASSES = ("1-1", "1-N", "N-1", "N-N")
 """one or many heads for a tail, then one or many tails for a head"""
@@ -30,41 +25,14 @@ CLASSES = ("1-1", "1-N", "N-1", "N-N")
 UNSEEN = "not in train"
 """the class of a relation without triples to count"""
 
-
-def classes(tails_per_head: BoolArray, heads_per_tail: BoolArray) -> IntArray:
-    """Number the class of what has many tails for a head, or many heads for a tail; int64[row]."""
-    return 2 * heads_per_tail.astype(np.int64) + tails_per_head
+_of_triples = partial(Slice, of_triples=True)
 
 
-def all_triples(dataset: Dataset) -> Triples:
-    """Collect the triples of all splits, each once."""
-    parts: list[Triples] = []
-    for triples in dataset.splits.values():
-        new = np.ones(len(triples), np.bool_)
-        for earlier in parts:
-            new &= ~TripleIndex.of(earlier).contains(triples)
-        parts.append(Triples(triples.ids[new]))
-    return Triples(np.concatenate([part.ids for part in parts]))
-
-
-def _assign(rows: EvaluatedRows, triples: Triples, relations: int, *, above: bool = False) -> Categories:
-    """Divide rows by their relation's mean numbers, which are many from 1.5, or only above that."""
-    sizes = np.bincount(triples.relations, minlength=relations)
-    ends = [np.unique(column * relations + triples.relations) for column in (triples.heads, triples.tails)]
-    heads, tails = (np.bincount(pairs % relations, minlength=relations) for pairs in ends)
-    # size / heads ≥ 3/2 in whole numbers, which cannot be rounded; a triple more is asked for where 3/2 is not many.
-    codes = classes(2 * sizes >= 3 * heads + above, 2 * sizes >= 3 * tails + above)
-    codes[sizes == 0] = len(CLASSES)
-    return Categories(codes[rows.relations], (*CLASSES, UNSEEN))
-
-
-def _of_edges(rows: EvaluatedRows, dataset: Dataset) -> Categories:
+def _assign_edge_cardinality(rows: EvaluatedRows, dataset: Dataset) -> Categories:
     everything = all_triples(dataset)
     tails_per_head, heads_per_tail = count_heads(rows.triples, everything), count_tails(rows.triples, everything)
     return Categories(classes(tails_per_head > 1, heads_per_tail > 1), CLASSES)
 
-
-_of_triples = partial(Slice, of_triples=True)
 
 CARDINALITY = _of_triples(
     name="cardinality",
@@ -72,7 +40,7 @@ CARDINALITY = _of_triples(
     rule="1-N: a pair (h, r) has at least 1.5 tails on average in train; N-1: a pair (r, t) has at least 1.5 heads on "
     f"average; N-N: both; {UNSEEN!r}: train has no triple of the relation",
     source="Bordes et al., 2013",
-    assign=lambda rows, dataset: _assign(rows, dataset.train, len(dataset.relations)),
+    assign=lambda rows, dataset: _by_mean_numbers(rows, dataset.train, len(dataset.relations)),
 )
 
 CARDINALITY_ALL = _of_triples(
@@ -80,7 +48,7 @@ CARDINALITY_ALL = _of_triples(
     title="cardinality of the relation in all splits: 1-1, 1-N, N-1 or N-N",
     rule="as cardinality, but counted over the distinct triples of all splits",
     source="OpenKE (n-n.py)",
-    assign=lambda rows, dataset: _assign(rows, all_triples(dataset), len(dataset.relations)),
+    assign=lambda rows, dataset: _by_mean_numbers(rows, all_triples(dataset), len(dataset.relations)),
     needs=(),
 )
 
@@ -89,7 +57,7 @@ CARDINALITY_LIBKGE = _of_triples(
     title="cardinality of the relation as LibKGE computes it",
     rule="as cardinality, but N means more than 1.5",
     source="LibKGE (index_relation_types)",
-    assign=lambda rows, dataset: _assign(rows, dataset.train, len(dataset.relations), above=True),
+    assign=lambda rows, dataset: _by_mean_numbers(rows, dataset.train, len(dataset.relations), above=True),
 )
 
 EDGE_CARDINALITY = _of_triples(
@@ -98,42 +66,14 @@ EDGE_CARDINALITY = _of_triples(
     rule="1-N: the pair (h, r) of the triple has other tails in any split; N-1: the pair (r, t) has other heads; N-N: "
     "both",
     source="Cattaneo et al., 2024 (kg-topology-toolbox, triple_cardinality_same_rel)",
-    assign=_of_edges,
+    assign=_assign_edge_cardinality,
     needs=(),
 )
 
+BINS = "in bins at the quartiles of the nonzero counts of the evaluated split; 0 is a separate bin"
 
 QUANTILES = (0.25, 0.5, 0.75, 1)
 """where counts above 0 are divided: into quarters of the split"""
-
-
-def quantile_bins(counts: IntArray, of_split: IntArray) -> Categories:
-    """Divide counts at the quartiles of the counts above 0 of the whole split; 0 is a separate bin.
-
-    If many counts are equal, there are fewer than four bins above 0.
-
-    >>> quantile_bins(np.array([0, 1, 7]), np.array([0, 1, 1, 2, 3, 5, 8, 9, 9]))
-    Categories(codes=array([0, 1, 3]), names=('0', '1', '2–3', '4–8', '9'))
-    """
-    positive = of_split[of_split > 0]
-    if not len(positive):
-        return limited_bins(counts, [0])
-    limits = np.unique(np.quantile(positive, QUANTILES, method="inverted_cdf")).astype(int).tolist()
-    return limited_bins(counts, [0, *limits], least=int(positive.min()))
-
-
-def limited_bins(counts: IntArray, limits: Sequence[int], *, least: int = 1) -> Categories:
-    """Divide counts at limits, each of which is the last of its bin; the first limit is 0, and no count is beyond all.
-
-    >>> limited_bins(np.array([0, 4, 10]), [0, 1, 10]).names
-    ('0', '1', '2–10')
-    """
-    firsts = [0, least, *(limit + 1 for limit in limits[1:])]
-    names = [str(last) if first == last else f"{first}–{last}" for first, last in zip(firsts, limits, strict=False)]
-    return Categories(np.searchsorted(limits, counts), tuple(names))
-
-
-BINS = "in bins at the quartiles of the nonzero counts of the evaluated split; 0 is a separate bin"
 
 
 def _in_quarters(
@@ -183,7 +123,6 @@ RELATION_FREQUENCY = _in_quarters(
     of_triples=True,
 )
 
-
 NAMES = ("answer, anchor, pair", "answer, anchor", "answer", "anchor, pair", "anchor", "none")
 """what train names; the pair of anchor and relation is there only if the anchor is"""
 
@@ -204,7 +143,6 @@ SEEN = Slice(
     assign=_assign_seen,
 )
 
-
 SEEN_TIME = _of_triples(
     name="seen-time",
     title="whether train has facts of the time of the query",
@@ -215,7 +153,6 @@ SEEN_TIME = _of_triples(
     ),
     needs_times=True,
 )
-
 
 LIMITS = (0, 1, 10, 100, 1000)
 """the last number of each bin but one, in which all greater ones are"""
@@ -256,3 +193,91 @@ LEAK = _of_triples(
     source="Akrami et al., 2020; Dettmers et al., 2018",
     assign=_assign_leak,
 )
+
+
+def _by_mean_numbers(rows: EvaluatedRows, triples: Triples, relations: int, *, above: bool = False) -> Categories:
+    """Divide rows by their relation's mean numbers, which are many from 1.5, or only above that."""
+    sizes = np.bincount(triples.relations, minlength=relations)
+    ends = [np.unique(column * relations + triples.relations) for column in (triples.heads, triples.tails)]
+    heads, tails = (np.bincount(pairs % relations, minlength=relations) for pairs in ends)
+    # size / heads ≥ 3/2 in whole numbers, which cannot be rounded; a triple more is asked for where 3/2 is not many.
+    codes = classes(2 * sizes >= 3 * heads + above, 2 * sizes >= 3 * tails + above)
+    codes[sizes == 0] = len(CLASSES)
+    return Categories(codes[rows.relations], (*CLASSES, UNSEEN))
+
+
+def classes(tails_per_head: BoolArray, heads_per_tail: BoolArray) -> IntArray:
+    """Number the class of what has many tails for a head, or many heads for a tail; int64[row]."""
+    return 2 * heads_per_tail.astype(np.int64) + tails_per_head
+
+
+def all_triples(dataset: Dataset) -> Triples:
+    """Collect the triples of all splits, each once, at whatever times."""
+    return Triples.concatenated([triples.without_contexts() for triples in dataset.splits.values()]).distinct().triples
+
+
+def quantile_bins(counts: IntArray, of_split: IntArray) -> Categories:
+    """Divide counts at the quartiles of the counts above 0 of the whole split; 0 is a separate bin.
+
+    If many counts are equal, there are fewer than four bins above 0.
+
+    >>> quantile_bins(np.array([0, 1, 7]), np.array([0, 1, 1, 2, 3, 5, 8, 9, 9]))
+    Categories(codes=array([0, 1, 3]), names=('0', '1', '2–3', '4–8', '9'))
+    """
+    positive = of_split[of_split > 0]
+    if not len(positive):
+        return limited_bins(counts, [0])
+    limits = np.unique(np.quantile(positive, QUANTILES, method="inverted_cdf")).astype(int).tolist()
+    return limited_bins(counts, [0, *limits], least=int(positive.min()))
+
+
+def limited_bins(counts: IntArray, limits: Sequence[int], *, least: int = 1) -> Categories:
+    """Divide counts at limits, each of which is the last of its bin; the first limit is 0, and no count is beyond all.
+
+    >>> limited_bins(np.array([0, 4, 10]), [0, 1, 10]).names
+    ('0', '1', '2–10')
+    """
+    firsts = [0, least, *(limit + 1 for limit in limits[1:])]
+    names = [str(last) if first == last else f"{first}–{last}" for first, last in zip(firsts, limits, strict=False)]
+    return Categories(np.searchsorted(limits, counts), tuple(names))
+
+
+def count_queries(rows: EvaluatedRows, train: Triples) -> IntArray:
+    """Count the answers that the query of each row has in train; int64[row]."""
+    return np.where(rows.tails, count_heads(rows.triples, train), count_tails(rows.triples, train))
+
+
+def count_answers(rows: EvaluatedRows, train: Triples) -> IntArray:
+    """Count the train triples that have each row's answer in its place, with its relation; int64[row]."""
+    return np.where(rows.tails, count_tails(rows.triples, train), count_heads(rows.triples, train))
+
+
+def count_heads(triples: Triples, among: Triples) -> IntArray:
+    """Count how often the head of each triple is the head of one of its relation; int64[triple]."""
+    return count_pairs((triples.heads, triples.relations), (among.heads, among.relations))
+
+
+def count_tails(triples: Triples, among: Triples) -> IntArray:
+    """Count how often the tail of each triple is the tail of one of its relation; int64[triple]."""
+    return count_pairs((triples.tails, triples.relations), (among.tails, among.relations))
+
+
+def degrees(triples: Triples, entities: int) -> IntArray:
+    """Count the triples that name each entity, a loop once; int64[entity].
+
+    >>> degrees(Triples.of([(0, 0, 1), (1, 0, 1)]), 3)
+    array([1, 2, 0])
+    """
+    ends = [triples.heads, triples.tails[triples.heads != triples.tails]]
+    return np.bincount(np.concatenate(ends), minlength=entities)
+
+
+def count_pairs(pairs: tuple[IntArray, IntArray], among: tuple[IntArray, IntArray]) -> IntArray:
+    """Count how often each pair of ids, in two columns, occurs among others; int64[row].
+
+    >>> count_pairs((np.array([0, 1]), np.array([5, 5])), (np.array([1, 1, 0]), np.array([5, 5, 6])))
+    array([0, 2])
+    """
+    size = 1 + max(int(column.max(initial=0)) for column in (pairs[1], among[1]))
+    keys, counts = np.unique(among[0] * size + among[1], return_counts=True)
+    return np.append(counts, 0)[find_sorted(keys, pairs[0] * size + pairs[1])]  # the last where there is none

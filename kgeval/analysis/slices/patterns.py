@@ -1,4 +1,7 @@
-"""Patterns: which facts in train a triple follows from: itself reversed, another between its entities, or a path."""
+"""Five patterns by which a triple may follow from train, each a yes/no slice ``pattern-…``.
+
+The slice ``pattern`` takes the first that holds. A new pattern is an entry in ``FLAGS`` and a ``_flag``.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,90 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kgeval.analysis.slices.slice import Categories, EvaluatedRows, Slice, count_pairs
+from kgeval.analysis.slices.dataset_slices import count_pairs
+from kgeval.analysis.slices.slice import Categories, EvaluatedRows, Slice
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Rows, starts_of_runs
 from kgeval.data.triples import TripleIndex, Triples, find_sorted
 
+SOURCE = "Cattaneo et al., 2024 (kg-topology-toolbox), over train"
+
 BLOCK = 2**22
 """how many entities in between are tried at a time, unless one pair has more"""
+
+
+def is_symmetric(triples: Triples, dataset: Dataset) -> BoolArray:
+    """Whether train has (t, r, h), of triples that are no loops; bool[triple]."""
+    return np.asarray(TripleIndex.of(dataset.train).contains(_swapped(triples)) & (triples.heads != triples.tails))
+
+
+def has_parallel(triples: Triples, dataset: Dataset) -> BoolArray:
+    """Whether train has (h, r', t) of another relation r'; bool[triple]."""
+    between = count_pairs((triples.heads, triples.tails), (dataset.train.heads, dataset.train.tails))
+    return np.asarray(between > TripleIndex.of(dataset.train).contains(triples))
+
+
+FLAGS: dict[str, Callable[[Triples, Dataset], BoolArray]] = {
+    "loop": lambda triples, _: np.asarray(triples.heads == triples.tails),
+    "symmetric": is_symmetric,
+    "inverse": lambda triples, dataset: has_parallel(_swapped(triples), dataset),
+    "parallel": has_parallel,
+    "composition": lambda triples, dataset: composed(triples, dataset.train, len(dataset.entities)),
+}
+"""the patterns, those that tell most of a triple first"""
+
+
+def _flag(name: str, title: str, rule: str) -> Slice:
+    return Slice(
+        name=f"pattern-{name}",
+        title=title,
+        rule=rule,
+        source=SOURCE,
+        assign=lambda rows, dataset: Categories.of_flag(FLAGS[name](rows.triples, dataset)),
+        of_triples=True,
+    )
+
+
+def _first_pattern(rows: EvaluatedRows, dataset: Dataset) -> Categories:
+    holds = np.stack([flag(rows.triples, dataset) for flag in FLAGS.values()])
+    codes = np.where(holds.any(axis=0), holds.argmax(axis=0), len(FLAGS))
+    return Categories(codes, (*FLAGS, "none"))
+
+
+PATTERN = Slice(
+    name="pattern",
+    title="first relation pattern by which the triple follows from train",
+    rule=f"the first that holds: {', '.join(FLAGS)}; none: no pattern holds. If several may hold, use the slices "
+    "pattern-…",
+    source=SOURCE,
+    assign=_first_pattern,
+    of_triples=True,
+)
+
+LOOP = _flag("loop", "whether head and tail are the same entity", "h = t")
+
+SYMMETRIC = _flag(
+    "symmetric", "whether train has the triple with head and tail swapped", "h ≠ t, and (t, r, h) in train"
+)
+
+INVERSE = _flag(
+    "inverse", "whether train has head and tail swapped under another relation", "(t, r', h) in train for an r' ≠ r"
+)
+
+PARALLEL = _flag(
+    "parallel", "whether train has the same head and tail under another relation", "(h, r', t) in train for an r' ≠ r"
+)
+
+COMPOSITION = _flag(
+    "composition",
+    "whether two train triples connect head and tail",
+    "(h, r1, x) and (x, r2, t) in train for any r1 and r2, and h, x and t all different",
+)
+
+
+def _swapped(triples: Triples) -> Triples:
+    return Triples(triples.ids[:, ::-1])
 
 
 def composed(pairs: Triples, edges: Triples, entities: int, *, block: int = BLOCK) -> BoolArray:
@@ -57,79 +136,3 @@ def _any_continues(spans: IntArray, pool: IntArray, prefixes: IntArray, keys: In
         hits = find_sorted(keys, prefixes[part][between.owners] + between.ids) >= 0
         continues[part] = np.bincount(between.owners[hits], minlength=len(part)) > 0
     return continues
-
-
-SOURCE = "Cattaneo et al., 2024 (kg-topology-toolbox), over train"
-
-
-def _swapped(triples: Triples) -> Triples:
-    return Triples(triples.ids[:, ::-1])
-
-
-def has_parallel(triples: Triples, dataset: Dataset) -> BoolArray:
-    """Whether train has (h, r', t) of another relation r'; bool[triple]."""
-    between = count_pairs((triples.heads, triples.tails), (dataset.train.heads, dataset.train.tails))
-    return np.asarray(between > TripleIndex.of(dataset.train).contains(triples))
-
-
-def is_symmetric(triples: Triples, dataset: Dataset) -> BoolArray:
-    """Whether train has (t, r, h), of triples that are no loops; bool[triple]."""
-    return np.asarray(TripleIndex.of(dataset.train).contains(_swapped(triples)) & (triples.heads != triples.tails))
-
-
-FLAGS: dict[str, Callable[[Triples, Dataset], BoolArray]] = {
-    "loop": lambda triples, _: np.asarray(triples.heads == triples.tails),
-    "symmetric": is_symmetric,
-    "inverse": lambda triples, dataset: has_parallel(_swapped(triples), dataset),
-    "parallel": has_parallel,
-    "composition": lambda triples, dataset: composed(triples, dataset.train, len(dataset.entities)),
-}
-"""the patterns, those that tell most of a triple first"""
-
-
-def _first_pattern(rows: EvaluatedRows, dataset: Dataset) -> Categories:
-    holds = np.stack([flag(rows.triples, dataset) for flag in FLAGS.values()])
-    codes = np.where(holds.any(axis=0), holds.argmax(axis=0), len(FLAGS))
-    return Categories(codes, (*FLAGS, "none"))
-
-
-def _flag(name: str, title: str, rule: str) -> Slice:
-    return Slice(
-        name=f"pattern-{name}",
-        title=title,
-        rule=rule,
-        source=SOURCE,
-        assign=lambda rows, dataset: Categories.of_flag(FLAGS[name](rows.triples, dataset)),
-        of_triples=True,
-    )
-
-
-PATTERN = Slice(
-    name="pattern",
-    title="first relation pattern by which the triple follows from train",
-    rule=f"the first that holds: {', '.join(FLAGS)}; none: no pattern holds. If several may hold, use the slices "
-    "pattern-…",
-    source=SOURCE,
-    assign=_first_pattern,
-    of_triples=True,
-)
-
-LOOP = _flag("loop", "whether head and tail are the same entity", "h = t")
-
-SYMMETRIC = _flag(
-    "symmetric", "whether train has the triple with head and tail swapped", "h ≠ t, and (t, r, h) in train"
-)
-
-INVERSE = _flag(
-    "inverse", "whether train has head and tail swapped under another relation", "(t, r', h) in train for an r' ≠ r"
-)
-
-PARALLEL = _flag(
-    "parallel", "whether train has the same head and tail under another relation", "(h, r', t) in train for an r' ≠ r"
-)
-
-COMPOSITION = _flag(
-    "composition",
-    "whether two train triples connect head and tail",
-    "(h, r1, x) and (x, r2, t) in train for any r1 and r2, and h, x and t all different",
-)

@@ -1,27 +1,34 @@
-"""A slice: a rule that divides the rows of a rank table by properties in the dataset; the registry of slices.
+"""A slice: a rule that divides the rows of a rank table by what the dataset says of them; the registry of slices.
 
-Below it, what slices divide rows by: counts of train, and named groups of relations or entities as a configuration
-writes them.
+A file of this folder declares a :class:`Slice`; its ``assign`` gives :class:`EvaluatedRows` their :class:`Categories`.
+``annotation.py`` adds the column to a table. ``slice_of`` also reads slices that are written out, as ``types:FILE``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from kgeval.analysis.slices.named_groups import (
+    GroupNumbers,
+    RelationGroups,
+    check_groups,
+    group_entities,
+    group_relations,
+    groupings,
+)
 from kgeval.base.arrays import BoolArray, IntArray
-from kgeval.base.errors import DatasetError, TableError, did_you_mean, naming
+from kgeval.base.errors import DatasetError, TableError, did_you_mean
 from kgeval.base.registries import by_name, instances, load_entry_points
 from kgeval.base.tables.shown import Brief
 from kgeval.data.dataset import Dataset, Split
-from kgeval.data.entity_types import PREFIX, read_types_of_entities
-from kgeval.data.triples import Triples, find_sorted
-from kgeval.data.vocabulary import Vocabulary
+from kgeval.data.entity_types import PREFIX
+from kgeval.data.triples import Triples
 from kgeval.metrics.metric import check_name
 from kgeval.ranking.rank_table import SCHEMA
 
@@ -41,51 +48,6 @@ WRITTEN = (
      "treats: [CtD, CpD], rest: null; a name after ~ is a pattern; or by: PATTERN; or types: FILE", "kgeval"),
 )  # fmt: skip
 """how slices are written out: name, title, rule and source, as those of other slices are listed"""
-
-
-@dataclass(frozen=True, eq=False)
-class EvaluatedRows:
-    """The rows of a rank table, in the ids of the dataset."""
-
-    triples: Triples
-    """the triple of each row"""
-    tails: BoolArray
-    """bool[row], whether the tail is predicted, and not the head; False where the relation is"""
-    split: Triples
-    """all triples of the evaluated split, so that what a row is does not depend on which other rows there are"""
-
-    @property
-    def anchors(self) -> IntArray:
-        """The anchor of each row; int64[row]."""
-        return np.where(self.tails, self.triples.heads, self.triples.tails)
-
-    @property
-    def relations(self) -> IntArray:
-        """The relation of each row; int64[row]."""
-        return self.triples.relations
-
-    @property
-    def answers(self) -> IntArray:
-        """The answer of each row; int64[row]."""
-        return np.where(self.tails, self.triples.tails, self.triples.heads)
-
-    def of_whole_split(self) -> EvaluatedRows:
-        tails = np.repeat([False, True], len(self.split))
-        return EvaluatedRows(Triples(np.concatenate([self.split.ids, self.split.ids])), tails, self.split)
-
-
-class Categories(NamedTuple):
-    """The category of each row."""
-
-    codes: IntArray
-    """int64[row], into the names"""
-    names: tuple[str, ...]
-    """in the order of the groups that they make; some may have no rows"""
-
-    @classmethod
-    def of_flag(cls, holds: BoolArray) -> Categories:
-        """Divide rows by whether something holds of them."""
-        return cls(np.where(holds, 0, 1), ("yes", "no"))
 
 
 @dataclass(frozen=True, repr=False)
@@ -190,7 +152,7 @@ class Slice(Brief):
 
     @classmethod
     def _by_ids(
-        cls, ids: str, name: str, title: str, rule: str, how: Callable[[Dataset], Numbered], **about: Any
+        cls, ids: str, name: str, title: str, rule: str, how: Callable[[Dataset], GroupNumbers], **about: Any
     ) -> Slice:
         """Divide rows by the group of their relations or their answers."""
 
@@ -253,6 +215,51 @@ class Slice(Brief):
             self.check(dataset)
 
 
+class Categories(NamedTuple):
+    """The category of each row."""
+
+    codes: IntArray
+    """int64[row], into the names"""
+    names: tuple[str, ...]
+    """in the order of the groups that they make; some may have no rows"""
+
+    @classmethod
+    def of_flag(cls, holds: BoolArray) -> Categories:
+        """Divide rows by whether something holds of them."""
+        return cls(np.where(holds, 0, 1), ("yes", "no"))
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluatedRows:
+    """The rows of a rank table, in the ids of the dataset."""
+
+    triples: Triples
+    """the triple of each row"""
+    tails: BoolArray
+    """bool[row], whether the tail is predicted, and not the head; False where the relation is"""
+    split: Triples
+    """all triples of the evaluated split, so that what a row is does not depend on which other rows there are"""
+
+    @property
+    def anchors(self) -> IntArray:
+        """The anchor of each row; int64[row]."""
+        return np.where(self.tails, self.triples.heads, self.triples.tails)
+
+    @property
+    def relations(self) -> IntArray:
+        """The relation of each row; int64[row]."""
+        return self.triples.relations
+
+    @property
+    def answers(self) -> IntArray:
+        """The answer of each row; int64[row]."""
+        return np.where(self.tails, self.triples.tails, self.triples.heads)
+
+    def of_whole_split(self) -> EvaluatedRows:
+        tails = np.repeat([False, True], len(self.split))
+        return EvaluatedRows(Triples(np.concatenate([self.split.ids, self.split.ids])), tails, self.split)
+
+
 @cache
 def slices() -> dict[str, Slice]:
     return by_name("slices", [*instances("kgeval.analysis.slices", Slice), *load_entry_points("kgeval.slices", Slice)])
@@ -274,150 +281,3 @@ def find_slice(name: str | Slice) -> Slice:
     if member is None:
         raise TableError(f"unknown slice {name!r}. {did_you_mean(str(name), slices(), listed='slices')}")
     return member
-
-
-def count_pairs(pairs: tuple[IntArray, IntArray], among: tuple[IntArray, IntArray]) -> IntArray:
-    """Count how often each pair of ids, in two columns, occurs among others; int64[row].
-
-    >>> count_pairs((np.array([0, 1]), np.array([5, 5])), (np.array([1, 1, 0]), np.array([5, 5, 6])))
-    array([0, 2])
-    """
-    size = 1 + max(int(column.max(initial=0)) for column in (pairs[1], among[1]))
-    keys, counts = np.unique(among[0] * size + among[1], return_counts=True)
-    return np.append(counts, 0)[find_sorted(keys, pairs[0] * size + pairs[1])]  # the last where there is none
-
-
-def count_queries(rows: EvaluatedRows, train: Triples) -> IntArray:
-    """Count the answers that the query of each row has in train; int64[row]."""
-    return np.where(rows.tails, count_heads(rows.triples, train), count_tails(rows.triples, train))
-
-
-def count_answers(rows: EvaluatedRows, train: Triples) -> IntArray:
-    """Count the train triples that have each row's answer in its place, with its relation; int64[row]."""
-    return np.where(rows.tails, count_tails(rows.triples, train), count_heads(rows.triples, train))
-
-
-def count_heads(triples: Triples, among: Triples) -> IntArray:
-    """Count how often the head of each triple is the head of one of its relation; int64[triple]."""
-    return count_pairs((triples.heads, triples.relations), (among.heads, among.relations))
-
-
-def count_tails(triples: Triples, among: Triples) -> IntArray:
-    """Count how often the tail of each triple is the tail of one of its relation; int64[triple]."""
-    return count_pairs((triples.tails, triples.relations), (among.tails, among.relations))
-
-
-def degrees(triples: Triples, entities: int) -> IntArray:
-    """Count the triples that name each entity, a loop once; int64[entity].
-
-    >>> degrees(Triples.of([(0, 0, 1), (1, 0, 1)]), 3)
-    array([1, 2, 0])
-    """
-    ends = [triples.heads, triples.tails[triples.heads != triples.tails]]
-    return np.bincount(np.concatenate(ends), minlength=entities)
-
-
-RelationGroups = Mapping[str, Sequence[str] | str | None] | str
-"""the relations of each group, by name or, after ``~``, by pattern, None for all that are left; or a pattern alone"""
-
-IN_NO_GROUP = "in no group"
-"""the group of relations and entities that no other group takes"""
-
-Numbered = tuple[IntArray, tuple[str, ...]]
-"""int64[relation] or int64[entity], the group of each; and the names of the groups in their order"""
-
-
-def groupings(groups: Mapping[str, Any], alone: str = "groups") -> dict[str, Any]:
-    """Read a block ``groups``: one grouping, whose slice is called ``alone``, or several by the names of their slices.
-
-    >>> groupings({"treats": ["CtD", "CpD"], "rest": None})
-    {'groups': {'treats': ['CtD', 'CpD'], 'rest': None}}
-    >>> groupings({"domain": {"by": "^/([^/]+)"}, "kind": {"types": "prefix"}})
-    {'domain': {'by': '^/([^/]+)'}, 'kind': {'types': 'prefix'}}
-    """
-    several = bool(groups) and all(isinstance(group, Mapping) for group in groups.values())
-    return dict(groups) if several else {alone: groups}
-
-
-def compiled(pattern: str, *, names_groups: bool = False) -> re.Pattern[str]:
-    """Compile a pattern; one that ``names_groups`` has a group in round brackets."""
-    try:
-        expression = re.compile(pattern)
-    except re.error as error:
-        raise TableError(f"groups: {pattern!r:.80} is no regular expression ({error}).") from error
-    if names_groups and not expression.groups:
-        problem = f"groups: the pattern {pattern!r:.80} has no part in round brackets, which names the group"
-        raise TableError(f"{problem}. An example is '^/([^/]+)'.")
-    return expression
-
-
-def check_groups(groups: Any) -> RelationGroups:
-    """Refuse what is no grouping of relations, with the group that is wrong."""
-    if isinstance(groups, str):
-        compiled(groups, names_groups=True)
-        return groups
-    if not isinstance(groups, Mapping) or not groups:
-        raise TableError(
-            f"groups: expected the relations of each group by its name, or a pattern; found {groups!r:.80}."
-        )
-    for group, members in groups.items():
-        listed = () if members is None else [members] if isinstance(members, str) else members
-        if not isinstance(group, str) or not isinstance(listed, list | tuple):
-            raise TableError(f"groups: {group!r:.60} needs a list of relations, or null; found {members!r:.80}.")
-        if wrong := [name for name in listed if not isinstance(name, str)]:
-            raise TableError(f"groups: {group!r:.60}: a relation is text, found {wrong[0]!r:.60}.")
-        for pattern in (name[1:] for name in listed if name.startswith("~")):
-            compiled(pattern)
-    if len(rest := [group for group, members in groups.items() if members is None]) > 1:
-        raise TableError(f"groups: {rest[0]!r} and {rest[1]!r} are both null, which takes what is left. Keep one.")
-    return groups
-
-
-def group_relations(groups: RelationGroups, dataset: Dataset) -> Numbered:
-    """Find the group of each relation.
-
-    >>> from kgeval import load_dataset
-    >>> group_relations({"books": ["~^book"], "rest": None}, load_dataset("nations"))[1]
-    ('books', 'rest')
-    """
-    relations = dataset.relations
-    if isinstance(groups, str):
-        pattern = compiled(groups, names_groups=True)
-        matches = [pattern.search(label) for label in relations]
-        names = [(match and match[1]) or IN_NO_GROUP for match in matches]
-        return _numbered(names, sorted({*names} - {IN_NO_GROUP}))
-    owner: dict[int, str] = {}
-    for group, members in groups.items():
-        for name in [members] if isinstance(members, str) else members or ():
-            for relation in _matching(name, group, relations):
-                if (other := owner.setdefault(relation, group)) != group:
-                    problem = f"groups: the relation {relations[relation]!r} is in {other!r} and in {group!r}"
-                    raise TableError(f"{problem}. Leave it in one of them.")
-    left = next((group for group, members in groups.items() if members is None), IN_NO_GROUP)
-    return _numbered([owner.get(relation, left) for relation in range(len(relations))], list(groups))
-
-
-def group_entities(source: str, dataset: Dataset) -> Numbered:
-    """Find the types of each entity; those of an entity that has several are one group, joined by ``+``."""
-    types = read_types_of_entities(source, dataset)
-    rows = (types.rows.row(entity) for entity in range(len(dataset.entities)))
-    names = [" + ".join(types.names[index] for index in row) or IN_NO_GROUP for row in rows]
-    return _numbered(names, sorted({*names} - {IN_NO_GROUP}))
-
-
-def _matching(name: str, group: str, relations: Vocabulary) -> list[int]:
-    """Find the relation of a name, or the relations that a pattern matches."""
-    if not name.startswith("~"):
-        with naming(f"groups: {group!r}", TableError):
-            return [relations.id(name)]
-    pattern = compiled(name[1:])
-    matches = [relation for relation, label in enumerate(relations) if pattern.search(label)]
-    if not matches:
-        raise TableError(f"groups: {group!r}: no relation matches {name[1:]!r}. One is called {relations[0]!r}.")
-    return matches
-
-
-def _numbered(members: list[str], names: list[str]) -> Numbered:
-    names = list(dict.fromkeys([*names, *([IN_NO_GROUP] if IN_NO_GROUP in members else [])]))
-    places = {name: place for place, name in enumerate(names)}
-    return np.array([places[name] for name in members], np.int64), tuple(names)

@@ -1,5 +1,7 @@
 """Bounded means: intervals where few units carry a mean, which allow for values that no unit at hand has.
 
+``selection_intervals.py`` and ``stratified_sample.py`` blend in the ends of :class:`BoundedMeans` by its ``doubt``.
+
 A thousand triples without a hit say little of a share of hits below 3/1000, and a mean of 1/r has the same doubt, for
 its values go up to 1 too. The upper end of a mean of C values in [a, b] is the quantile of Σ D_i x_i, with a further
 x_0 = b and D uniform on the simplex (Gaffke, 2005; Learned-Miller and Thomas, 2020); the lower end is its mirror image,

@@ -1,8 +1,12 @@
-"""Estimate: how far an estimate from a sample of triples may be from the metric of the whole split."""
+"""The settings of an estimate: rank only a random sample of triples, until a metric's error is small enough.
+
+``kgeval.evaluate`` and the configuration take an :class:`Estimate`, where ``estimate: 0.005`` is short for
+``estimate: {error: 0.005}``. ``sampling.py`` draws the sample; ``stratified_sample.py`` estimates the metrics of the
+whole split, with their intervals.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
@@ -73,56 +77,3 @@ def no_estimator(name: MetricName) -> str:
     if not isinstance(name.metric.compute, FunctionOfMeans):
         return "cannot be estimated from a sample of triples"
     return ""
-
-
-STRATUM = "stratum"
-"""the column of a rank table with the stratum of each row's triple"""
-
-TYPED = ("typed_greater", "typed_tied")
-"""the columns with the counts of each row among the candidates of the right type"""
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """How the triples of a table were sampled, and what is known about the other triples.
-
-    >>> print(Sampling(Estimate(error=0.01), counts=(600, 400), sizes=(12_000, 8_000)))
-    estimated from 1,000 of 20,000 triples (95 %), stratified by relation
-    """
-
-    settings: Estimate
-    counts: tuple[int, ...]
-    """the number of sampled triples in each stratum"""
-    sizes: tuple[int, ...]
-    """the number of all triples in each stratum"""
-    typed_counts: tuple[int, ...] = ()
-    """the number of triples in each stratum whose rank among typed candidates is known; empty without a regression"""
-    typed_means: tuple[tuple[float, ...], ...] = ()
-    """the means of the auxiliary values of those triples; [stratum][value]"""
-
-    @property
-    def method(self) -> str:
-        if not self.typed_counts:
-            return "stratified by relation"
-        known = sum(self.typed_counts)
-        return f"stratified by relation, regression on the rank among typed candidates ({known:,} triples)"
-
-    @property
-    def num_triples(self) -> int:
-        return sum(self.sizes)
-
-    @property
-    def num_ranked(self) -> int:
-        return sum(self.counts)
-
-    def without_regression(self) -> Sampling:
-        """The sampling of a part of the rows: a regression needs all rows."""
-        return replace(self, typed_counts=(), typed_means=())
-
-    def describe(self) -> dict[str, Any]:
-        settings = self.settings.model_dump(mode="json", include={"level", "error", "metric", "seed"})
-        return {"n": self.num_ranked, "of": self.num_triples, "method": self.method, **settings}
-
-    def __str__(self) -> str:
-        triples = f"{self.num_ranked:,} of {self.num_triples:,} triples"
-        return f"estimated from {triples} ({100 * self.settings.level:g} %), {self.method}"

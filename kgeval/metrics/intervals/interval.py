@@ -1,4 +1,8 @@
-"""Interval: the range of a metric over resampled triples, queries or relations."""
+"""Intervals: the record of one, the settings by which intervals are requested, and when a metric has none.
+
+An interval is the range of a metric over resampled units: triples, queries or relations. ``selection_intervals.py``,
+``over_seeds.py`` and ``stratified_sample.py`` make them.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +22,7 @@ Unit = Literal["triple", "query", "relation"]
 """a triple has both sides, a query all its answers, a relation all its triples"""
 
 UNITS: tuple[Unit, ...] = get_args(Unit)
-
 PLURAL: dict[Unit, str] = {"triple": "triples", "query": "queries", "relation": "relations"}
-
 
 FEWEST_UNITS = 20
 """with fewer units there is no interval: they show too little of how the metric varies"""
@@ -31,49 +33,8 @@ FEWEST_DECIMALS = 3
 ZERO = 1e-12
 """a standard error up to this share of the value is an effect of rounding"""
 
-
 BOUNDED = "bounded mean"
 """the method of an interval that allows for rare large values that the units at hand do not have"""
-
-
-class NoInterval(MetricError):
-    """A metric has no interval; the message says why."""
-
-
-class Intervals(Settings):
-    """Confidence intervals: the unit that is resampled, and the level. A unit alone is short for it.
-
-    >>> print(Intervals(unit="relation"))
-    95 % intervals (resampling relations)
-    """
-
-    model_config = ConfigDict(json_schema_extra=or_short({"enum": list(UNITS)}))
-
-    unit: Unit = "triple"
-    """the unit that is resampled for confidence intervals: triple, query or relation. A triple has both sides, a query
-    all its answers, a relation all its triples"""
-    level: Annotated[float, Field(gt=0, lt=1)] = 0.95
-    """the confidence level of the intervals"""
-    draws: Annotated[int, Field(ge=100)] = 2000
-    """the number of bootstrap samples, for metrics that are no function of means, or of random halves"""
-    seed: Annotated[int, Field(ge=0, lt=2**64)] = 0
-    """the seed of the bootstrap samples or random halves"""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_unit(cls, value: Any) -> Any:
-        return {"unit": value} if isinstance(value, str) else value
-
-    def __str__(self) -> str:
-        return f"{100 * self.level:g} % intervals (resampling {PLURAL[self.unit]})"
-
-
-def read_intervals(requested: Any) -> Intervals | None:
-    """Read the name of a unit, settings, or ``None``."""
-    if requested is None or isinstance(requested, Intervals):
-        return requested
-    refuse_unknown("intervals: unknown unit", requested, UNITS, MetricError)
-    return Intervals(unit=requested)
 
 
 @dataclass(frozen=True)
@@ -121,10 +82,44 @@ def justified_decimals(standard_error: float) -> int:
     return min(max(FEWEST_DECIMALS, 1 - math.floor(math.log10(standard_error))), 12)
 
 
-def clipped_to(metric: Metric, value: float, ends: tuple[float, float]) -> tuple[float, float, bool]:
-    """Cut an interval off at the ends of the metric's range, and return whether it was longer."""
-    low, high = max(ends[0], min(metric.lowest, value)), min(ends[1], max(metric.highest, value))
-    return float(low), float(high), (low, high) != ends
+class Intervals(Settings):
+    """Confidence intervals: the unit that is resampled, and the level. A unit alone is short for it.
+
+    >>> print(Intervals(unit="relation"))
+    95 % intervals (resampling relations)
+    """
+
+    model_config = ConfigDict(json_schema_extra=or_short({"enum": list(UNITS)}))
+
+    unit: Unit = "triple"
+    """the unit that is resampled for confidence intervals: triple, query or relation. A triple has both sides, a query
+    all its answers, a relation all its triples"""
+    level: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    """the confidence level of the intervals"""
+    draws: Annotated[int, Field(ge=100)] = 2000
+    """the number of bootstrap samples, for metrics that are no function of means, or of random halves"""
+    seed: Annotated[int, Field(ge=0, lt=2**64)] = 0
+    """the seed of the bootstrap samples or random halves"""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_unit(cls, value: Any) -> Any:
+        return {"unit": value} if isinstance(value, str) else value
+
+    def __str__(self) -> str:
+        return f"{100 * self.level:g} % intervals (resampling {PLURAL[self.unit]})"
+
+
+def read_intervals(requested: Any) -> Intervals | None:
+    """Read the name of a unit, settings, or ``None``."""
+    if requested is None or isinstance(requested, Intervals):
+        return requested
+    refuse_unknown("intervals: unknown unit", requested, UNITS, MetricError)
+    return Intervals(unit=requested)
+
+
+class NoInterval(MetricError):
+    """A metric has no interval; the message says why."""
 
 
 def too_few(count: int, unit: Unit, what: str) -> str:
@@ -147,3 +142,9 @@ def refuse_constant(standard_error: float, value: float) -> None:
 def is_rounding(standard_error: float, value: float) -> bool:
     """Whether rounding alone makes the standard error of equal values this large."""
     return standard_error <= ZERO * max(1, abs(value))
+
+
+def clipped_to(metric: Metric, value: float, ends: tuple[float, float]) -> tuple[float, float, bool]:
+    """Cut an interval off at the ends of the metric's range, and return whether it was longer."""
+    low, high = max(ends[0], min(metric.lowest, value)), min(ends[1], max(metric.highest, value))
+    return float(low), float(high), (low, high) != ends

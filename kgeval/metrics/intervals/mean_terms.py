@@ -1,4 +1,8 @@
-"""Units, which are resampled as one block, and mean terms: how much each unit contributes to a function of means."""
+"""Mean terms: a metric as a function of means, and how much each unit contributes to it.
+
+Most metrics are f(M_1, M_2, …) of weighted means M_j of values of the rows. ``mean_terms`` takes the values of one;
+intervals and tests are computed from what each unit (a triple, query or relation, resampled as one block) adds to f.
+"""
 
 from __future__ import annotations
 
@@ -11,63 +15,14 @@ import numpy as np
 
 from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.metrics.averages import numbered
-from kgeval.metrics.intervals.interval import Interval, NoInterval, Unit
+from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.kinds import Needs
 from kgeval.metrics.lists.ranked_lists import PerList
-from kgeval.metrics.metric import Metric, Undefined
+from kgeval.metrics.metric import Metric
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.ranks.rank_metrics import FunctionOfMeans, ZScore
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.selection import RowSelection
-
-
-@dataclass(frozen=True, eq=False)
-class Units:
-    """The unit that each row, or each list, belongs to."""
-
-    kind: Unit
-    ids: IntArray
-    """int64[row], from 0, in the order of the table's ids"""
-    count: int
-    """how many units there are"""
-
-    @classmethod
-    def numbered(cls, kind: Unit, keys: IntArray) -> Units:
-        """Number units by their keys (int64[row], from 0), in ascending order.
-
-        >>> units = Units.numbered("relation", np.array([7, 2, 7]))
-        >>> units.ids, units.count
-        (array([1, 0, 1]), 2)
-        """
-        distinct, ids = numbered(keys)
-        return cls(kind, ids, len(distinct))
-
-    def sums(self, values: Float64Array) -> Float64Array:
-        """Sum a value of the rows over each unit; float64[unit]."""
-        return np.asarray(np.bincount(self.ids, values, minlength=self.count), np.float64)
-
-
-def units_of(selection: RowSelection, unit: Unit, *, needs: Needs) -> Units:
-    """Number the units of some rows (``needs="ranks"``) or of their lists (``"lists"``).
-
-    A list is drawn as a whole: in place of triples, the queries of lists are drawn.
-    """
-    if needs == "lists":
-        if unit == "relation":
-            return Units.numbered(unit, selection.of_lists(selection.numbers(unit)))
-        return Units.numbered("query", np.arange(len(selection.unweighed.lengths)))
-    return Units.numbered(unit, selection.numbers(unit))
-
-
-def attempt(make: Callable[[], Interval]) -> Interval | NoInterval:
-    """Make an interval, or say why there is none."""
-    try:
-        return make()
-    except NoInterval as reason:
-        return reason
-    except Undefined as reason:  # its units are, as relations of lists that have several
-        return NoInterval(str(reason))
-
 
 STEP = 1e-30
 """of complex-step derivatives, f'(x) = Im f(x + ih) / h, which lose no digits (Squire and Trapp, 1998)"""
@@ -75,7 +30,7 @@ STEP = 1e-30
 
 @dataclass(frozen=True, eq=False)
 class MeanTerms:
-    """A metric f(M_1, M_2, …), M_j = Σ w x_j / Σ w being the weighted mean of a value of the rows (or lists).
+    """A metric f(M_1, M_2, …) of some rows (or lists): M_j = Σ w x_j / Σ w is the weighted mean of a value of each.
 
     Two units of two rows, and the mean of one value; the second unit is .25 above the mean, the first below it.
 
@@ -139,12 +94,6 @@ class MeanTerms:
         )
 
 
-def standard_error(deviations: Float64Array) -> float:
-    """√(C/(C−1) Σ deviation²) over C units (cluster-robust linearisation; Binder, 1983); NaN of one unit."""
-    count = len(deviations)
-    return float(np.sqrt(count / (count - 1) * deviations @ deviations)) if count > 1 else float("nan")
-
-
 def mean_terms(name: MetricName, selection: RowSelection, units: Units) -> MeanTerms | None:
     """Take the terms of a metric of some rows, by their units; ``None`` where it is no function of means."""
     compute: object = name.metric.compute
@@ -160,11 +109,11 @@ def mean_terms(name: MetricName, selection: RowSelection, units: Units) -> MeanT
         weights = _or_ones(lists.weights, len(values))
         defined = ~np.isnan(values)
         values, weights = np.where(defined, values, 0)[None], np.where(defined, weights, 0)
-        return MeanTerms(values, weights, lambda mean: mean, units, limits_of(name.metric))
+        return MeanTerms(values, weights, lambda mean: mean, units, ends_of_range(name.metric))
     return None
 
 
-def limits_of(metric: Metric) -> Callable[[], tuple[Float64Array, Float64Array]] | None:
+def ends_of_range(metric: Metric) -> Callable[[], tuple[Float64Array, Float64Array]] | None:
     """Return the range of a metric as that of its values, of which it is the mean; ``None`` if it is infinite."""
     ends = np.array([[[metric.lowest]], [[metric.highest]]])
     return (lambda: (ends[0], ends[1])) if np.isfinite(ends).all() else None
@@ -181,3 +130,47 @@ def _of_first_and_last(compute: FunctionOfMeans | ZScore, ranks: Ranks, k: int) 
 def _or_ones(weights: Float64Array | None, count: int) -> Float64Array:
     """Return the weights, the largest of which is 1: huge ones, times large values, would overflow."""
     return np.ones(count) if weights is None else weights / weights.max(initial=np.finfo(float).tiny)
+
+
+def standard_error(deviations: Float64Array) -> float:
+    """√(C/(C−1) Σ deviation²) over C units (cluster-robust linearisation; Binder, 1983); NaN of one unit."""
+    count = len(deviations)
+    return float(np.sqrt(count / (count - 1) * deviations @ deviations)) if count > 1 else float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """The unit that each row, or each list, belongs to: what is resampled as one block."""
+
+    kind: Unit
+    ids: IntArray
+    """int64[row], from 0, in the order of the table's ids"""
+    count: int
+    """how many units there are"""
+
+    @classmethod
+    def numbered(cls, kind: Unit, keys: IntArray) -> Units:
+        """Number units by their keys (int64[row], from 0), in ascending order.
+
+        >>> units = Units.numbered("relation", np.array([7, 2, 7]))
+        >>> units.ids, units.count
+        (array([1, 0, 1]), 2)
+        """
+        distinct, ids = numbered(keys)
+        return cls(kind, ids, len(distinct))
+
+    def sums(self, values: Float64Array) -> Float64Array:
+        """Sum a value of the rows over each unit; float64[unit]."""
+        return np.asarray(np.bincount(self.ids, values, minlength=self.count), np.float64)
+
+
+def units_of(selection: RowSelection, unit: Unit, *, needs: Needs) -> Units:
+    """Number the units of some rows (``needs="ranks"``) or of their lists (``"lists"``).
+
+    A list is drawn as a whole: in place of triples, the queries of lists are drawn.
+    """
+    if needs == "lists":
+        if unit == "relation":
+            return Units.numbered(unit, selection.of_lists(selection.numbers(unit)))
+        return Units.numbered("query", np.arange(len(selection.unweighed.lengths)))
+    return Units.numbered(unit, selection.numbers(unit))

@@ -1,4 +1,8 @@
-"""Intervals over seeds: several training runs of one model, of which both the runs and the triples are resampled.
+"""Intervals over seeds: the mean of a metric over training runs of one model, with two intervals of it.
+
+One is over seeds alone: Student's, with R − 1 degrees of freedom for R runs. The other is over seeds and units; a unit
+is what is resampled as a block: a triple, query or relation. ``interval_over_seeds`` is the public call,
+``summary_over_seeds`` serves tables and comparisons, ``error_over_seeds`` is the formula, which follows.
 
 A run s has on a unit i what its model has, a + run_s + unit_i + what the two of them share. The mean over R runs has
 
@@ -8,10 +12,11 @@ as its variance: s² holds what the run and the unit share, c does not, so that 
 Rockette, 1995, of readers and cases). Of a difference of two models, whose runs have nothing in common and whose units
 are the same, V = s₁²/R₁ + s₂²/R₂ + w, with w = c₁₁ + c₂₂ − 2 c₁₂. A model that draws nothing has s² = 0.
 
-The interval is that of Student. Its degrees of freedom f are a harmonic mean, by shares in the variance V = S + w:
-V/f = S/f_S + w/(C − 1), with C units, and f_S = S²/Σ((s²/R)²/(R + 1)) − 2 of the seeds' part S = Σ s²/R (Welch, 1947).
-Cochran and Cox (1957) weigh the quantiles themselves like this. With Satterthwaite's degrees (1946), whose shares are
-squares, an interval over three seeds held only 92 to 93 % where seeds matter most; ``scripts/simulate`` has the table.
+The interval over seeds and units is Student's too. Its degrees of freedom f are a harmonic mean, by shares in the
+variance V = S + w: V/f = S/f_S + w/(C − 1), with C units, and f_S = S²/Σ((s²/R)²/(R + 1)) − 2 of the seeds' part
+S = Σ s²/R (Welch, 1947). Cochran and Cox (1957) weigh the quantiles themselves like this. With Satterthwaite's degrees
+(1946), whose shares are squares, an interval over three seeds held only 92 to 93 % where seeds matter most;
+``scripts/simulate`` has the table.
 """
 
 from __future__ import annotations
@@ -39,8 +44,8 @@ from kgeval.metrics.intervals.interval import (
     refuse_constant,
     refuse_few,
 )
-from kgeval.metrics.intervals.mean_terms import Units, attempt, mean_terms, units_of
-from kgeval.metrics.intervals.selection_intervals import drawn_values, t_quantile
+from kgeval.metrics.intervals.mean_terms import Units, mean_terms, units_of
+from kgeval.metrics.intervals.selection_intervals import attempt, drawn_values, t_quantile
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.rank_summary import RankSummary, group_rows, rank_summary, select_side
@@ -55,7 +60,7 @@ from kgeval.metrics.selection import (
 from kgeval.metrics.summary import FEWEST_SEEDS, NUMBER, Value
 
 OverSeeds = Value
-"""a metric of several runs of one model: a value that is the mean of its ``runs``"""
+"""the public name of a metric over several runs of one model: a value that is the mean of its ``runs``"""
 
 
 def interval_over_seeds(
@@ -127,133 +132,10 @@ def summary_over_seeds(
         records = {}
         for name in names:
             rows = [selection.of_group(number) for selection in selections[name.side]]
-            records[name] = _mean(name, [group.records[name] for group in of_runs], rows, intervals)
+            records[name] = _mean_over_runs(name, [group.records[name] for group in of_runs], rows, intervals)
         ties = max((group.ties for group in of_runs if group.ties), key=lambda ties: ties.gap or 0, default=None)
         groups.append(replace(of_runs[0], records=records, ties=ties))
     return replace(runs[0], groups=tuple(groups), table_notes=_notes_of_runs([run.table_notes for run in runs]))
-
-
-def _notes_of_runs(notes: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Join the notes of runs; those of a kind that only some runs have say how many.
-
-    >>> _notes_of_runs([["no labels.", "3 ranks tie."], ["no labels."], ["no labels.", "5 ranks tie."]])
-    ('no labels.', 'in 2 of 3 seeds: 3 ranks tie.', 'in 2 of 3 seeds: 5 ranks tie.')
-    """
-    counts = Counter(kind for of_run in notes for kind in {NUMBER.sub("#", note) for note in of_run})
-    shares = {
-        kind: f"in {count} of {len(notes)} seeds: " if count < len(notes) else "" for kind, count in counts.items()
-    }
-    return tuple(dict.fromkeys(shares[NUMBER.sub("#", note)] + note for of_run in notes for note in of_run))
-
-
-def _mean(name: MetricName, values: Sequence[Value], selections: Sequence[RowSelection], intervals: Intervals) -> Value:
-    """Take the mean of a metric over runs, with its intervals; undefined where it is undefined for one of them."""
-    runs = tuple(value.value for value in values if value.value is not None)
-    if len(runs) < len(values):
-        return Value(name, reason=next(value.reason for value in values if value.value is None))
-    mean = Value(name, float(np.mean(runs)), runs=runs)
-    if few := too_few_seeds(len(runs)):
-        return mean._replace(reason=few)
-    made = [
-        attempt(partial(_over_seeds_and_units, name, selections, runs, intervals)),
-        attempt(partial(_over_seeds, name, runs, intervals.level)),
-    ]
-    both, alone = (one if isinstance(one, Interval) else None for one in made)
-    reasons = dict.fromkeys(str(one) for one in made if isinstance(one, NoInterval))
-    return mean._replace(interval=both, of_seeds=alone, reason="; ".join(reasons))
-
-
-def too_few_seeds(count: int) -> str:
-    """Say that a model has fewer runs than an interval or a test needs; empty if there are enough."""
-    few = f"{count} seed{'s' * (count != 1)}: an interval or a test over seeds needs at least {FEWEST_SEEDS}"
-    return few if count < FEWEST_SEEDS else ""
-
-
-def error_over_seeds(
-    values: Sequence[Sequence[float] | Float64Array], covariance: Float64Array, units: int
-) -> tuple[float, float]:
-    """Compute the standard error, over seeds and units, of a mean over runs, and its degrees of freedom.
-
-    ``values`` are those of the runs of one model, or of two, of whose means it is the difference. ``covariance`` is
-    that of all runs, model after model, when their common units are resampled; float64[run, run].
-
-    Three runs that have hardly anything in common, and ten thousand units that decide all: the degrees are of either.
-
-    >>> error, degrees = error_over_seeds([[0.1, 0.2, 0.3]], np.zeros((3, 3)), 10_000)
-    >>> round(error, 4), round(degrees, 6)
-    (0.0577, 2.0)
-    >>> error, degrees = error_over_seeds([[0.2, 0.2, 0.2]], np.full((3, 3), 0.01), 10_000)
-    >>> round(error, 4), round(degrees, 6)
-    (0.1, 9999.0)
-    """
-    sizes = np.array([len(runs) for runs in values])
-    of_models = np.array([np.var(runs, ddof=1) / len(runs) if len(runs) > 1 else 0.0 for runs in values])
-    of_seeds, of_units = float(of_models.sum()), max(_of_units(covariance, sizes), 0.0)
-    variance, doubt = of_seeds + of_units, of_units / (units - 1)
-    if of_seeds:
-        doubt += of_seeds / (of_seeds**2 / float((of_models**2 / (sizes + 1)).sum()) - 2)
-    return float(np.sqrt(variance)), variance / doubt if doubt else units - 1.0
-
-
-def _of_units(covariance: Float64Array, sizes: IntArray) -> float:
-    """Compute c of one model, or c₁₁ + c₂₂ − 2 c₁₂ of two: the mean covariance of a run and another one."""
-    places, total = np.split(np.arange(len(covariance)), np.cumsum(sizes)[:-1]), 0.0
-    for (one, runs), (other, other_runs) in product(enumerate(places), repeat=2):
-        block = covariance[np.ix_(runs, other_runs)]
-        if one == other and len(runs) > 1:
-            total += float(block.sum() - block.trace()) / (len(runs) * (len(runs) - 1))
-        else:
-            total += float(block.mean()) * (1 if one == other else -1)
-    return total
-
-
-def covariance_of_runs(
-    name: MetricName, selections: Sequence[RowSelection], units: Sequence[Units], intervals: Intervals
-) -> tuple[Float64Array, int]:
-    """Compute the covariance of the metric of several runs when their common units are resampled, and count the units.
-
-    Σ = C/(C − 1) Σ_i d_i d_iᵀ of the linearised deviations d_i of the runs in unit i, where the metric is a function of
-    means; the covariance of the same bootstrap draws of all runs otherwise; float64[run, run].
-    """
-    refuse_few(units[0].count, units[0].kind)
-    of_runs = [mean_terms(name, one, of) for one, of in zip(selections, units, strict=True)]
-    if terms := [one for one in of_runs if one is not None]:
-        weighed = np.any([one.unit_shares > 0 for one in terms], axis=0)
-        count, deviations = int(weighed.sum()), np.stack([one.deviations for one in terms])
-        refuse_few(count, units[0].kind)
-        return count / (count - 1) * deviations @ deviations.T, count
-    drawn = [drawn_values(name, one, of, intervals=intervals) for one, of in zip(selections, units, strict=True)]
-    return np.cov(drawn), units[0].count
-
-
-def student_interval(
-    metric: Metric, value: float, spread: tuple[float, float], *, level: float, unit: str, units: int
-) -> Interval:
-    """Make the interval of a value from its standard error and the degrees of freedom of that, cut at the range."""
-    error, degrees = spread
-    refuse_constant(error, value)
-    half = t_quantile(degrees, level) * error
-    low, high, clipped = clipped_to(metric, value, (value - half, value + half))
-    return Interval(low, high, level, unit, units, "Student", error, clipped)
-
-
-def _over_seeds_and_units(
-    name: MetricName, selections: Sequence[RowSelection], values: Sequence[float], intervals: Intervals
-) -> Interval:
-    units = [units_of(one, intervals.unit, needs=name.metric.needs) for one in selections]
-    covariance, count = covariance_of_runs(name, selections, units, intervals)
-    spread = error_over_seeds([values], covariance, count)
-    unit, value = f"seed × {units[0].kind}", float(np.mean(values))
-    return student_interval(name.metric, value, spread, level=intervals.level, unit=unit, units=count)
-
-
-def _over_seeds(name: MetricName, values: Sequence[float], level: float) -> Interval:
-    """Make Student's interval over the runs' values, the units being the same."""
-    runs, value = len(values), float(np.mean(values))
-    spread = float(np.std(values, ddof=1) / np.sqrt(runs)), runs - 1.0
-    if is_rounding(spread[0], value):
-        raise NoInterval("all seeds have the same value")
-    return student_interval(name.metric, value, spread, level=level, unit="seed", units=runs)
 
 
 def refuse_unlike_runs(tables: Sequence[RankColumns]) -> None:
@@ -278,3 +160,128 @@ def _rows(table: RankColumns) -> IntArray:
     """Return triple, side and ids of all rows, in one order; int64[column, row]."""
     columns = np.stack([np.asarray(table.column("triple")), *TableView(table).ids])
     return columns[:, np.lexsort(columns)]
+
+
+def _notes_of_runs(notes: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Join the notes of runs; those of a kind that only some runs have say how many.
+
+    >>> _notes_of_runs([["no labels.", "3 ranks tie."], ["no labels."], ["no labels.", "5 ranks tie."]])
+    ('no labels.', 'in 2 of 3 seeds: 3 ranks tie.', 'in 2 of 3 seeds: 5 ranks tie.')
+    """
+    counts = Counter(kind for of_run in notes for kind in {NUMBER.sub("#", note) for note in of_run})
+    shares = {
+        kind: f"in {count} of {len(notes)} seeds: " if count < len(notes) else "" for kind, count in counts.items()
+    }
+    return tuple(dict.fromkeys(shares[NUMBER.sub("#", note)] + note for of_run in notes for note in of_run))
+
+
+def _mean_over_runs(
+    name: MetricName, values: Sequence[Value], selections: Sequence[RowSelection], intervals: Intervals
+) -> Value:
+    """Take the mean of a metric over runs, with its intervals; undefined where it is undefined for one of them."""
+    runs = tuple(value.value for value in values if value.value is not None)
+    if len(runs) < len(values):
+        return Value(name, reason=next(value.reason for value in values if value.value is None))
+    mean = Value(name, float(np.mean(runs)), runs=runs)
+    if few := too_few_seeds(len(runs)):
+        return mean._replace(reason=few)
+    made = [
+        attempt(partial(_interval_of_seeds_and_units, name, selections, runs, intervals)),
+        attempt(partial(_interval_of_seeds, name, runs, intervals.level)),
+    ]
+    both, alone = (one if isinstance(one, Interval) else None for one in made)
+    reasons = dict.fromkeys(str(one) for one in made if isinstance(one, NoInterval))
+    return mean._replace(interval=both, of_seeds=alone, reason="; ".join(reasons))
+
+
+def too_few_seeds(count: int) -> str:
+    """Say that a model has fewer runs than an interval or a test needs; empty if there are enough."""
+    few = f"{count} seed{'s' * (count != 1)}: an interval or a test over seeds needs at least {FEWEST_SEEDS}"
+    return few if count < FEWEST_SEEDS else ""
+
+
+def _interval_of_seeds_and_units(
+    name: MetricName, selections: Sequence[RowSelection], values: Sequence[float], intervals: Intervals
+) -> Interval:
+    units = [units_of(one, intervals.unit, needs=name.metric.needs) for one in selections]
+    covariance, count = covariance_of_runs(name, selections, units, intervals)
+    spread = error_over_seeds([values], covariance, count)
+    unit, value = f"seed × {units[0].kind}", float(np.mean(values))
+    return student_interval(name.metric, value, spread, level=intervals.level, unit=unit, units=count)
+
+
+def _interval_of_seeds(name: MetricName, values: Sequence[float], level: float) -> Interval:
+    """Make Student's interval over the runs' values, the units being the same."""
+    runs, value = len(values), float(np.mean(values))
+    spread = float(np.std(values, ddof=1) / np.sqrt(runs)), runs - 1.0
+    if is_rounding(spread[0], value):
+        raise NoInterval("all seeds have the same value")
+    return student_interval(name.metric, value, spread, level=level, unit="seed", units=runs)
+
+
+def student_interval(
+    metric: Metric, value: float, spread: tuple[float, float], *, level: float, unit: str, units: int
+) -> Interval:
+    """Make the interval of a value from its standard error and the degrees of freedom of that, cut at the range."""
+    error, degrees = spread
+    refuse_constant(error, value)
+    half = t_quantile(degrees, level) * error
+    low, high, clipped = clipped_to(metric, value, (value - half, value + half))
+    return Interval(low, high, level, unit, units, "Student", error, clipped)
+
+
+def covariance_of_runs(
+    name: MetricName, selections: Sequence[RowSelection], units: Sequence[Units], intervals: Intervals
+) -> tuple[Float64Array, int]:
+    """Compute the covariance of the metric of several runs when their common units are resampled, and count the units.
+
+    Σ = C/(C − 1) Σ_i d_i d_iᵀ of the linearised deviations d_i of the runs in unit i, where the metric is a function of
+    means; the covariance of the same bootstrap draws of all runs otherwise; float64[run, run].
+    """
+    refuse_few(units[0].count, units[0].kind)
+    of_runs = [mean_terms(name, one, of) for one, of in zip(selections, units, strict=True)]
+    if terms := [one for one in of_runs if one is not None]:
+        weighed = np.any([one.unit_shares > 0 for one in terms], axis=0)
+        count, deviations = int(weighed.sum()), np.stack([one.deviations for one in terms])
+        refuse_few(count, units[0].kind)
+        return count / (count - 1) * deviations @ deviations.T, count
+    drawn = [drawn_values(name, one, of, intervals=intervals) for one, of in zip(selections, units, strict=True)]
+    return np.cov(drawn), units[0].count
+
+
+def error_over_seeds(
+    values: Sequence[Sequence[float] | Float64Array], covariance: Float64Array, units: int
+) -> tuple[float, float]:
+    """Compute the standard error, over seeds and units, of a mean over runs, and its degrees of freedom.
+
+    ``values`` are those of the runs of one model, or of two, of whose means it is the difference. ``covariance`` is
+    that of all runs, model after model, when their common units are resampled; float64[run, run].
+
+    Three runs that have hardly anything in common, and ten thousand units that decide all: the degrees are of either.
+
+    >>> error, degrees = error_over_seeds([[0.1, 0.2, 0.3]], np.zeros((3, 3)), 10_000)
+    >>> round(error, 4), round(degrees, 6)
+    (0.0577, 2.0)
+    >>> error, degrees = error_over_seeds([[0.2, 0.2, 0.2]], np.full((3, 3), 0.01), 10_000)
+    >>> round(error, 4), round(degrees, 6)
+    (0.1, 9999.0)
+    """
+    sizes = np.array([len(runs) for runs in values])
+    of_models = np.array([np.var(runs, ddof=1) / len(runs) if len(runs) > 1 else 0.0 for runs in values])
+    of_seeds, of_units = float(of_models.sum()), max(_mean_covariance(covariance, sizes), 0.0)
+    variance, doubt = of_seeds + of_units, of_units / (units - 1)
+    if of_seeds:
+        doubt += of_seeds / (of_seeds**2 / float((of_models**2 / (sizes + 1)).sum()) - 2)
+    return float(np.sqrt(variance)), variance / doubt if doubt else units - 1.0
+
+
+def _mean_covariance(covariance: Float64Array, sizes: IntArray) -> float:
+    """Compute c of one model, or c₁₁ + c₂₂ − 2 c₁₂ of two: the mean covariance of a run and another one."""
+    places, total = np.split(np.arange(len(covariance)), np.cumsum(sizes)[:-1]), 0.0
+    for (one, runs), (other, other_runs) in product(enumerate(places), repeat=2):
+        block = covariance[np.ix_(runs, other_runs)]
+        if one == other and len(runs) > 1:
+            total += float(block.sum() - block.trace()) / (len(runs) * (len(runs) - 1))
+        else:
+            total += float(block.mean()) * (1 if one == other else -1)
+    return total

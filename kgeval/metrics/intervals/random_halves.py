@@ -1,5 +1,7 @@
 """Random halves: the interval of a mean of which a few units have most of the weight, from the means of half of them.
 
+``selection_intervals.py`` takes the interval where one unit has much of the weight. Why it holds:
+
 Where a unit's mean is as likely above the true one as below it, changing the signs of random units tests any value t of
 the mean, whatever the weights and the scatter of the units: a draw of signs is as extreme as the data where t is
 between the mean of the units with one sign and the mean of the others. The interval has all t that this test does not
@@ -37,7 +39,7 @@ STREAM = 1
 """the random numbers of signs, which are not those of the bootstrap"""
 
 
-def signed_sums(of_units: Float64Array, draws: int, seed: int) -> Float64Array:
+def drawn_signed_sums(of_units: Float64Array, draws: int, seed: int) -> Float64Array:
     """Sum the units of each column (float64[unit, column]) under random signs; float64[draw, column]."""
     generator = Generator(Philox(key=np.array([seed, 0], np.uint64), counter=[0, 0, 0, STREAM]))
     sums, rows = np.empty((draws, of_units.shape[1])), max(BLOCK // len(of_units), 1)
@@ -59,7 +61,7 @@ class RandomHalves:
     """the share of each unit in the weights of its group; float64[unit]"""
     groups: IntArray
     """int64[unit]"""
-    signed_sums: Callable[[Float64Array, int, int], Float64Array] = signed_sums
+    signed_sums: Callable[[Float64Array, int, int], Float64Array] = drawn_signed_sums
     """what sums units under random signs"""
     most: float = MOST
     """the share of one unit in Σ share² from which random halves are needed; 0 if they always are"""

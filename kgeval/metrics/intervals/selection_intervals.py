@@ -1,22 +1,22 @@
-"""Intervals of the metrics of some rows: linearised for functions of means, by the bootstrap for all else.
+"""The interval of a metric of some rows: linearised for functions of means, by the bootstrap for all else.
 
-Linearised intervals (delta method): the variance of f(M_1, M_2, …) from its gradient and the scatter of its units.
+``rank_summary`` makes a :class:`SelectionIntervals` of some rows and asks it for the interval of each metric. The
+interval is one of these:
 
-Cluster-robust linearisation (Binder, 1983): with s_cj = Σ w x_j and w_c = Σ w over the rows of unit c,
-M_j = Σ_c s_cj / Σ_c w_c, and d_c = Σ_j ∂f/∂M_j (s_cj − M_j w_c) / Σ_c w_c: V = C/(C − 1) Σ_c d_c², and the interval is
-f ± t √V with C − 1 degrees of freedom. Where a few units have most of the weight, it is that of random halves; where
-few units carry the mean, that of a bounded mean. A difference that is at an end of its range in all units has the
-interval of Wilson (1927) in place of one without width.
-
-Bootstrap over units: a metric computed anew on tables that are made of drawn units (Efron, 1979).
-
-As many units are drawn, with replacement, as there are; a unit that is drawn twice has each of its rows twice. Draw d
-of a seed is one stream of the Philox generator, so that the same table and seed give the same interval anywhere.
+* Linearised: that of Student around f(M_1, M_2, …), whose variance is that of its gradient times the means (delta
+  method; cluster-robust: Binder, 1983). With s_cj = Σ w x_j and w_c = Σ w over the rows of unit c,
+  M_j = Σ_c s_cj / Σ_c w_c, and d_c = Σ_j ∂f/∂M_j (s_cj − M_j w_c) / Σ_c w_c: V = C/(C − 1) Σ_c d_c², and the interval
+  is f ± t √V with C − 1 degrees of freedom.
+* Where a few units have most of the weight, that of random halves; where few units carry the mean, that of a bounded
+  mean. A difference that is at an end of its range in all units has the interval of Wilson (1927).
+* Bootstrap: the metric is computed anew on tables that are made of drawn units (Efron, 1979). As many units are drawn,
+  with replacement, as there are; a unit that is drawn twice has each of its rows twice. Draw d of a seed is one stream
+  of the Philox generator, so that the same table and seed give the same interval anywhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -25,7 +25,6 @@ from numpy.random import Generator, Philox
 
 from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.progress import long_loop
-from kgeval.metrics.averages import OfGroups
 from kgeval.metrics.intervals.bounded_means import BoundedMeans
 from kgeval.metrics.intervals.interval import (
     BOUNDED,
@@ -40,19 +39,81 @@ from kgeval.metrics.intervals.interval import (
     refuse_constant,
     refuse_few,
 )
-from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, attempt, mean_terms, units_of
+from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, mean_terms, units_of
 from kgeval.metrics.intervals.random_halves import HALVES, RandomHalves
 from kgeval.metrics.kinds import Needs
 from kgeval.metrics.lists.ranked_lists import RankedLists
-from kgeval.metrics.metric import Metric, Undefined
+from kgeval.metrics.metric import Metric, OfGroups, Undefined
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.selection import RowSelection
 
 
 @dataclass(frozen=True, eq=False)
+class SelectionIntervals:
+    """The intervals of metrics of some rows, whose units are numbered once for all metrics."""
+
+    selection: RowSelection
+    intervals: Intervals
+    _units_by_needs: dict[Needs, Units] = field(default_factory=dict, init=False, repr=False)
+
+    def of_groups(self, name: MetricName, values: Mapping[int, float]) -> dict[int, Interval | NoInterval] | None:
+        """Make the intervals of a metric of groups, whose values are known by their numbers, or say why there is none.
+
+        ``None`` if they have to be made group by group: it is no mean over answers or lists, or undefined in some.
+        """
+        if not name.metric.averaged:
+            return dict.fromkeys(values, NoInterval("it is a count"))
+        compute: object = name.metric.compute
+        grouped = self.selection.groups is not None
+        if grouped and not isinstance(compute, OfGroups):
+            return None
+        try:
+            units = self._units(name.metric.needs)
+            terms = mean_terms(name, self.selection, units)
+        except Undefined as reason:
+            return None if grouped else dict.fromkeys(values, NoInterval(str(reason)))
+        if terms is None and grouped:
+            return None
+        if terms is None:
+            make = partial(self._bootstrapped, name, units)
+            return {number: attempt(partial(make, value)) for number, value in values.items()}
+        groups = np.zeros(units.count, np.int64)
+        if grouped:
+            groups[units.ids] = self.selection.groups_of(name.metric.needs)
+        scatter = unit_scatter(terms, groups)
+        return {
+            number: attempt(partial(scatter.interval, name.metric, value, self.intervals, group=number))
+            for number, value in values.items()
+        }
+
+    def _bootstrapped(self, name: MetricName, units: Units, value: float) -> Interval:
+        refuse_few(units.count, units.kind)
+        drawn = drawn_values(name, self.selection, units, intervals=self.intervals)
+        return percentile_interval(name.metric, value, drawn, level=self.intervals.level, units=units)
+
+    def _units(self, needs: Needs) -> Units:
+        if needs not in self._units_by_needs:
+            self._units_by_needs[needs] = units_of(self.selection, self.intervals.unit, needs=needs)
+        return self._units_by_needs[needs]
+
+
+def attempt(make: Callable[[], Interval]) -> Interval | NoInterval:
+    """Make an interval, or say why there is none."""
+    try:
+        return make()
+    except NoInterval as reason:
+        return reason
+    except Undefined as reason:  # its units are, as relations of lists that have several
+        return NoInterval(str(reason))
+
+
+@dataclass(frozen=True, eq=False)
 class UnitScatter:
-    """How much the units of each group scatter around its metric; of a whole table, there is one group."""
+    """How much the units of each group scatter around its metric, and the interval that follows.
+
+    Of a whole table, there is one group.
+    """
 
     unit: Unit
     standard_errors: Float64Array
@@ -129,6 +190,13 @@ def unit_scatter(terms: MeanTerms, groups: IntArray) -> UnitScatter:
     return UnitScatter(terms.units.kind, np.sqrt(variances), counts, effective, bounded=bounded, halves=halves)
 
 
+def t_quantile(degrees: float, level: float) -> float:
+    """Return the two-sided quantile of Student's t: P(|T| ≤ result) = level, with ``degrees`` degrees of freedom."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees, (1 + level) / 2))
+
+
 def wilson(metric: Metric, value: float, effective: float, level: float) -> tuple[float, float]:
     """Compute the score interval (Wilson, 1927) of a metric at an end of its range."""
     from scipy.special import ndtri
@@ -139,19 +207,6 @@ def wilson(metric: Metric, value: float, effective: float, level: float) -> tupl
     square = float(ndtri((1 + level) / 2)) ** 2
     reach = width * square / (effective + square)
     return (value, value + reach) if value - metric.lowest < metric.highest - value else (value - reach, value)
-
-
-def t_quantile(degrees: float, level: float) -> float:
-    """Return the two-sided quantile of Student's t: P(|T| ≤ result) = level, with ``degrees`` degrees of freedom."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(degrees, (1 + level) / 2))
-
-
-def times_drawn(count: int, *, seed: int, draw: int) -> IntArray:
-    """Draw as many units as there are, with replacement: how often each was drawn; int64[unit]."""
-    generator = Generator(Philox(key=np.array([seed, draw], np.uint64), counter=[0, 0, 0, 0]))
-    return np.bincount(generator.integers(0, count, count), minlength=count)
 
 
 def percentile_interval(metric: Metric, value: float, drawn: Float64Array, *, level: float, units: Units) -> Interval:
@@ -188,50 +243,7 @@ def _in_one_order(name: MetricName, selection: RowSelection, units: Units) -> tu
     return data.at(order), units.ids[order]
 
 
-@dataclass(frozen=True, eq=False)
-class SelectionIntervals:
-    """The intervals of metrics of some rows, whose units are numbered once for all metrics."""
-
-    selection: RowSelection
-    intervals: Intervals
-    _numbered: dict[Needs, Units] = field(default_factory=dict, init=False, repr=False)
-
-    def of_groups(self, name: MetricName, values: Mapping[int, float]) -> dict[int, Interval | NoInterval] | None:
-        """Make the intervals of a metric of groups, whose values are known by their numbers, or say why there is none.
-
-        ``None`` if they have to be made group by group: it is no mean over answers or lists, or undefined in some.
-        """
-        if not name.metric.averaged:
-            return dict.fromkeys(values, NoInterval("it is a count"))
-        compute: object = name.metric.compute
-        grouped = self.selection.groups is not None
-        if grouped and not isinstance(compute, OfGroups):
-            return None
-        try:
-            units = self._units(name.metric.needs)
-            terms = mean_terms(name, self.selection, units)
-        except Undefined as reason:
-            return None if grouped else dict.fromkeys(values, NoInterval(str(reason)))
-        if terms is None and grouped:
-            return None
-        if terms is None:
-            make = partial(self._bootstrapped, name, units)
-            return {number: attempt(partial(make, value)) for number, value in values.items()}
-        groups = np.zeros(units.count, np.int64)
-        if grouped:
-            groups[units.ids] = self.selection.groups_of(name.metric.needs)
-        scatter = unit_scatter(terms, groups)
-        return {
-            number: attempt(partial(scatter.interval, name.metric, value, self.intervals, group=number))
-            for number, value in values.items()
-        }
-
-    def _bootstrapped(self, name: MetricName, units: Units, value: float) -> Interval:
-        refuse_few(units.count, units.kind)
-        drawn = drawn_values(name, self.selection, units, intervals=self.intervals)
-        return percentile_interval(name.metric, value, drawn, level=self.intervals.level, units=units)
-
-    def _units(self, needs: Needs) -> Units:
-        if needs not in self._numbered:
-            self._numbered[needs] = units_of(self.selection, self.intervals.unit, needs=needs)
-        return self._numbered[needs]
+def times_drawn(count: int, *, seed: int, draw: int) -> IntArray:
+    """Draw as many units as there are, with replacement: how often each was drawn; int64[unit]."""
+    generator = Generator(Philox(key=np.array([seed, draw], np.uint64), counter=[0, 0, 0, 0]))
+    return np.bincount(generator.integers(0, count, count), minlength=count)

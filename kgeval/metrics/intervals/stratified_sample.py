@@ -1,11 +1,7 @@
-"""Stratified samples: which triples are drawn, whether a typed phase pays, and metrics estimated with their intervals.
+"""Estimates from a stratified sample: a metric of the whole split from the ranks of some triples, with its interval.
 
-A regression leaves a = 1 − R² of the variance. With n′ = k n triples in the first phase, of cost c each where an exact
-rank costs 1, the variance at a given cost is least for k = √(R² / (a c)) (Cochran, 1977, section 12.6).
-
-To look at the error after every block, and to stop at the first that seems small enough, would favour samples whose
-variance is underestimated (Chow and Robbins, 1965). Two things keep that bias small: the least sample is large, and the
-next one is a tenth larger than the variance so far asks for (Cox, 1952), so that two or three looks are enough.
+``rank_summary`` asks :class:`TableEstimates` for the metrics of a table of sampled triples; a
+:class:`StratifiedSample` has the weight of each triple and the variance of a mean. The formulas:
 
 A mean is estimated as Σ_i w_i y_i over the n sampled triples. Stratified by itself, w_i = W_h/n_h with W_h = N_h/N, and
 V = Σ_h W_h² (1/n_h − 1/N_h) s²_h (Cochran, 1977, section 5.6), where 1/N_h is the finite-population correction.
@@ -18,19 +14,18 @@ y on x, each times its calibration w_i n_h/W_h (Cochran, 1977, section 12.6; Sä
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.random import Generator, Philox
 
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.metrics.averages import numbered
 from kgeval.metrics.intervals.bounded_means import BoundedMeans
-from kgeval.metrics.intervals.estimate import STRATUM, TYPED, Sampling, no_estimator
+from kgeval.metrics.intervals.estimate import no_estimator
 from kgeval.metrics.intervals.interval import Interval, Intervals, NoInterval, refuse_few
 from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, mean_terms
+from kgeval.metrics.intervals.sampling import STRATUM, TYPED, Sampling
 from kgeval.metrics.intervals.selection_intervals import UnitScatter
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName
@@ -39,234 +34,6 @@ from kgeval.metrics.selection import RowSelection, TableView
 
 COLLINEAR = 1e-9
 """the share of the largest eigenvalue below which a combination of auxiliary values counts as constant"""
-
-
-@dataclass(frozen=True, eq=False)
-class Auxiliary:
-    """Values that are known of at least the sampled triples."""
-
-    values: Float64Array
-    """x; float64[sampled triple, value]"""
-    counts: IntArray
-    """n′_h; int64[stratum]"""
-    means: Float64Array
-    """x̄′_h, over all triples of which they are known; float64[stratum, value]"""
-
-
-@dataclass(frozen=True, eq=False)
-class StratifiedSample:
-    """Triples that were drawn from each stratum at random, without replacement."""
-
-    strata: IntArray
-    """the stratum of each triple that has a row; int64[triple]. Drawn triples without a row have y = 0"""
-    counts: IntArray
-    """n_h; int64[stratum]"""
-    sizes: IntArray
-    """N_h; int64[stratum]"""
-    auxiliary: Auxiliary | None = None
-    """given only where all sampled triples have a row"""
-
-    @property
-    def degrees(self) -> int:
-        """The degrees of freedom of a variance: triples, less the means and slopes that were fitted; at least 1."""
-        return max(int(self.counts.sum()) - len(self.sizes) - self._regression.rank, 1)
-
-    def degrees_of(self, group: BoolArray) -> float:
-        """The degrees of freedom of the variance of some of the triples: their part of all (bool[triple])."""
-        of_strata = float((1 / self.counts)[self.strata[group]].sum())
-        fitted = of_strata + self._regression.rank * int(group.sum()) / int(self.counts.sum())
-        return float(max(int(group.sum()) - max(fitted, 1), 1))
-
-    def not_drawn(self, group: BoolArray) -> float:
-        """The finite-population correction 1 − f of some triples (bool[triple]); f is the share that was drawn."""
-        return float(1 - (self.counts / self.sizes)[self.strata[group]].mean())
-
-    @cached_property
-    def weights(self) -> Float64Array:
-        """The share of each triple in the estimate of a mean; of a whole sample they add up to 1; float64[triple]."""
-        return self._design * self._regression.calibration
-
-    def variance(self, values: Float64Array) -> float:
-        """Estimate the variance of Σ_i w_i y_i, y being some values; float64[triple]."""
-        known = self.counts if self.auxiliary is None else self.auxiliary.counts
-        within = self._shares**2 * (1 / self.counts - 1 / known) @ self._squares_of_residuals(values)
-        return float(within + self._shares**2 * (1 / known - 1 / self.sizes) @ self._squares(values))
-
-    def errors(self, values: Float64Array) -> Float64Array:
-        """What each triple adds to the error of Σ_i w_i y_i; float64[triple].
-
-        Without the correction for draws without replacement, which a caller applies by :meth:`not_drawn`.
-        """
-        return self._design * self._residuals(values)
-
-    def explained(self, values: Float64Array) -> float:
-        """R²: the share of the variance within strata that the regression on the auxiliary values explains."""
-        whole = self.sizes @ self._squares(values)
-        return float(1 - self.sizes @ self._squares_of_residuals(values) / whole) if whole > 0 else 0.0
-
-    @cached_property
-    def _design(self) -> Float64Array:
-        """W_h/n_h of each triple."""
-        return np.asarray((self._shares / self.counts)[self.strata], np.float64)
-
-    @property
-    def _shares(self) -> Float64Array:
-        """W_h; float64[stratum]."""
-        return np.asarray(self.sizes / self.sizes.sum(), np.float64)
-
-    def _squares(self, values: Float64Array) -> Float64Array:
-        """s²_h; float64[stratum]."""
-        means = self._sums(values) / self.counts
-        # A drawn triple without a row has y = 0: its squared deviation is that of 0 from the mean.
-        absent = (self.counts - np.bincount(self.strata, minlength=len(self.sizes))) * means**2
-        return (self._sums((values - means[self.strata]) ** 2) + absent) / np.maximum(self.counts - 1, 1)
-
-    def _squares_of_residuals(self, values: Float64Array) -> Float64Array:
-        """s²_eh; float64[stratum]."""
-        # The slopes that were fitted take degrees of freedom from the residuals.
-        lost = (self.counts.sum() - len(self.sizes)) / self.degrees
-        return np.asarray(lost * self._squares(self._residuals(values)), np.float64)
-
-    def _residuals(self, values: Float64Array) -> Float64Array:
-        """e, each times its calibration; float64[triple]."""
-        fit = self._regression
-        residuals = self.centred(values)
-        residuals -= fit.predictors @ (fit.inverse @ ((self._design * residuals) @ fit.predictors))
-        return np.asarray(residuals * fit.calibration, np.float64)
-
-    def _sums(self, values: Float64Array) -> Float64Array:
-        return np.asarray(np.bincount(self.strata, values, minlength=len(self.sizes)), np.float64)
-
-    def centred(self, values: Float64Array) -> Float64Array:
-        """Subtract the mean of each stratum; float64[triple]."""
-        return np.asarray(values - (self._sums(values) / self.counts)[self.strata], np.float64)
-
-    @cached_property
-    def _regression(self) -> _Regression:
-        if self.auxiliary is None:
-            return _Regression(np.zeros((len(self.strata), 0)), np.zeros((0, 0)), np.ones(len(self.strata)), 0)
-        predictors = np.stack([self.centred(column) for column in self.auxiliary.values.T], axis=1)
-        products = (predictors * self._design[:, None]).T @ predictors
-        inverse = np.asarray(np.linalg.pinv(products, rcond=COLLINEAR, hermitian=True), np.float64)
-        rank = int(np.linalg.matrix_rank(products, COLLINEAR * np.linalg.norm(products, 2), hermitian=True))
-        # Calibration: weights that give the known means x̄′ instead of the sample's.
-        gap = self._shares @ self.auxiliary.means - self._design @ self.auxiliary.values
-        return _Regression(predictors, inverse, 1 + predictors @ (inverse @ gap), rank)
-
-
-@dataclass(frozen=True, eq=False)
-class _Regression:
-    """The regression on auxiliary values, as far as it is the same for every y."""
-
-    predictors: Float64Array
-    """x less the mean of its stratum; float64[triple, value]"""
-    inverse: Float64Array
-    """of Σ_i (W_h/n_h) x_i x_iᵀ, in the directions in which x varies; float64[value, value]"""
-    calibration: Float64Array
-    """w_i n_h/W_h; float64[triple]"""
-    rank: int
-    """in how many directions x varies"""
-
-
-def auxiliary_values(units: IntArray, greater: IntArray, tied: IntArray) -> Float64Array:
-    """Compute 1/r, [r ≤ k] and log r of realistic ranks, as means over each triple's sides; float64[triple, value].
-
-    ``units`` are the triples of the rows, from 0, and ``greater`` and ``tied`` their counts; int64[row] each.
-    """
-    ranks = 1 + greater + tied / 2
-    values = [1 / ranks, *((ranks <= k).astype(np.float64) for k in (1, 3, 10)), np.log(ranks)]
-    return np.stack([np.bincount(units, value) for value in values], axis=1) / np.bincount(units)[:, None]
-
-
-FEWEST_PER_STRATUM = 3
-"""triples that a stratum has in the first sample, so that its variance can be estimated there and ever after"""
-
-
-@dataclass(frozen=True, eq=False)
-class Strata:
-    """A division of triples: large relations by themselves, small ones together with others of about their size.
-
-    Strata of several relations are collapsed strata (Cochran, 1977, section 5A.12): their triples vary more than those
-    of one relation, so intervals are a little too wide rather than too narrow.
-    """
-
-    ids: IntArray
-    """int64[triple], from 0"""
-    sizes: IntArray
-    """int64[stratum]"""
-
-    @classmethod
-    def of(cls, relations: IntArray, first: int) -> Strata:
-        """Divide triples by their relations (int64[triple]), for samples of at least ``first`` triples."""
-        distinct, codes, counts = np.unique(relations, return_inverse=True, return_counts=True)
-        fewest = FEWEST_PER_STRATUM * len(relations) / first
-        numbers, number, filled = np.empty(len(distinct), np.int64), 0, 0
-        for relation in np.argsort(-counts, kind="stable"):
-            if filled >= fewest:
-                number, filled = number + 1, 0
-            numbers[relation] = number
-            filled += counts[relation]
-        if filled < fewest:  # the last of them, which are too few by themselves
-            numbers = np.minimum(numbers, max(number - 1, 0))
-        ids = numbers[codes]
-        return cls(ids, np.bincount(ids))
-
-    def order(self, seed: int) -> IntArray:
-        """Put the triples in a random order; int64[triple].
-
-        The first n of them, whatever n is, are a simple random sample of each stratum, whose size is in proportion to
-        the stratum's and depends on n alone. The j-th triple of a stratum of N stands at (j − ½)/N of the way.
-        """
-        draws = Generator(Philox(key=np.array([seed, 0], np.uint64))).random(len(self.ids))
-        shuffled = np.lexsort((draws, self.ids))
-        strata = self.ids[shuffled]
-        starts = np.cumsum(self.sizes) - self.sizes
-        places = (np.arange(len(strata)) - starts[strata] + 0.5) / self.sizes[strata]
-        return np.asarray(shuffled[np.lexsort((strata, places))], np.int64)
-
-
-@dataclass(frozen=True)
-class Phases:
-    """The gain of a regression, estimated from the first part of a sample."""
-
-    explained: float
-    """R²"""
-    cost: float
-    """of a rank among typed candidates, where one among all entities costs 1"""
-
-    @property
-    def ratio(self) -> float:
-        """k, how many triples are in the first phase for each of the sample."""
-        left = max(1 - self.explained, 1e-6)
-        return float(np.sqrt(max(self.explained, 0) / left / self.cost))
-
-    def pays(self, variance: float, *, of: int, first: int) -> bool:
-        """Whether it takes less work to reach a variance, in units of that of one triple, of ``of`` triples."""
-        if self.ratio <= 1:
-            return False
-        alone = max(1 / (variance + 1 / of), first)
-        left = 1 - self.explained
-        drawn = max((left + self.explained / self.ratio) / (variance + 1 / of), first)
-        if self.ratio * drawn >= of:
-            drawn = max(left / (variance + left / of), first)  # all triples are in the first phase
-        return bool(drawn + self.cost * min(self.ratio * drawn, of) < alone)
-
-
-MARGIN = 1.1
-"""how much larger the next sample is than the variance so far asks for, and than the one before"""
-
-MOST_GROWTH = 4
-"""how many times as large as the sample before the next one may be: its variance is an estimate itself"""
-
-
-def next_size(drawn: int, half_width: float, error: float, of: int) -> int:
-    """Choose the next sample of a split of ``of`` triples, after one with an interval that is too wide.
-
-    A half width falls as √(1/n − 1/N).
-    """
-    squared = (error / half_width) ** 2 * (1 / drawn - 1 / of)
-    needed = MARGIN / (squared + 1 / of)
-    return min(of, math.ceil(min(max(needed, MARGIN * drawn), MOST_GROWTH * drawn)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -371,3 +138,140 @@ class TableEstimates:
             values = auxiliary_values(self._units, *(np.asarray(self.view.table.column(name)) for name in TYPED))
             auxiliary = Auxiliary(values, np.array(sampling.typed_counts), np.array(sampling.typed_means))
         return StratifiedSample(self._strata, np.array(sampling.counts), np.array(sampling.sizes), auxiliary)
+
+
+@dataclass(frozen=True, eq=False)
+class StratifiedSample:
+    """Triples that were drawn from each stratum at random, without replacement."""
+
+    strata: IntArray
+    """the stratum of each triple that has a row; int64[triple]. Drawn triples without a row have y = 0"""
+    counts: IntArray
+    """n_h; int64[stratum]"""
+    sizes: IntArray
+    """N_h; int64[stratum]"""
+    auxiliary: Auxiliary | None = None
+    """given only where all sampled triples have a row"""
+
+    @property
+    def degrees(self) -> int:
+        """The degrees of freedom of a variance: triples, less the means and slopes that were fitted; at least 1."""
+        return max(int(self.counts.sum()) - len(self.sizes) - self._regression.rank, 1)
+
+    def degrees_of(self, group: BoolArray) -> float:
+        """The degrees of freedom of the variance of some of the triples: their part of all (bool[triple])."""
+        of_strata = float((1 / self.counts)[self.strata[group]].sum())
+        fitted = of_strata + self._regression.rank * int(group.sum()) / int(self.counts.sum())
+        return float(max(int(group.sum()) - max(fitted, 1), 1))
+
+    def not_drawn(self, group: BoolArray) -> float:
+        """The finite-population correction 1 − f of some triples (bool[triple]); f is the share that was drawn."""
+        return float(1 - (self.counts / self.sizes)[self.strata[group]].mean())
+
+    @cached_property
+    def weights(self) -> Float64Array:
+        """The share of each triple in the estimate of a mean; of a whole sample they add up to 1; float64[triple]."""
+        return self._design * self._regression.calibration
+
+    def variance(self, values: Float64Array) -> float:
+        """Estimate the variance of Σ_i w_i y_i, y being some values; float64[triple]."""
+        known = self.counts if self.auxiliary is None else self.auxiliary.counts
+        within = self._shares**2 * (1 / self.counts - 1 / known) @ self._squares_of_residuals(values)
+        return float(within + self._shares**2 * (1 / known - 1 / self.sizes) @ self._squares(values))
+
+    def errors(self, values: Float64Array) -> Float64Array:
+        """What each triple adds to the error of Σ_i w_i y_i; float64[triple].
+
+        Without the correction for draws without replacement, which a caller applies by :meth:`not_drawn`.
+        """
+        return self._design * self._residuals(values)
+
+    def explained(self, values: Float64Array) -> float:
+        """R²: the share of the variance within strata that the regression on the auxiliary values explains."""
+        whole = self.sizes @ self._squares(values)
+        return float(1 - self.sizes @ self._squares_of_residuals(values) / whole) if whole > 0 else 0.0
+
+    @cached_property
+    def _design(self) -> Float64Array:
+        """W_h/n_h of each triple."""
+        return np.asarray((self._shares / self.counts)[self.strata], np.float64)
+
+    @property
+    def _shares(self) -> Float64Array:
+        """W_h; float64[stratum]."""
+        return np.asarray(self.sizes / self.sizes.sum(), np.float64)
+
+    def _squares(self, values: Float64Array) -> Float64Array:
+        """s²_h; float64[stratum]."""
+        means = self._sums(values) / self.counts
+        # A drawn triple without a row has y = 0: its squared deviation is that of 0 from the mean.
+        absent = (self.counts - np.bincount(self.strata, minlength=len(self.sizes))) * means**2
+        return (self._sums((values - means[self.strata]) ** 2) + absent) / np.maximum(self.counts - 1, 1)
+
+    def _squares_of_residuals(self, values: Float64Array) -> Float64Array:
+        """s²_eh; float64[stratum]."""
+        # The slopes that were fitted take degrees of freedom from the residuals.
+        lost = (self.counts.sum() - len(self.sizes)) / self.degrees
+        return np.asarray(lost * self._squares(self._residuals(values)), np.float64)
+
+    def _residuals(self, values: Float64Array) -> Float64Array:
+        """e, each times its calibration; float64[triple]."""
+        fit = self._regression
+        residuals = self.centred(values)
+        residuals -= fit.predictors @ (fit.inverse @ ((self._design * residuals) @ fit.predictors))
+        return np.asarray(residuals * fit.calibration, np.float64)
+
+    def _sums(self, values: Float64Array) -> Float64Array:
+        return np.asarray(np.bincount(self.strata, values, minlength=len(self.sizes)), np.float64)
+
+    def centred(self, values: Float64Array) -> Float64Array:
+        """Subtract the mean of each stratum; float64[triple]."""
+        return np.asarray(values - (self._sums(values) / self.counts)[self.strata], np.float64)
+
+    @cached_property
+    def _regression(self) -> _Regression:
+        if self.auxiliary is None:
+            return _Regression(np.zeros((len(self.strata), 0)), np.zeros((0, 0)), np.ones(len(self.strata)), 0)
+        predictors = np.stack([self.centred(column) for column in self.auxiliary.values.T], axis=1)
+        products = (predictors * self._design[:, None]).T @ predictors
+        inverse = np.asarray(np.linalg.pinv(products, rcond=COLLINEAR, hermitian=True), np.float64)
+        rank = int(np.linalg.matrix_rank(products, COLLINEAR * np.linalg.norm(products, 2), hermitian=True))
+        # Calibration: weights that give the known means x̄′ instead of the sample's.
+        gap = self._shares @ self.auxiliary.means - self._design @ self.auxiliary.values
+        return _Regression(predictors, inverse, 1 + predictors @ (inverse @ gap), rank)
+
+
+@dataclass(frozen=True, eq=False)
+class Auxiliary:
+    """Values that are known of at least the sampled triples."""
+
+    values: Float64Array
+    """x; float64[sampled triple, value]"""
+    counts: IntArray
+    """n′_h; int64[stratum]"""
+    means: Float64Array
+    """x̄′_h, over all triples of which they are known; float64[stratum, value]"""
+
+
+@dataclass(frozen=True, eq=False)
+class _Regression:
+    """The regression on auxiliary values, as far as it is the same for every y."""
+
+    predictors: Float64Array
+    """x less the mean of its stratum; float64[triple, value]"""
+    inverse: Float64Array
+    """of Σ_i (W_h/n_h) x_i x_iᵀ, in the directions in which x varies; float64[value, value]"""
+    calibration: Float64Array
+    """w_i n_h/W_h; float64[triple]"""
+    rank: int
+    """in how many directions x varies"""
+
+
+def auxiliary_values(units: IntArray, greater: IntArray, tied: IntArray) -> Float64Array:
+    """Compute 1/r, [r ≤ k] and log r of realistic ranks, as means over each triple's sides; float64[triple, value].
+
+    ``units`` are the triples of the rows, from 0, and ``greater`` and ``tied`` their counts; int64[row] each.
+    """
+    ranks = 1 + greater + tied / 2
+    values = [1 / ranks, *((ranks <= k).astype(np.float64) for k in (1, 3, 10)), np.log(ranks)]
+    return np.stack([np.bincount(units, value) for value in values], axis=1) / np.bincount(units)[:, None]

@@ -1,4 +1,7 @@
-"""Scores with labels, and functions of scores fitted on validation: labels, calibrated probabilities, confidences.
+"""What is fitted on validation scores: thresholds for labels, calibrated probabilities, and confidences.
+
+``predict_labels`` makes the :class:`LabelPredictions` that metrics of labels read, for ``label_summary.py``. To add a
+calibration, name it in ``kinds.Calibration`` and make its function in ``calibrator``. The methods are those of:
 
 Socher et al.: Reasoning With Neural Tensor Networks for Knowledge Base Completion, NeurIPS 2013 (thresholds); Platt:
 Probabilistic Outputs for Support Vector Machines, 1999 (``platt``); Zadrozny and Elkan: Transforming Classifier Scores
@@ -10,159 +13,169 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field, model_validator
 
-from kgeval.base.arrays import BoolArray, Float64Array, detached
-from kgeval.base.errors import MetricError, counted, reason, refuse_unknown
-from kgeval.base.provenance import UNKNOWN, LabelProvenance
+from kgeval.base.arrays import BoolArray, Float64Array
+from kgeval.base.errors import MetricError, refuse_unknown
 from kgeval.base.settings import Settings
-from kgeval.base.tables.shown import Brief
-from kgeval.metrics.array_inputs import floats, refuse_items
 from kgeval.metrics.kinds import Calibration
+from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.metric import T, Undefined, defined, or_reason
 
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ScoredLabels(Brief):
-    """Triples with a score, a label or confidence, and a relation each, as arrays, lists or tensors.
-
-    Raises
-    ------
-    MetricError
-        if the lengths differ, a score is not finite, or a label is negative or infinite
-
-    Examples
-    --------
-    >>> ScoredLabels([0.3, np.nan], [1, 0], ["likes", "likes"])
-    Traceback (most recent call last):
-    kgeval.base.errors.MetricError: scores[1] is nan: labelled triples need finite scores.
-    """
-
-    scores: Float64Array
-    """float64[triple], higher is more plausible; finite"""
-    labels: Float64Array
-    """float64[triple]: 1 and 0, confidences from 0 to 1, or grades from 0"""
-    relations: npt.NDArray[Any]
-    """[triple], the relation of each, as ids or labels"""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scores", floats(self.scores, "scores"))
-        object.__setattr__(self, "labels", floats(self.labels, "labels"))
-        object.__setattr__(self, "relations", _relations(self.relations))
-        if not len(self.scores) == len(self.labels) == len(self.relations):
-            lengths = f"{len(self.scores)} scores, {len(self.labels)} labels and {len(self.relations)} relations"
-            raise MetricError(f"{lengths}: expected one of each for every triple.")
-        refuse_items("scores", self.scores, ~np.isfinite(self.scores), "labelled triples need finite scores")
-        wrong = ~((self.labels >= 0) & (self.labels < np.inf))
-        refuse_items("labels", self.labels, wrong, "labels are finite and not negative")
-
-    def __len__(self) -> int:
-        return len(self.scores)
-
-    def _brief(self) -> str:
-        return counted(len(self), "labelled triple")
-
-    def __getitem__(self, rows: BoolArray) -> ScoredLabels:
-        return ScoredLabels(self.scores[rows], self.labels[rows], self.relations[rows])
-
-    @property
-    def is_true(self) -> BoolArray:
-        """Whether each triple is true; bool[triple].
-
-        Raises
-        ------
-        MetricError
-            if a label is a confidence, neither 0 nor 1
-        """
-        confidences = (self.labels != 0) & (self.labels != 1)
-        refuse_items("labels", self.labels, confidences, "triples are classified by labels 0 and 1")
-        return np.asarray(self.labels == 1)
-
-
-def _relations(relations: Any) -> npt.NDArray[Any]:
-    try:
-        row = np.asarray(detached(relations))
-    except ValueError as error:  # unequal lists
-        raise MetricError(f"relations: expected one id or label for each triple ({reason(error)}).") from error
-    if row.ndim != 1:
-        raise MetricError(f"relations: expected one id or label for each triple, found shape {row.shape}.")
-    return row
-
-
-@dataclass(frozen=True)
-class ScoredSplits:
-    """Labelled triples of validation and test that a user scored, without baselines."""
-
-    splits: Mapping[str, ScoredLabels]
-    baselines: ClassVar[Mapping[str, float | None]] = {}
-    notes: ClassVar[tuple[str, ...]] = ()
-
-    def __post_init__(self) -> None:
-        valid_types = all(isinstance(part, ScoredLabels) for part in self.splits.values())
-        if set(self.splits) != {"valid", "test"} or not valid_types:
-            types = ", ".join(f"{split!r}: {type(part).__name__}" for split, part in self.splits.items())
-            raise MetricError(f"expected the ScoredLabels of 'valid' and of 'test', found {{{types}}}.")
-
-    @property
-    def provenance(self) -> LabelProvenance:
-        test = self.splits["test"]
-        negatives = f"{int((test.labels == 0).sum()):,} of unknown origin"
-        return LabelProvenance(UNKNOWN, UNKNOWN, "test", len(test), negatives=negatives)
-
-    def scored(self, split: str, scores: str = "score") -> ScoredLabels:
-        return self.splits[split]
-
-
-class Standardizer(NamedTuple):
-    """(2^−exponent · score − middle) / spread."""
-
-    exponent: int
-    middle: float
-    spread: float
-
-    @classmethod
-    def of(cls, scores: Float64Array) -> Standardizer:
-        """Take the mean and the standard deviation of scores; the spread is 1 where they are all the same.
-
-        Scores are first brought below 1 by a power of two, which is exact and keeps their squares finite.
-        """
-        exponent = int(np.frexp(np.abs(scores).max())[1])
-        small = np.ldexp(scores, -exponent)
-        if small.min() == small.max():
-            return cls(exponent, float(small[0]), 1.0)
-        return cls(exponent, float(small.mean()), float(small.std()))
-
-    def __call__(self, scores: Float64Array) -> Float64Array:
-        """Standardise scores, also such as are far beyond those it was made of; finite float64[score]."""
-        with np.errstate(over="ignore"):
-            values = (np.ldexp(scores, -self.exponent) - self.middle) / self.spread
-        return np.clip(values, -_FAR, _FAR)
-
-    def line(self, weight: float, bias: float) -> tuple[float, float]:
-        """The weight and bias, of scores as they are, of a line in standardised scores; infinite beyond float64."""
-        with np.errstate(over="ignore"):
-            return float(np.ldexp(weight / self.spread, -self.exponent)), bias - weight * self.middle / self.spread
-
+Number = Annotated[float | None, Field(allow_inf_nan=False)]
 
 _FAR = 1e300
 """the largest standardised score: to logistic and bounded curves as good as infinity"""
 
+CALIBRATIONS: tuple[Calibration, ...] = get_args(Calibration)
 
-Number = Annotated[float | None, Field(allow_inf_nan=False)]
-
-
-def logistic(values: Float64Array) -> Float64Array:
-    from scipy.special import expit
-
-    return np.asarray(expit(values), np.float64)
+Calibrator = Callable[[Float64Array], Float64Array]
+"""scores -> probabilities, both float64[triple]"""
 
 
-def bounded(values: Float64Array) -> Float64Array:
-    return np.clip(values, 0.0, 1.0)
+@dataclass(frozen=True, eq=False)
+class LabelPredictions:
+    """Test triples with their scores, predicted labels and probabilities."""
+
+    truths: BoolArray
+    """bool[triple]"""
+    scores: Float64Array
+    """float64[triple]"""
+    relations: npt.NDArray[Any]
+    """[triple]"""
+    decisions: BoolArray | Undefined
+    """bool[triple], the predicted labels; or why there are none"""
+    probabilities: Float64Array | Undefined
+    """float64[triple], of being true; or why there are none"""
+
+    def __len__(self) -> int:
+        return len(self.truths)
+
+    def __getitem__(self, rows: BoolArray) -> LabelPredictions:
+        def part(column: Any) -> Any:
+            return column if isinstance(column, Undefined) else column[rows]
+
+        return LabelPredictions(*map(part, vars(self).values()))
+
+    def of_relation(self, relation: Any) -> LabelPredictions:
+        return self[self.relations == relation]
+
+    def present(self, column: T | Undefined) -> T:
+        """Return one of the columns, or raise the reason why there is none, or that there are no triples."""
+        values = defined(column)
+        if len(self) == 0:
+            raise Undefined("there are no triples")
+        return values
+
+
+def predict_labels(
+    valid: ScoredLabels, test: ScoredLabels, *, calibration: Calibration = "platt", threshold: float | None = None
+) -> LabelPredictions:
+    """Predict labels and probabilities of test triples, with thresholds and a calibration fitted on validation triples.
+
+    ``threshold`` is one for all relations, instead of the best ones on validation.
+    """
+    return LabelPredictions(
+        test.is_true,
+        test.scores,
+        test.relations,
+        or_reason(lambda: Thresholds.fit(valid).decide(test) if threshold is None else test.scores >= threshold),
+        or_reason(lambda: calibrator(valid, calibration)(test.scores)),
+    )
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """A triple is predicted true if its score is at least the threshold of its relation."""
+
+    global_threshold: float
+    """for relations without validation triples"""
+    by_relation: Mapping[Any, float]
+
+    @classmethod
+    def fit(cls, valid: ScoredLabels) -> Thresholds:
+        """Choose, for each relation and for all together, the threshold with the best validation accuracy.
+
+        The candidates are the scores themselves, so at least one triple of each relation is predicted true; of several
+        best ones the smallest is taken.
+        """
+        if len(valid) == 0:
+            raise Undefined("there are no validation triples to choose thresholds on")
+        relations, codes = np.unique(valid.relations, return_inverse=True)
+        order = np.argsort(codes, kind="stable")
+        parts = np.split(order, np.cumsum(np.bincount(codes))[:-1])
+        truths = valid.is_true
+        of_relations = (_best(valid.scores[rows], truths[rows]) for rows in parts)
+        return cls(_best(valid.scores, truths), dict(zip(relations.tolist(), of_relations, strict=True)))
+
+    def decide(self, scored: ScoredLabels) -> BoolArray:
+        """Predict the label of each triple; bool[triple]."""
+        known, codes = np.unique(scored.relations, return_inverse=True)
+        values = np.array([self.by_relation.get(relation, self.global_threshold) for relation in known.tolist()])
+        return np.asarray(scored.scores >= values[codes])
+
+
+def _best(scores: Float64Array, truths: BoolArray) -> float:
+    """Return the threshold of the highest accuracy, the smallest of several."""
+    order = np.argsort(scores, kind="stable")
+    ordered = scores[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    below = np.concatenate([[0], np.cumsum(truths[order])])[starts]
+    correct = (starts - below) + (truths.sum() - below)
+    return float(ordered[starts[np.argmax(correct)]])
+
+
+def calibrator(valid: ScoredLabels, calibration: Calibration = "platt") -> Calibrator:
+    """Fit a function from scores to probabilities.
+
+    ``"platt"``: 1 / (1 + exp(−(a·s + b))) of greatest likelihood, with the smoothed targets of Platt, so that a and b
+    are finite for separable scores; ``"isotonic"``: the non-decreasing step function of least squares, constant beyond
+    the validation scores; ``"none"``: scores are probabilities already.
+    """
+    if calibration == "none":
+        return _checked_probabilities
+    refuse_unknown("unknown calibration", calibration, CALIBRATIONS, MetricError)
+    true = int(valid.is_true.sum())
+    if true in (0, len(valid)):
+        raise Undefined(f"the validation triples are all {'true' if true else 'false'}: calibration needs both")
+    return _platt(valid) if calibration == "platt" else _isotonic(valid)
+
+
+def _checked_probabilities(scores: Float64Array) -> Float64Array:
+    wrong = ~((scores >= 0) & (scores <= 1))
+    if wrong.any():
+        example = scores[np.argmax(wrong)]
+        raise Undefined(f"scores such as {example:g} are not probabilities; calibrate them (platt or isotonic)")
+    return scores
+
+
+def _platt(valid: ScoredLabels) -> Calibrator:
+    from sklearn.linear_model import LogisticRegression
+
+    truths = valid.is_true
+    true, false = int(truths.sum()), int((~truths).sum())
+    # Each triple is a positive example with its smoothed target as weight, and a negative one with the rest.
+    target = np.where(truths, (true + 1) / (true + 2), 1 / (false + 2))
+    standardize = Standardizer.of(valid.scores)
+    model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000)
+    twice = np.repeat(standardize(valid.scores)[:, None], 2, axis=0)
+    model.fit(twice, np.tile([1, 0], len(valid)), sample_weight=np.stack([target, 1 - target], 1).ravel())
+    slope, intercept = float(model.coef_[0, 0]), float(model.intercept_[0])
+    return lambda scores: logistic(slope * standardize(scores) + intercept)
+
+
+def _isotonic(valid: ScoredLabels) -> Calibrator:
+    from sklearn.isotonic import IsotonicRegression
+
+    # Fitted on the order of the scores, for scikit-learn merges scores that differ by less than 1e-15.
+    distinct, order = np.unique(valid.scores, return_inverse=True)
+    model = IsotonicRegression(y_min=0, y_max=1).fit(order.astype(np.float64), valid.labels)
+    steps = np.asarray(model.predict(np.arange(float(len(distinct)))), np.float64)
+    return lambda scores: np.clip(np.interp(scores, distinct, steps), 0.0, 1.0)
 
 
 class ConfidenceMapping(Settings):
@@ -235,148 +248,42 @@ def _least_squares(valid: ScoredLabels, function: Callable[[Float64Array], Float
     return line
 
 
-CALIBRATIONS: tuple[Calibration, ...] = get_args(Calibration)
+class Standardizer(NamedTuple):
+    """(2^−exponent · score − middle) / spread."""
 
-Calibrator = Callable[[Float64Array], Float64Array]
-"""scores -> probabilities, both float64[triple]"""
-
-
-def calibrator(valid: ScoredLabels, calibration: Calibration = "platt") -> Calibrator:
-    """Fit a function from scores to probabilities.
-
-    ``"platt"``: 1 / (1 + exp(−(a·s + b))) of greatest likelihood, with the smoothed targets of Platt, so that a and b
-    are finite for separable scores; ``"isotonic"``: the non-decreasing step function of least squares, constant beyond
-    the validation scores; ``"none"``: scores are probabilities already.
-    """
-    if calibration == "none":
-        return _checked_probabilities
-    refuse_unknown("unknown calibration", calibration, CALIBRATIONS, MetricError)
-    true = int(valid.is_true.sum())
-    if true in (0, len(valid)):
-        raise Undefined(f"the validation triples are all {'true' if true else 'false'}: calibration needs both")
-    return _platt(valid) if calibration == "platt" else _isotonic(valid)
-
-
-def _checked_probabilities(scores: Float64Array) -> Float64Array:
-    wrong = ~((scores >= 0) & (scores <= 1))
-    if wrong.any():
-        example = scores[np.argmax(wrong)]
-        raise Undefined(f"scores such as {example:g} are not probabilities; calibrate them (platt or isotonic)")
-    return scores
-
-
-def _platt(valid: ScoredLabels) -> Calibrator:
-    from sklearn.linear_model import LogisticRegression
-
-    truths = valid.is_true
-    true, false = int(truths.sum()), int((~truths).sum())
-    # Each triple is a positive example with its smoothed target as weight, and a negative one with the rest.
-    target = np.where(truths, (true + 1) / (true + 2), 1 / (false + 2))
-    standardize = Standardizer.of(valid.scores)
-    model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000)
-    twice = np.repeat(standardize(valid.scores)[:, None], 2, axis=0)
-    model.fit(twice, np.tile([1, 0], len(valid)), sample_weight=np.stack([target, 1 - target], 1).ravel())
-    slope, intercept = float(model.coef_[0, 0]), float(model.intercept_[0])
-    return lambda scores: logistic(slope * standardize(scores) + intercept)
-
-
-def _isotonic(valid: ScoredLabels) -> Calibrator:
-    from sklearn.isotonic import IsotonicRegression
-
-    # Fitted on the order of the scores, for scikit-learn merges scores that differ by less than 1e-15.
-    distinct, order = np.unique(valid.scores, return_inverse=True)
-    model = IsotonicRegression(y_min=0, y_max=1).fit(order.astype(np.float64), valid.labels)
-    steps = np.asarray(model.predict(np.arange(float(len(distinct)))), np.float64)
-    return lambda scores: np.clip(np.interp(scores, distinct, steps), 0.0, 1.0)
-
-
-@dataclass(frozen=True)
-class Thresholds:
-    """A triple is predicted true if its score is at least the threshold of its relation."""
-
-    global_threshold: float
-    """for relations without validation triples"""
-    by_relation: Mapping[Any, float]
+    exponent: int
+    middle: float
+    spread: float
 
     @classmethod
-    def fit(cls, valid: ScoredLabels) -> Thresholds:
-        """Choose, for each relation and for all together, the threshold with the best validation accuracy.
+    def of(cls, scores: Float64Array) -> Standardizer:
+        """Take the mean and the standard deviation of scores; the spread is 1 where they are all the same.
 
-        The candidates are the scores themselves, so at least one triple of each relation is predicted true; of several
-        best ones the smallest is taken.
+        Scores are first brought below 1 by a power of two, which is exact and keeps their squares finite.
         """
-        if len(valid) == 0:
-            raise Undefined("there are no validation triples to choose thresholds on")
-        relations, codes = np.unique(valid.relations, return_inverse=True)
-        order = np.argsort(codes, kind="stable")
-        parts = np.split(order, np.cumsum(np.bincount(codes))[:-1])
-        truths = valid.is_true
-        of_relations = (_best(valid.scores[rows], truths[rows]) for rows in parts)
-        return cls(_best(valid.scores, truths), dict(zip(relations.tolist(), of_relations, strict=True)))
+        exponent = int(np.frexp(np.abs(scores).max())[1])
+        small = np.ldexp(scores, -exponent)
+        if small.min() == small.max():
+            return cls(exponent, float(small[0]), 1.0)
+        return cls(exponent, float(small.mean()), float(small.std()))
 
-    def decide(self, scored: ScoredLabels) -> BoolArray:
-        """Predict the label of each triple; bool[triple]."""
-        known, codes = np.unique(scored.relations, return_inverse=True)
-        values = np.array([self.by_relation.get(relation, self.global_threshold) for relation in known.tolist()])
-        return np.asarray(scored.scores >= values[codes])
+    def __call__(self, scores: Float64Array) -> Float64Array:
+        """Standardise scores, also such as are far beyond those it was made of; finite float64[score]."""
+        with np.errstate(over="ignore"):
+            values = (np.ldexp(scores, -self.exponent) - self.middle) / self.spread
+        return np.clip(values, -_FAR, _FAR)
 
-
-def _best(scores: Float64Array, truths: BoolArray) -> float:
-    """Return the threshold of the highest accuracy, the smallest of several."""
-    order = np.argsort(scores, kind="stable")
-    ordered = scores[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    below = np.concatenate([[0], np.cumsum(truths[order])])[starts]
-    correct = (starts - below) + (truths.sum() - below)
-    return float(ordered[starts[np.argmax(correct)]])
+    def line(self, weight: float, bias: float) -> tuple[float, float]:
+        """The weight and bias, of scores as they are, of a line in standardised scores; infinite beyond float64."""
+        with np.errstate(over="ignore"):
+            return float(np.ldexp(weight / self.spread, -self.exponent)), bias - weight * self.middle / self.spread
 
 
-@dataclass(frozen=True, eq=False)
-class LabelPredictions:
-    """Test triples with their scores, predicted labels and probabilities."""
+def logistic(values: Float64Array) -> Float64Array:
+    from scipy.special import expit
 
-    truths: BoolArray
-    """bool[triple]"""
-    scores: Float64Array
-    """float64[triple]"""
-    relations: npt.NDArray[Any]
-    """[triple]"""
-    decisions: BoolArray | Undefined
-    """bool[triple], the predicted labels; or why there are none"""
-    probabilities: Float64Array | Undefined
-    """float64[triple], of being true; or why there are none"""
-
-    def __len__(self) -> int:
-        return len(self.truths)
-
-    def __getitem__(self, rows: BoolArray) -> LabelPredictions:
-        def part(column: Any) -> Any:
-            return column if isinstance(column, Undefined) else column[rows]
-
-        return LabelPredictions(*map(part, vars(self).values()))
-
-    def of_relation(self, relation: Any) -> LabelPredictions:
-        return self[self.relations == relation]
-
-    def present(self, column: T | Undefined) -> T:
-        """Return one of the columns, or raise the reason why there is none, or that there are no triples."""
-        values = defined(column)
-        if len(self) == 0:
-            raise Undefined("there are no triples")
-        return values
+    return np.asarray(expit(values), np.float64)
 
 
-def predict_labels(
-    valid: ScoredLabels, test: ScoredLabels, *, calibration: Calibration = "platt", threshold: float | None = None
-) -> LabelPredictions:
-    """Predict labels and probabilities of test triples, with thresholds and a calibration fitted on validation triples.
-
-    ``threshold`` is one for all relations, instead of the best ones on validation.
-    """
-    return LabelPredictions(
-        test.is_true,
-        test.scores,
-        test.relations,
-        or_reason(lambda: Thresholds.fit(valid).decide(test) if threshold is None else test.scores >= threshold),
-        or_reason(lambda: calibrator(valid, calibration)(test.scores)),
-    )
+def bounded(values: Float64Array) -> Float64Array:
+    return np.clip(values, 0.0, 1.0)

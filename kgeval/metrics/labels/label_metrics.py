@@ -1,4 +1,7 @@
-"""Metrics of labels, and curves: ROC, precision and recall, reliability."""
+"""Metrics of labels, such as accuracy and ROC AUC, and the curves behind them: ROC, precision and recall, reliability.
+
+Each reads :class:`LabelPredictions`. To add a metric, decorate its function with ``@_of_labels(names, text, …)``.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,12 @@ _of_labels = partial(measured, needs="labels")
 _of_confusion = partial(_of_labels, source="van Rijsbergen, 1979")
 _of_scores = partial(_of_labels, undefined="all triples are true, or all are false")
 _error = partial(_of_labels, increasing=False, undefined="no triples, or no probabilities")
+
+BINS = 15
+"""bins of the reliability curve and the expected calibration error, as Guo et al. (2017)"""
+
+Curve = dict[str, npt.NDArray[Any]]
+"""the columns of a curve, by name; [point] each"""
 
 
 @_of_labels(
@@ -48,17 +57,6 @@ def recall(predictions: LabelPredictions) -> float:
 def f1(predictions: LabelPredictions) -> float:
     correct, wrong, missed = confusion(predictions)
     return _ratio(2 * correct, 2 * correct + wrong + missed, "no triple is true or was predicted true")
-
-
-def confusion(predictions: LabelPredictions) -> tuple[int, int, int]:
-    y_true, y_pred = predictions.truths, defined(predictions.decisions)
-    return int((y_true & y_pred).sum()), int((~y_true & y_pred).sum()), int((y_true & ~y_pred).sum())
-
-
-def _ratio(count: int, total: int, undefined: str) -> float:
-    if total == 0:
-        raise Undefined(undefined)
-    return count / total
 
 
 @_of_scores(
@@ -123,20 +121,6 @@ def ece(predictions: LabelPredictions) -> float:
     return float(np.sum(curve["triples"] * gaps) / np.sum(curve["triples"]))
 
 
-def both_classes(predictions: LabelPredictions) -> None:
-    true = int(predictions.present(predictions.truths).sum())
-    if true in (0, len(predictions)):
-        raise Undefined(f"the triples are all {'true' if true else 'false'}")
-
-
-BINS = 15
-"""bins of the reliability curve and the expected calibration error, as Guo et al. (2017)"""
-
-
-Curve = dict[str, npt.NDArray[Any]]
-"""the columns of a curve, by name; [point] each"""
-
-
 def roc(predictions: LabelPredictions) -> Curve:
     """From (0, 0) to (1, 1); a threshold is the least score of a triple that is predicted true, at first infinite."""
     from sklearn.metrics import roc_curve
@@ -175,3 +159,20 @@ def reliability(predictions: LabelPredictions, *, bins: int = BINS) -> Curve:
         "mean_probability": means(probabilities),
         "share_true": means(predictions.truths.astype(np.float64)),
     }
+
+
+def confusion(predictions: LabelPredictions) -> tuple[int, int, int]:
+    y_true, y_pred = predictions.truths, defined(predictions.decisions)
+    return int((y_true & y_pred).sum()), int((~y_true & y_pred).sum()), int((y_true & ~y_pred).sum())
+
+
+def _ratio(count: int, total: int, undefined: str) -> float:
+    if total == 0:
+        raise Undefined(undefined)
+    return count / total
+
+
+def both_classes(predictions: LabelPredictions) -> None:
+    true = int(predictions.present(predictions.truths).sum())
+    if true in (0, len(predictions)):
+        raise Undefined(f"the triples are all {'true' if true else 'false'}")

@@ -1,4 +1,9 @@
-"""Summaries of labelled triples and of predicted confidences: metrics of the model and of every baseline."""
+"""Summaries of labels and of confidences: metrics of the model and of every baseline, in groups by relation or not.
+
+``summarize`` calls ``label_summary`` for the table of ``kgeval.classify``, and ``confidence_summary`` for that of
+``kgeval.tasks.Confidences``. What these tables have is said by the protocols :class:`LabelColumns` and
+:class:`ConfidenceColumns`.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +20,9 @@ from kgeval.base.provenance import LabelProvenance
 from kgeval.base.tables.table import Table
 from kgeval.metrics.confidence_metrics import ConfidencePredictions, RankedFacts
 from kgeval.metrics.kinds import Calibration
-from kgeval.metrics.labels.fitted import ConfidenceMapping, LabelPredictions, ScoredLabels, Thresholds, predict_labels
+from kgeval.metrics.labels.fitted import ConfidenceMapping, LabelPredictions, Thresholds, predict_labels
 from kgeval.metrics.labels.label_metrics import precision_recall, reliability, roc
+from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.metric import Undefined, or_reason
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.ranks.ties import Ties
@@ -25,28 +31,8 @@ from kgeval.metrics.summary import MODEL, Group, Summary, Value
 
 Predictions = LabelPredictions | ConfidencePredictions
 
-
-class Labelled(Protocol):
-    """The members that tables of labels and of confidences share."""
-
-    @property
-    def provenance(self) -> LabelProvenance: ...
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes on the table."""
-
-
-@runtime_checkable
-class LabelColumns(Labelled, Protocol):
-    """The triples of validation and test, with a column of scores per predictor."""
-
-    @property
-    def baselines(self) -> Mapping[str, float | None]:
-        """The baselines, each with its threshold if that is a constant."""
-
-    def scored(self, split: str, scores: str = "score") -> ScoredLabels:
-        """Return the triples of a split with the scores of the model or of a baseline."""
+ERRORS = ("rmse", "mse", "mae")
+"""the metrics that are also computed with negatives, which have no rank"""
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,29 +88,6 @@ class LabelSummary(Summary):
         return (label_table({MODEL: self}),)
 
 
-def label_table(summaries: Mapping[str, LabelSummary]) -> Table:
-    """Lay out a row per model, baseline and group, and a column per metric.
-
-    The baselines are the same for every model, and have their rows once, at the end.
-    """
-    first = next(iter(summaries.values()))
-    lines = [
-        (model, group) for model, summary in summaries.items() for group in summary.groups if group.predictor == MODEL
-    ]
-    lines += [(group.predictor, group) for group in first.groups if group.predictor != MODEL]
-    names = list(first.groups[0].records)
-    keys = list(dict.fromkeys(key for _, group in lines for key in group.key))
-    rows = [
-        [
-            model,
-            *(str(group.key.get(key, "all")) for key in keys),
-            *(group.records[metric].figure if metric in group.records else "" for metric in names),
-        ]
-        for model, group in lines
-    ]
-    return Table(["", *keys, *map(str, names)], rows, 1 + len(keys), item="group" if keys else "model")
-
-
 def label_summary(
     table: LabelColumns, names: list[MetricName], *, by: tuple[str, ...], calibration: Calibration
 ) -> LabelSummary:
@@ -146,73 +109,6 @@ def label_summary(
         {"calibration": calibration, **_thresholds(valid)},
         _curves(predictions[MODEL]),
     )
-
-
-def label_groups(
-    predictor: str, data: Predictions, names: list[MetricName], by: tuple[str, ...] = (), **key: Any
-) -> Iterator[Group]:
-    yield Group(key, {name: _value_of(name, data) for name in names}, predictor)
-    if by:
-        single = [name for name in names if name.average is None]
-        for relation in np.unique(data.relations).tolist():
-            yield from label_groups(predictor, data.of_relation(relation), single, relation=relation, **key)
-
-
-def _value_of(name: MetricName, data: Predictions) -> Value:
-    """Compute a metric, or its mean over the relations in which it is defined."""
-    if name.average != "relation":
-        return Value.computed(name, partial(name, data))
-    relations = np.unique(data.relations).tolist()
-    values = [Value.computed(name, partial(name, data.of_relation(relation))).value for relation in relations]
-    known = [value for value in values if value is not None]
-    mean = Value(name, float(np.mean(known))) if known else Value(name, reason="it is undefined in every relation")
-    return mean._replace(left_out=len(values) - len(known))
-
-
-def _thresholds(valid: ScoredLabels) -> dict[str, Any]:
-    thresholds = or_reason(partial(Thresholds.fit, valid))
-    if isinstance(thresholds, Undefined):
-        return {}
-    by_relation = {str(relation): value for relation, value in thresholds.by_relation.items()}
-    return {"thresholds": {"global": thresholds.global_threshold, "by_relation": by_relation}}
-
-
-def _curves(predictions: LabelPredictions) -> dict[str, dict[str, list[Any]]]:
-    curves = {}
-    for curve in (roc, precision_recall, reliability):
-        columns = or_reason(partial(curve, predictions))
-        if isinstance(columns, Undefined):
-            continue
-        # JSON has no infinity: an infinite threshold becomes None.
-        curves[curve.__name__] = {
-            name: [x if np.isfinite(x) else None for x in row.tolist()] for name, row in columns.items()
-        }
-    return curves
-
-
-def _content(group: Group) -> dict[str, Any]:
-    metrics = {str(name): value for name, value in group.values.items()}
-    further = {"undefined": group.undefined, "relations_left_out": group.left_out}
-    return {"metrics": metrics, **{key: value for key, value in further.items() if value}}
-
-
-ERRORS = ("rmse", "mse", "mae")
-"""the metrics that are also computed with negatives, which have no rank"""
-
-
-@runtime_checkable
-class ConfidenceColumns(Labelled, Protocol):
-    """Scored facts, and their ranks."""
-
-    @property
-    def predictors(self) -> Sequence[str]:
-        """The columns of scores: the model's ``score`` and the baselines."""
-
-    def facts(self, split: str, scores: str = "score", *, negatives: bool = False) -> ScoredLabels:
-        """Return the facts of a split with the scores of the model or of a baseline, and its negatives on request."""
-
-    def ranked(self, scores: str = "score", *, ties: Ties = "realistic", seed: int = 0) -> RankedFacts | None:
-        """Return the ranks of the test facts by the model or a baseline, under a tie policy, if it ranked."""
 
 
 def confidence_summary(
@@ -261,8 +157,117 @@ def confidence_summary(
     )
 
 
+def label_groups(
+    predictor: str, data: Predictions, names: list[MetricName], by: tuple[str, ...] = (), **key: Any
+) -> Iterator[Group]:
+    yield Group(key, {name: _value_of(name, data) for name in names}, predictor)
+    if by:
+        single = [name for name in names if name.average is None]
+        for relation in np.unique(data.relations).tolist():
+            yield from label_groups(predictor, data.of_relation(relation), single, relation=relation, **key)
+
+
+def _value_of(name: MetricName, data: Predictions) -> Value:
+    """Compute a metric, or its mean over the relations in which it is defined."""
+    if name.average != "relation":
+        return Value.computed(name, partial(name, data))
+    relations = np.unique(data.relations).tolist()
+    values = [Value.computed(name, partial(name, data.of_relation(relation))).value for relation in relations]
+    known = [value for value in values if value is not None]
+    mean = Value(name, float(np.mean(known))) if known else Value(name, reason="it is undefined in every relation")
+    return mean._replace(left_out=len(values) - len(known))
+
+
 def _predictions(
     facts: ScoredLabels, mapping: ConfidenceMapping | Undefined, ranks: RankedFacts | None
 ) -> ConfidencePredictions:
     confidences: Float64Array | Undefined = mapping if isinstance(mapping, Undefined) else mapping(facts.scores)
     return ConfidencePredictions(facts.labels, confidences, np.asarray(facts.relations), ranks)
+
+
+def _thresholds(valid: ScoredLabels) -> dict[str, Any]:
+    thresholds = or_reason(partial(Thresholds.fit, valid))
+    if isinstance(thresholds, Undefined):
+        return {}
+    by_relation = {str(relation): value for relation, value in thresholds.by_relation.items()}
+    return {"thresholds": {"global": thresholds.global_threshold, "by_relation": by_relation}}
+
+
+def _curves(predictions: LabelPredictions) -> dict[str, dict[str, list[Any]]]:
+    curves = {}
+    for curve in (roc, precision_recall, reliability):
+        columns = or_reason(partial(curve, predictions))
+        if isinstance(columns, Undefined):
+            continue
+        # JSON has no infinity: an infinite threshold becomes None.
+        curves[curve.__name__] = {
+            name: [x if np.isfinite(x) else None for x in row.tolist()] for name, row in columns.items()
+        }
+    return curves
+
+
+def _content(group: Group) -> dict[str, Any]:
+    metrics = {str(name): value for name, value in group.values.items()}
+    further = {"undefined": group.undefined, "relations_left_out": group.left_out}
+    return {"metrics": metrics, **{key: value for key, value in further.items() if value}}
+
+
+def label_table(summaries: Mapping[str, LabelSummary]) -> Table:
+    """Lay out a row per model, baseline and group, and a column per metric.
+
+    The baselines are the same for every model, and have their rows once, at the end.
+    """
+    first = next(iter(summaries.values()))
+    lines = [
+        (model, group) for model, summary in summaries.items() for group in summary.groups if group.predictor == MODEL
+    ]
+    lines += [(group.predictor, group) for group in first.groups if group.predictor != MODEL]
+    names = list(first.groups[0].records)
+    keys = list(dict.fromkeys(key for _, group in lines for key in group.key))
+    rows = [
+        [
+            model,
+            *(str(group.key.get(key, "all")) for key in keys),
+            *(group.records[metric].figure if metric in group.records else "" for metric in names),
+        ]
+        for model, group in lines
+    ]
+    return Table(["", *keys, *map(str, names)], rows, 1 + len(keys), item="group" if keys else "model")
+
+
+class Labelled(Protocol):
+    """The members that tables of labels and of confidences share."""
+
+    @property
+    def provenance(self) -> LabelProvenance: ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on the table."""
+
+
+@runtime_checkable
+class LabelColumns(Labelled, Protocol):
+    """The triples of validation and test, with a column of scores per predictor."""
+
+    @property
+    def baselines(self) -> Mapping[str, float | None]:
+        """The baselines, each with its threshold if that is a constant."""
+
+    def scored(self, split: str, scores: str = "score") -> ScoredLabels:
+        """Return the triples of a split with the scores of the model or of a baseline."""
+
+
+@runtime_checkable
+class ConfidenceColumns(Labelled, Protocol):
+    """Scored facts, and their ranks."""
+
+    @property
+    def predictors(self) -> Sequence[str]:
+        """The columns of scores: the model's ``score`` and the baselines."""
+
+    def facts(self, split: str, scores: str = "score", *, negatives: bool = False) -> ScoredLabels:
+        """Return the facts of a split with the scores of the model or of a baseline, and its negatives on request."""
+
+    def ranked(self, scores: str = "score", *, ties: Ties = "realistic", seed: int = 0) -> RankedFacts | None:
+        """Return the ranks of the test facts by the model or a baseline, under a tie policy, if it ranked."""

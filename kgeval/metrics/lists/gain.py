@@ -1,5 +1,7 @@
 """Cumulative gain: plain (CG), discounted by position (DCG), and as a share of the best order's (nDCG).
 
+Each is a metric of ranked lists, declared by ``list_metric``, and a public function of one list as plain arrays.
+
 The gain of an item is its grade of relevance g, or 2^g − 1; its discount is 1 / log₂(position + 1).
 """
 
@@ -50,23 +52,26 @@ def _gains(lists: RankedLists, gain: Gain) -> Float64Array:
 
 _gain = partial(list_metric, source="Järvelin and Kekäläinen, 2002", highest=np.inf, cutoff="optional")
 _burges = "Burges et al., 2005"
-
 CG = _gain("cg cumulative_gain cg_at_{k}", "cumulative gain: Σ g over places ≤ k", cumulative_gains)
+
 DCG = _gain(
     "dcg discounted_cumulative_gain dcg_at_{k}", "discounted cumulative gain: Σ g / log₂(place + 1)", discounted_gains
 )
+
 DCG_EXPONENTIAL = _gain(
     "dcg-exp dcg-burges dcg_exponential",
     "discounted cumulative gain, exponential: Σ (2^g − 1) / log₂(place + 1)",
     partial(discounted_gains, gain="exponential"),
     source=_burges,
 )
+
 NDCG = _gain(
     "ndcg normalised_discounted_cumulative_gain ndcg_at_{k}",
     "normalised discounted cumulative gain: DCG / DCG of the best order",
     normalised_gains,
     highest=1,
 )
+
 NDCG_EXPONENTIAL = _gain(
     "ndcg-exp ndcg-burges ndcg_exponential",
     "normalised discounted cumulative gain, exponential: DCG / DCG of the best order, gain 2^g − 1",

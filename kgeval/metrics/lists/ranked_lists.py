@@ -1,5 +1,8 @@
 """Ranked lists: where the relevant items of each list stand, which is all that the metrics of lists read.
 
+``answer_lists`` makes them of the ranks of a table, a list for each query; ``ranked`` makes one of plain arrays.
+``list_metric`` declares a metric that is a mean over lists; ``gain.py`` and ``retrieval.py`` have the metrics.
+
 An item that ties with others may stand at any place of its tied block; every metric is averaged over the orders exactly
 (McSherry and Najork, 2008).
 
@@ -124,40 +127,29 @@ class RankedLists:
         return means_of_groups(np.where(defined, values, 0), starts, np.where(defined, weights, 0))
 
 
-@dataclass(frozen=True)
-class PerList:
-    """The mean over lists of a function of (lists, cut-off or none) that gives a value for each list."""
+def answer_lists(
+    queries: IntArray, scores: Float64Array, ranks: Ranks, retrieved: BoolArray | None = None
+) -> RankedLists:
+    """Put the answers of each query into one list, where all answers are equally relevant.
 
-    values: Callable[[RankedLists, int | None], Float64Array]
+    ``queries`` (int64[row]) and ``scores`` (float64[row]) are those of the answers, equal scores tie, and ``ranks`` are
+    filtered; ``retrieved`` (bool[row]) says which of them have a place. Two answers, ranked 1 and 2 without each other:
+    the second stands third.
 
-    def __call__(self, lists: RankedLists, k: int) -> float:
-        return lists.mean(self.values(lists, k or None))
-
-    def of_groups(self, lists: RankedLists, starts: IntArray, k: int) -> Float64Array:
-        """Compute it for many groups of lists; float64[group], NaN where it is undefined."""
-        return lists.means(self.values(lists, k or None), starts)
-
-
-def list_metric(
-    names: str, text: str, values: Callable[[RankedLists, int | None], Float64Array], **further: Any
-) -> Metric:
-    """Declare the mean over lists of a function of (lists, cut-off or none) that gives a value for each list."""
-    further = {"needs": "lists", "undefined": "no ranks; no common list", **further}
-    return declared(names, text, PerList(values), **further)
-
-
-def places_of(list_ids: IntArray, scores: Float64Array) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Sort items by list and then from the top: their order (int64[item]), and the offsets of lists (int64[list + 1]).
-
-    Then, for each sorted item, how many of its list score strictly above it, and how many have its score, itself
-    included; int64[item] each.
+    >>> ranks = Ranks(np.array([1, 0]), np.array([0, 0]), np.array([9, 9]))
+    >>> lists = answer_lists(np.array([4, 4]), np.array([0.5, 0.8]), ranks)
+    >>> lists.num_above, lists.lengths
+    (array([0, 2]), array([10]))
     """
-    order = np.lexsort((-scores, list_ids))
-    offsets = np.r_[starts_of_runs(list_ids[order]), len(order)]
-    blocks = starts_of_runs(list_ids[order], scores[order])
-    sizes = np.diff(np.r_[blocks, len(order)])
-    num_above = np.repeat(blocks, sizes) - np.repeat(offsets[:-1], np.diff(offsets))
-    return order, offsets, num_above, np.repeat(sizes, sizes)
+    if np.isnan(scores).any():
+        raise Undefined("the score of an answer is NaN, so it has no place in the list")
+    order, offsets, answers_above, answers_tied = places_of(queries, scores)
+    greater, tied, candidates = ranks.greater[order], ranks.tied[order], ranks.candidates[order]
+    _refuse_different(np.diff(queries[order]) == 0, np.diff(answers_above) == 0, greater, tied, candidates)
+    lengths = candidates[offsets[:-1]] - 1 + np.diff(offsets)
+    places = greater + answers_above, tied + answers_tied
+    found = None if retrieved is None else retrieved[order]
+    return RankedLists(offsets, *places, np.ones(len(order)), lengths, retrieved=found)
 
 
 def ranked(
@@ -193,23 +185,6 @@ def ranked(
     )
 
 
-def _lacking_grades(served: Float64Array, ideal: npt.ArrayLike) -> Float64Array:
-    lacking = Counter(relevances(ideal, "ideal").tolist())
-    lacking.subtract(served.tolist())
-    if grade := max((grade for grade, number in lacking.items() if number < 0), default=0):
-        raise MetricError(f"ideal: the grade {grade:g} occurs more often than in the ideal list.")
-    return np.array([grade for grade in lacking.elements() if grade], np.float64)
-
-
-def _lacking_ones(served: int, relevant: int | None) -> Float64Array:
-    if relevant is None:
-        return np.empty(0)
-    whole = isinstance(relevant, int | np.integer) and not isinstance(relevant, bool)
-    if not whole or not served <= relevant <= MOST_RELEVANT:
-        raise MetricError(f"relevant must be a whole number from {served}, as many as are in the list, to 10⁸.")
-    return np.ones(relevant - served)
-
-
 def ranked_lists(list_ids: IntArray, grades: Float64Array, scores: Float64Array) -> RankedLists:
     """Make lists of items: the list of each, its grade (from 0) and its score, all of shape (item,).
 
@@ -227,42 +202,18 @@ def ranked_lists(list_ids: IntArray, grades: Float64Array, scores: Float64Array)
     return RankedLists(offsets, *places, ordered[is_relevant], np.diff(starts))
 
 
-def safe_divide(numerator: Float64Array, denominator: IntArray | Float64Array) -> Float64Array:
-    """Divide; NaN, of which the metric has to give the reason, where the denominator is 0."""
-    undefined = np.full(len(numerator), np.nan)
-    return np.asarray(np.divide(numerator, denominator, out=undefined, where=denominator > 0), np.float64)
+def places_of(list_ids: IntArray, scores: Float64Array) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Sort items by list and then from the top: their order (int64[item]), and the offsets of lists (int64[list + 1]).
 
-
-def single_value(metric: Metric, values: Float64Array) -> float:
-    """The value of the only list, within the range of the metric."""
-    if np.isnan(values[0]):
-        raise Undefined("nothing in the list is relevant")
-    return metric.bounded(float(values[0]))
-
-
-def answer_lists(
-    queries: IntArray, scores: Float64Array, ranks: Ranks, retrieved: BoolArray | None = None
-) -> RankedLists:
-    """Put the answers of each query into one list, where all answers are equally relevant.
-
-    ``queries`` (int64[row]) and ``scores`` (float64[row]) are those of the answers, equal scores tie, and ``ranks`` are
-    filtered; ``retrieved`` (bool[row]) says which of them have a place. Two answers, ranked 1 and 2 without each other:
-    the second stands third.
-
-    >>> ranks = Ranks(np.array([1, 0]), np.array([0, 0]), np.array([9, 9]))
-    >>> lists = answer_lists(np.array([4, 4]), np.array([0.5, 0.8]), ranks)
-    >>> lists.num_above, lists.lengths
-    (array([0, 2]), array([10]))
+    Then, for each sorted item, how many of its list score strictly above it, and how many have its score, itself
+    included; int64[item] each.
     """
-    if np.isnan(scores).any():
-        raise Undefined("the score of an answer is NaN, so it has no place in the list")
-    order, offsets, answers_above, answers_tied = places_of(queries, scores)
-    greater, tied, candidates = ranks.greater[order], ranks.tied[order], ranks.candidates[order]
-    _refuse_different(np.diff(queries[order]) == 0, np.diff(answers_above) == 0, greater, tied, candidates)
-    lengths = candidates[offsets[:-1]] - 1 + np.diff(offsets)
-    places = greater + answers_above, tied + answers_tied
-    found = None if retrieved is None else retrieved[order]
-    return RankedLists(offsets, *places, np.ones(len(order)), lengths, retrieved=found)
+    order = np.lexsort((-scores, list_ids))
+    offsets = np.r_[starts_of_runs(list_ids[order]), len(order)]
+    blocks = starts_of_runs(list_ids[order], scores[order])
+    sizes = np.diff(np.r_[blocks, len(order)])
+    num_above = np.repeat(blocks, sizes) - np.repeat(offsets[:-1], np.diff(offsets))
+    return order, offsets, num_above, np.repeat(sizes, sizes)
 
 
 def _refuse_different(
@@ -280,3 +231,55 @@ def _refuse_different(
             f"the answers of one query met different candidates ({pair} in {int(different.sum())} places), "
             "so that they stand in no common list"
         )
+
+
+def _lacking_grades(served: Float64Array, ideal: npt.ArrayLike) -> Float64Array:
+    lacking = Counter(relevances(ideal, "ideal").tolist())
+    lacking.subtract(served.tolist())
+    if grade := max((grade for grade, number in lacking.items() if number < 0), default=0):
+        raise MetricError(f"ideal: the grade {grade:g} occurs more often than in the ideal list.")
+    return np.array([grade for grade in lacking.elements() if grade], np.float64)
+
+
+def _lacking_ones(served: int, relevant: int | None) -> Float64Array:
+    if relevant is None:
+        return np.empty(0)
+    whole = isinstance(relevant, int | np.integer) and not isinstance(relevant, bool)
+    if not whole or not served <= relevant <= MOST_RELEVANT:
+        raise MetricError(f"relevant must be a whole number from {served}, as many as are in the list, to 10⁸.")
+    return np.ones(relevant - served)
+
+
+@dataclass(frozen=True)
+class PerList:
+    """The mean over lists of a function of (lists, cut-off or none) that gives a value for each list."""
+
+    values: Callable[[RankedLists, int | None], Float64Array]
+
+    def __call__(self, lists: RankedLists, k: int) -> float:
+        return lists.mean(self.values(lists, k or None))
+
+    def of_groups(self, lists: RankedLists, starts: IntArray, k: int) -> Float64Array:
+        """Compute it for many groups of lists; float64[group], NaN where it is undefined."""
+        return lists.means(self.values(lists, k or None), starts)
+
+
+def list_metric(
+    names: str, text: str, values: Callable[[RankedLists, int | None], Float64Array], **further: Any
+) -> Metric:
+    """Declare the mean over lists of a function of (lists, cut-off or none) that gives a value for each list."""
+    further = {"needs": "lists", "undefined": "no ranks; no common list", **further}
+    return declared(names, text, PerList(values), **further)
+
+
+def safe_divide(numerator: Float64Array, denominator: IntArray | Float64Array) -> Float64Array:
+    """Divide; NaN, of which the metric has to give the reason, where the denominator is 0."""
+    undefined = np.full(len(numerator), np.nan)
+    return np.asarray(np.divide(numerator, denominator, out=undefined, where=denominator > 0), np.float64)
+
+
+def single_value(metric: Metric, values: Float64Array) -> float:
+    """The value of the only list, within the range of the metric."""
+    if np.isnan(values[0]):
+        raise Undefined("nothing in the list is relevant")
+    return metric.bounded(float(values[0]))

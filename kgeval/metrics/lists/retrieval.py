@@ -1,5 +1,8 @@
 """Metrics of retrieval: precision, recall and F1 at k, average precision, reciprocal rank, ROC AUC of each list.
 
+To add one, write a function of :class:`RankedLists` and a cut-off that gives each list a value, and declare it by
+``list_metric``.
+
 With c relevant items among the first k and m in the whole list: P = c / k, R = c / m, F1 = 2 c / (k + m). All are
 linear in c, so the exact average over tied orders is that of the expected c. RankedLists hold relevant items only, so
 that a sum of probability_in_top_k over the items of a list is its expected c.
@@ -33,20 +36,17 @@ def f1_scores(lists: RankedLists, k: int | None) -> Float64Array:
     return 2 * lists.sums(lists.probability_in_top_k(k)) / ((lists.lengths if k is None else k) + lists.relevant)
 
 
-def r_precisions(lists: RankedLists, k: int | None = None) -> Float64Array:  # noqa: ARG001
-    """The precision of each list at its own number of relevant items, NaN where nothing is relevant; float64[list]."""
-    return safe_divide(lists.sums(lists.probability_in_top_k(lists.relevant[lists.list_ids])), lists.relevant)
-
-
 _at_k = partial(list_metric, source="van Rijsbergen, 1979", cutoff="required")
-
 PRECISION = _at_k("p precision precision_at_{k}", "precision at k: #{answers at places ≤ k} / k", precisions)
 RECALL = _at_k("r recall recall_at_{k}", "recall at k: #{answers at places ≤ k} / m, m answers in the list", recalls)
 F1 = _at_k("f1 f1_at_{k}", "F1 at k: 2 #{answers at places ≤ k} / (k + m)", f1_scores)
+
 R_PRECISION = list_metric(
     "r-precision rprec r_precision",
     "precision at the number of answers: #{answers at places ≤ m} / m",
-    r_precisions,
+    lambda lists, _: safe_divide(
+        lists.sums(lists.probability_in_top_k(lists.relevant[lists.list_ids])), lists.relevant
+    ),
     source="Buckley and Voorhees, 2000",
 )
 
@@ -176,13 +176,6 @@ def average_precision(
     return single_value(MAP, average_precisions(ranked(relevance, scores, relevant=relevant), optional_cutoff(k)))
 
 
-_EPSILON = 2.0**-53
-_STEPS = 64
-"""of the recurrence, at most"""
-_CELLS = 1 << 22
-"""the probabilities that are in memory at a time: 32 MiB"""
-
-
 def first_reciprocals(lists: RankedLists, k: int | None = None) -> Float64Array:  # noqa: ARG001
     """1 / the place of the first relevant item of each list, NaN where nothing is relevant; float64[list]."""
     values = np.full(len(lists.lengths), np.nan)
@@ -200,6 +193,40 @@ def first_reciprocals(lists: RankedLists, k: int | None = None) -> Float64Array:
     if lists.retrieved is not None:
         values[rows[~lists.retrieved[tops]]] = 0
     return values
+
+
+FIRST = list_metric(
+    "first-rr first_reciprocal_rank recip_rank",
+    "mean reciprocal place of the first answer: Σ (1 / place of the first answer) / #queries",
+    first_reciprocals,
+    source="Voorhees, 1999",
+)
+
+
+def areas(lists: RankedLists, k: int | None = None) -> Float64Array:  # noqa: ARG001
+    """The Mann–Whitney statistic of each list, ties half; NaN where all or nothing is relevant; float64[list]."""
+    above, tied = lists.blocks
+    beaten_by, level = lists.num_above - above, lists.tie_block_size - tied
+    negatives = lists.lengths - lists.relevant
+    right = lists.sums(negatives[lists.list_ids] - beaten_by - level / 2)
+    return safe_divide(right, lists.relevant * negatives)
+
+
+AUC = list_metric(
+    "auc query-auc mean_query_auc",
+    "area under the ROC curve of each query: #{answer above negative} / #{(answer, negative)}, ties half",
+    areas,
+    source="Hanley and McNeil, 1982",
+    undefined="no ranks; no common list; no query has negatives (those without are left out)",
+)
+
+_EPSILON = 2.0**-53
+
+_STEPS = 64
+"""of the recurrence, at most"""
+
+_CELLS = 1 << 22
+"""the probabilities that are in memory at a time: 32 MiB"""
 
 
 def _by_recurrence(before: IntArray, level: IntArray, relevant: IntArray) -> tuple[Float64Array, BoolArray]:
@@ -245,29 +272,3 @@ def _summed(before: IntArray, level: IntArray, relevant: IntArray, *, width: int
     chances[:, :1] = r / n
     np.divide(np.maximum(n - x[:-1] - r + 1, 0), np.maximum(n - x[:-1], 1), out=chances[:, 1:])
     return np.asarray((np.cumprod(chances, axis=1) / (t + x)).sum(axis=1), np.float64)
-
-
-FIRST = list_metric(
-    "first-rr first_reciprocal_rank recip_rank",
-    "mean reciprocal place of the first answer: Σ (1 / place of the first answer) / #queries",
-    first_reciprocals,
-    source="Voorhees, 1999",
-)
-
-
-def areas(lists: RankedLists, k: int | None = None) -> Float64Array:  # noqa: ARG001
-    """The Mann–Whitney statistic of each list, ties half; NaN where all or nothing is relevant; float64[list]."""
-    above, tied = lists.blocks
-    beaten_by, level = lists.num_above - above, lists.tie_block_size - tied
-    negatives = lists.lengths - lists.relevant
-    right = lists.sums(negatives[lists.list_ids] - beaten_by - level / 2)
-    return safe_divide(right, lists.relevant * negatives)
-
-
-AUC = list_metric(
-    "auc query-auc mean_query_auc",
-    "area under the ROC curve of each query: #{answer above negative} / #{(answer, negative)}, ties half",
-    areas,
-    source="Hanley and McNeil, 1982",
-    undefined="no ranks; no common list; no query has negatives (those without are left out)",
-)

@@ -1,7 +1,9 @@
 """Moments of means of ranks: their expectation over ties, and their expectation and variance under random ranking.
 
-Both are sums of functions of a rank over an interval low … high. Each is exact to the rounding of its own size: no
-small range is the difference of two large totals.
+``rank_metrics.py`` makes metrics, adjusted indices and z-scores of the means that are declared here: the mean rank, the
+mean reciprocal rank, hits at k and the geometric mean. The functions below are sums and means of a function of a rank
+over an interval low … high. Each is exact to the rounding of its own size: no small range is the difference of two
+large totals.
 
 Under random ranking the rank of an answer among N candidates, itself included, is uniform on 1 … N, independently of
 the others (Berrendorf et al., 2020; Hoyt et al., 2022). A tie makes it uniform on an interval: the same expectation.
@@ -23,121 +25,12 @@ from kgeval.metrics.ranks.ties import EXPECTED
 _SMALL = 16
 """from here on, the asymptotic series below are exact in float64"""
 
-
-def sum_of_reciprocals(low: IntArray, high: IntArray) -> Float64Array:
-    """Σ 1/j = H(high) − H(low − 1), H the harmonic numbers."""
-    from scipy.special import digamma
-
-    start, stop = low.astype(float), high + 1.0
-    near = digamma(stop) - digamma(start)
-    # ψ(b) − ψ(a) term by term, for large a: ln(b/a) + (1/a − 1/b)/2 + (1/a² − 1/b²)/12 − (1/a⁴ − 1/b⁴)/120 + …
-    step = stop - start
-    reciprocal = step / (start * stop)  # 1/a − 1/b
-    squares = reciprocal * (1 / start + 1 / stop)  # 1/a² − 1/b²
-    fourths = squares * (1 / start**2 + 1 / stop**2)  # 1/a⁴ − 1/b⁴
-    sixths = start**-6 - stop**-6
-    far = np.log1p(step / start) + reciprocal / 2 + squares / 12 - fourths / 120 + sixths / 252
-    return np.where(low == high, 1 / start, np.where(start < _SMALL, near, far))
-
-
-def sum_of_inverse_squares(count: IntArray) -> Float64Array:
-    """Σ 1/j² over 1 … count."""
-    from scipy.special import zeta
-
-    return np.asarray(np.pi**2 / 6 - zeta(2, count + 1.0), np.float64)
-
-
-def mean_of_powers(low: IntArray, high: IntArray, power: npt.ArrayLike) -> Float64Array:
-    """The mean of jᵖ, by the Euler–Maclaurin formula beyond the first few terms."""
-    p = np.asarray(power, np.float64)
-    total = np.zeros(len(low))
-    for position in range(1, _SMALL):
-        total += np.where((low <= position) & (position <= high), np.power(float(position), p), 0.0)
-    a, b = np.maximum(low, _SMALL).astype(float), np.maximum(high, _SMALL).astype(float)
-
-    def rise(exponent: Float64Array) -> Float64Array:
-        """bᵉ − aᵉ without cancellation."""
-        return np.asarray(a**exponent * np.expm1(exponent * np.log1p((b - a) / a)), np.float64)
-
-    # The integral; where p = −1 it is the logarithm.
-    flat = p == -1
-    integral = np.where(flat, np.log(b / a), rise(p + 1) / np.where(flat, 1, p + 1))
-    ends = (a**p + b**p) / 2
-    third, fifth = p * (p - 1) * (p - 2), p * (p - 1) * (p - 2) * (p - 3) * (p - 4)
-    tail = integral + ends + p / 12 * rise(p - 1) - third / 720 * rise(p - 3) + fifth / 30240 * rise(p - 5)
-    return np.asarray((total + np.where(high >= _SMALL, tail, 0.0)) / (high - low + 1), np.float64)
-
-
-def sum_of_discounts(low: IntArray, high: IntArray) -> Float64Array:
-    """Σ 1/log₂(j + 1), the discounts of DCG; 0 where the range is empty."""
-    last = int(high.max(initial=0))
-    # Totals in extended precision, where there is one, keep the difference of two of them exact.
-    totals = np.zeros(last + 1, np.longdouble)
-    np.cumsum(1 / np.log2(np.arange(2, last + 2, dtype=np.longdouble)), out=totals[1:])
-    return np.asarray(totals[np.maximum(high, low - 1)] - totals[low - 1], np.float64)
-
-
 ORDER = 6
 """the order of the last cumulant in the series"""
+
 SMALL = 1 / 512
 """the largest power for which the series is used: the terms beyond ``ORDER`` are then below the rounding error of the
 others, as the m-th cumulant of ln j is of the order of (m − 1)!"""
-
-
-def cumulants(low: IntArray, high: IntArray) -> Float64Array:
-    """The cumulants κ₁ … κ₆ of ln j, j uniform on low … high; float64[order, interval].
-
-    >>> cumulants(np.array([1, 3]), np.array([2, 3]))[:2]  # κ₁ = ln 2 / 2, ln 3; κ₂ = (ln 2)² / 4, 0
-    array([[0.34657359, 1.09861229],
-           [0.12011325, 0.        ]])
-    """
-    logs = np.log(np.arange(1, int(high.max(initial=1)) + 1, dtype=np.longdouble))
-    raw = [np.ones(len(low), np.longdouble)]
-    powers, totals = np.ones_like(logs), np.zeros(len(logs) + 1, np.longdouble)
-    for _ in range(ORDER):
-        powers *= logs
-        # In extended precision (where the platform has it), the difference of two totals loses no digit of float64.
-        np.cumsum(powers, out=totals[1:])
-        raw.append(np.where(low == high, powers[low - 1], (totals[high] - totals[low - 1]) / (high - low + 1)))
-    # Of raw moments: κ_m = μ'_m − Σ C(m − 1, i − 1) κ_i μ'_(m−i), i = 1 … m − 1.
-    kappa: list[npt.NDArray[np.longdouble]] = []
-    for order in range(1, ORDER + 1):
-        lower = sum(comb(order - 1, i - 1) * kappa[i - 1] * raw[order - i] for i in range(1, order))
-        kappa.append(raw[order] - lower)
-    return np.asarray(kappa, np.float64)
-
-
-def log_mean_power(low: IntArray, high: IntArray, power: Float64Array) -> Float64Array:
-    """Compute ln of the mean of jᵖ, j uniform on low … high, Σ κ_m pᵐ / m! for small powers; float64[interval].
-
-    >>> log_mean_power(np.array([1]), np.array([2]), np.array([1.0]))  # ln 3/2
-    array([0.40546511])
-    """
-    logs = np.log(mean_of_powers(low, high, power))
-    if (small := np.abs(power) <= SMALL).any():
-        logs = np.where(small, _series(cumulants(low, high), power, np.ones(ORDER)), logs)
-    # Without ties, the logarithm is p ln r, which needs no power.
-    return np.where(low == high, power * np.log(low), logs)
-
-
-def log_relative_square(low: IntArray, high: IntArray, power: Float64Array) -> Float64Array:
-    """Compute ln of (mean of j²ᵖ / squared mean of jᵖ), Σ κ_m (2ᵐ − 2) pᵐ / m! for small powers; float64[interval].
-
-    >>> log_relative_square(np.array([1]), np.array([2]), np.array([1.0]))  # ln (5/2) / (3/2)²
-    array([0.10536052])
-    """
-    logs = np.log(mean_of_powers(low, high, 2 * power)) - 2 * np.log(mean_of_powers(low, high, power))
-    if (small := np.abs(power) <= SMALL).any():
-        logs = np.where(small, _series(cumulants(low, high), power, np.exp2(np.arange(1.0, ORDER + 1)) - 2), logs)
-    return np.asarray(logs, np.float64)
-
-
-def _series(kappa: Float64Array, power: Float64Array, factors: Float64Array) -> Float64Array:
-    """Σ f_m κ_m pᵐ / m! by Horner's rule, m = 1 … 6."""
-    total = np.zeros(np.broadcast_shapes(kappa[0].shape, np.shape(power)))
-    for order in range(ORDER, 0, -1):
-        total = (total + factors[order - 1] * kappa[order - 1]) * power / order
-    return total
 
 
 @dataclass(frozen=True)
@@ -213,18 +106,17 @@ class GeometricMean:
         return float(counts @ term(spans // base, spans % base, powers[:1]))
 
 
-MEAN_RANK = Mean(
-    of=lambda rank, _: rank,
-    mean=lambda low, high, _: (low + high) / 2,
-    variance=lambda count, _: (count.astype(float) ** 2 - 1) / 12,
-)
-
-
 def _reciprocal_variance(count: IntArray, _: int) -> Float64Array:
     mean = sum_of_reciprocals(np.ones_like(count), count) / count
     # One candidate leaves nothing to chance, and exactly nothing: its weight may be larger than all others by far.
     return np.where(count == 1, 0.0, sum_of_inverse_squares(count) / count - mean**2)
 
+
+MEAN_RANK = Mean(
+    of=lambda rank, _: rank,
+    mean=lambda low, high, _: (low + high) / 2,
+    variance=lambda count, _: (count.astype(float) ** 2 - 1) / 12,
+)
 
 MEAN_RECIPROCAL_RANK = Mean(
     of=lambda rank, _: 1 / rank,
@@ -232,16 +124,119 @@ MEAN_RECIPROCAL_RANK = Mean(
     variance=_reciprocal_variance,
 )
 
-
-def _hit_variance(count: IntArray, k: int) -> Float64Array:
-    probability = np.minimum(k / count, 1.0)
-    return np.asarray(probability * (1 - probability), np.float64)
-
-
 HITS_AT_K = Mean(
     of=lambda rank, k: (rank <= k).astype(np.float64),
     mean=lambda low, high, k: np.clip((k - low + 1) / (high - low + 1), 0.0, 1.0),
-    variance=_hit_variance,
+    variance=lambda count, k: np.minimum(k / count, 1.0) * np.maximum(1 - k / count, 0.0),
 )
 
 GEOMETRIC_MEAN, INVERSE_GEOMETRIC_MEAN = GeometricMean(), GeometricMean(power=-1)
+
+
+def sum_of_reciprocals(low: IntArray, high: IntArray) -> Float64Array:
+    """Σ 1/j = H(high) − H(low − 1), H the harmonic numbers."""
+    from scipy.special import digamma
+
+    start, stop = low.astype(float), high + 1.0
+    near = digamma(stop) - digamma(start)
+    # ψ(b) − ψ(a) term by term, for large a: ln(b/a) + (1/a − 1/b)/2 + (1/a² − 1/b²)/12 − (1/a⁴ − 1/b⁴)/120 + …
+    step = stop - start
+    reciprocal = step / (start * stop)  # 1/a − 1/b
+    squares = reciprocal * (1 / start + 1 / stop)  # 1/a² − 1/b²
+    fourths = squares * (1 / start**2 + 1 / stop**2)  # 1/a⁴ − 1/b⁴
+    sixths = start**-6 - stop**-6
+    far = np.log1p(step / start) + reciprocal / 2 + squares / 12 - fourths / 120 + sixths / 252
+    return np.where(low == high, 1 / start, np.where(start < _SMALL, near, far))
+
+
+def sum_of_inverse_squares(count: IntArray) -> Float64Array:
+    """Σ 1/j² over 1 … count."""
+    from scipy.special import zeta
+
+    return np.asarray(np.pi**2 / 6 - zeta(2, count + 1.0), np.float64)
+
+
+def sum_of_discounts(low: IntArray, high: IntArray) -> Float64Array:
+    """Σ 1/log₂(j + 1), the discounts of DCG; 0 where the range is empty."""
+    last = int(high.max(initial=0))
+    # Totals in extended precision, where there is one, keep the difference of two of them exact.
+    totals = np.zeros(last + 1, np.longdouble)
+    np.cumsum(1 / np.log2(np.arange(2, last + 2, dtype=np.longdouble)), out=totals[1:])
+    return np.asarray(totals[np.maximum(high, low - 1)] - totals[low - 1], np.float64)
+
+
+def mean_of_powers(low: IntArray, high: IntArray, power: npt.ArrayLike) -> Float64Array:
+    """The mean of jᵖ, by the Euler–Maclaurin formula beyond the first few terms."""
+    p = np.asarray(power, np.float64)
+    total = np.zeros(len(low))
+    for position in range(1, _SMALL):
+        total += np.where((low <= position) & (position <= high), np.power(float(position), p), 0.0)
+    a, b = np.maximum(low, _SMALL).astype(float), np.maximum(high, _SMALL).astype(float)
+
+    def rise(exponent: Float64Array) -> Float64Array:
+        """bᵉ − aᵉ without cancellation."""
+        return np.asarray(a**exponent * np.expm1(exponent * np.log1p((b - a) / a)), np.float64)
+
+    # The integral; where p = −1 it is the logarithm.
+    flat = p == -1
+    integral = np.where(flat, np.log(b / a), rise(p + 1) / np.where(flat, 1, p + 1))
+    ends = (a**p + b**p) / 2
+    third, fifth = p * (p - 1) * (p - 2), p * (p - 1) * (p - 2) * (p - 3) * (p - 4)
+    tail = integral + ends + p / 12 * rise(p - 1) - third / 720 * rise(p - 3) + fifth / 30240 * rise(p - 5)
+    return np.asarray((total + np.where(high >= _SMALL, tail, 0.0)) / (high - low + 1), np.float64)
+
+
+def log_mean_power(low: IntArray, high: IntArray, power: Float64Array) -> Float64Array:
+    """Compute ln of the mean of jᵖ, j uniform on low … high, Σ κ_m pᵐ / m! for small powers; float64[interval].
+
+    >>> log_mean_power(np.array([1]), np.array([2]), np.array([1.0]))  # ln 3/2
+    array([0.40546511])
+    """
+    logs = np.log(mean_of_powers(low, high, power))
+    if (small := np.abs(power) <= SMALL).any():
+        logs = np.where(small, _series(cumulants(low, high), power, np.ones(ORDER)), logs)
+    # Without ties, the logarithm is p ln r, which needs no power.
+    return np.where(low == high, power * np.log(low), logs)
+
+
+def log_relative_square(low: IntArray, high: IntArray, power: Float64Array) -> Float64Array:
+    """Compute ln of (mean of j²ᵖ / squared mean of jᵖ), Σ κ_m (2ᵐ − 2) pᵐ / m! for small powers; float64[interval].
+
+    >>> log_relative_square(np.array([1]), np.array([2]), np.array([1.0]))  # ln (5/2) / (3/2)²
+    array([0.10536052])
+    """
+    logs = np.log(mean_of_powers(low, high, 2 * power)) - 2 * np.log(mean_of_powers(low, high, power))
+    if (small := np.abs(power) <= SMALL).any():
+        logs = np.where(small, _series(cumulants(low, high), power, np.exp2(np.arange(1.0, ORDER + 1)) - 2), logs)
+    return np.asarray(logs, np.float64)
+
+
+def cumulants(low: IntArray, high: IntArray) -> Float64Array:
+    """The cumulants κ₁ … κ₆ of ln j, j uniform on low … high; float64[order, interval].
+
+    >>> cumulants(np.array([1, 3]), np.array([2, 3]))[:2]  # κ₁ = ln 2 / 2, ln 3; κ₂ = (ln 2)² / 4, 0
+    array([[0.34657359, 1.09861229],
+           [0.12011325, 0.        ]])
+    """
+    logs = np.log(np.arange(1, int(high.max(initial=1)) + 1, dtype=np.longdouble))
+    raw = [np.ones(len(low), np.longdouble)]
+    powers, totals = np.ones_like(logs), np.zeros(len(logs) + 1, np.longdouble)
+    for _ in range(ORDER):
+        powers *= logs
+        # In extended precision (where the platform has it), the difference of two totals loses no digit of float64.
+        np.cumsum(powers, out=totals[1:])
+        raw.append(np.where(low == high, powers[low - 1], (totals[high] - totals[low - 1]) / (high - low + 1)))
+    # Of raw moments: κ_m = μ'_m − Σ C(m − 1, i − 1) κ_i μ'_(m−i), i = 1 … m − 1.
+    kappa: list[npt.NDArray[np.longdouble]] = []
+    for order in range(1, ORDER + 1):
+        lower = sum(comb(order - 1, i - 1) * kappa[i - 1] * raw[order - i] for i in range(1, order))
+        kappa.append(raw[order] - lower)
+    return np.asarray(kappa, np.float64)
+
+
+def _series(kappa: Float64Array, power: Float64Array, factors: Float64Array) -> Float64Array:
+    """Σ f_m κ_m pᵐ / m! by Horner's rule, m = 1 … 6."""
+    total = np.zeros(np.broadcast_shapes(kappa[0].shape, np.shape(power)))
+    for order in range(ORDER, 0, -1):
+        total = (total + factors[order - 1] * kappa[order - 1]) * power / order
+    return total

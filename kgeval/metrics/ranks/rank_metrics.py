@@ -1,5 +1,8 @@
 """Metrics of ranks alone: means, such as mean reciprocal rank, hits at k, median, spread, and adjusted for chance.
 
+Each is a ``Metric`` of :class:`Ranks`, found by ``metric.metrics()``. To add one, declare it here: by ``declared`` with
+a function of means, or by ``@measured`` above a function.
+
 A rank is 1 + the candidates above the answer; a tie makes it an interval a … b (``kgeval.metrics.ranks.ranks``), over
 which the expectation of r is (a + b)/2, of 1/r (H(b) − H(a − 1))/(b − a + 1) with H the harmonic numbers, and of a hit
 (k − a + 1)/(b − a + 1), cut to 0 … 1.
@@ -40,6 +43,7 @@ from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import EXPECTED
 
 BORDES, HOYT = "Bordes et al., 2013", "Hoyt et al., 2022"
+
 UNTIED = f"no ranks; {EXPECTED_TIES}"
 """when a metric whose expectation over ties has no closed form is undefined"""
 
@@ -81,17 +85,17 @@ class _Count:
 
 _share = partial(declared, source=HOYT)
 _rank = partial(_share, lowest=1, highest=np.inf, increasing=False)
-
 _any_size = partial(declared, source="—", highest=np.inf, increasing=None)
-
 COUNT = _any_size("count rank_count", "number of ranks: n", _Count(), averaged=False, undefined="never")
 MR = _rank("mr mean_rank arithmetic_mean_rank", "mean rank: Σ r / n", mean_of(MEAN_RANK), source=BORDES)
+
 MRR = _share(
     "mrr mean_reciprocal_rank inverse_harmonic_mean_rank",
     "mean reciprocal rank: Σ (1/r) / n",
     mean_of(MEAN_RECIPROCAL_RANK),
     source="Voorhees, 1999",
 )
+
 HITS = _share(
     "hits hits_at_{k} h_at_{k} h", "hits at k: #{r ≤ k} / n", mean_of(HITS_AT_K), source=BORDES, cutoff="required"
 )
@@ -152,16 +156,18 @@ def inverse(values: Callable[[Float64Array], Float64Array]) -> FunctionOfMeans:
 
 
 GMR = _rank("gmr geometric_mean_rank", "geometric mean rank: (Π r)^(1/n)", GEOMETRIC_MEAN.value)
+
 IGMR = _share(
     "igmr inverse_geometric_mean_rank", "inverse geometric mean rank: (Π r)^(−1/n)", INVERSE_GEOMETRIC_MEAN.value
 )
+
 IMR = _share(
     "imr iamr inverse_arithmetic_mean_rank", "inverse mean rank: n / Σ r", inverse(lambda rank: rank), undefined=UNTIED
 )
+
 HMR = _rank(
     "hmr harmonic_mean_rank", "harmonic mean rank: n / Σ (1/r)", inverse(lambda rank: 1 / rank), undefined=UNTIED
 )
-
 
 NORMAL = 1.482602218505602
 """1 / Φ⁻¹(3/4): the standard deviation of a normal distribution whose median absolute deviation is 1"""
@@ -267,17 +273,20 @@ AMRI = _adjusted(
     source="Berrendorf et al., 2020",
     lowest=-1,
 )
+
 AMRR = _adjusted(
     "amrr adjusted_mrr adjusted_mean_reciprocal_rank aihmr adjusted_inverse_harmonic_mean_rank",
     "adjusted mean reciprocal rank: (MRR − E) / (1 − E), E[1/r] = H(N) / N",
     index(MEAN_RECIPROCAL_RANK),
     lowest=-1,
 )
+
 ADJUSTED_HITS = _at_k(
     "ahits ah adjusted_hits adjusted_hits_at_{k} ahits_at_{k} ah_at_{k}",
     "adjusted hits at k: (Hits@k − E) / (1 − E), E[r ≤ k] = min(k / N, 1)",
     index(HITS_AT_K),
 )
+
 AGMRI = _adjusted(
     "agmri gmri adjusted_geometric_mean_rank_index",
     "adjusted geometric mean rank index: 1 − (GMR − 1) / (E − 1), E = Π (Σ j^(1/n) / N)",
@@ -348,17 +357,20 @@ Z_MR = _z_score(
     "z-scored mean rank: (E − MR) / √V, V[r] = (N² − 1) / 12",
     ZScore(MEAN_RANK, increasing=False),
 )
+
 Z_MRR = _z_score(
     "z-mrr zmrr zihmr z_inverse_harmonic_mean_rank",
     "z-scored mean reciprocal rank: (MRR − E) / √V, V[1/r] = (N H₂(N) − H(N)²) / N²",
     ZScore(MEAN_RECIPROCAL_RANK, increasing=True),
 )
+
 Z_HITS = _at_k(
     "z-hits zh zhits z_hits_at_{k}",
     "z-scored hits at k: (Hits@k − E) / √V, V[r ≤ k] = p (1 − p), p = min(k / N, 1)",
     ZScore(HITS_AT_K, increasing=True),
     highest=np.inf,
 )
+
 Z_GMR = _z_score(
     "z-gmr zgmr z_geometric_mean_rank",
     "z-scored geometric mean rank: (E − GMR) / √V, V = Π (Σ j^(2/n) / N) − E²",

@@ -1,46 +1,27 @@
-"""Ranks: the optimistic and the pessimistic rank of each answer, and its rank under a tie policy."""
+"""Ranks: how many candidates score above each answer and how many tie with it, and its rank under a tie policy.
+
+Every metric of ranks reads :class:`Ranks`; ``metrics/selection.py`` takes them from the columns of a rank table.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from kgeval.base.arrays import Float64Array, IntArray
-from kgeval.base.errors import MetricError, counted
+from kgeval.base.errors import MetricError
 from kgeval.metrics.averages import means_of_groups, numbered
 from kgeval.metrics.metric import Undefined
+from kgeval.metrics.ranks.draws import uniform
 from kgeval.metrics.ranks.ties import TiePolicy, Ties, tie_policy
-
-UInt64Array = npt.NDArray[np.uint64]
-
-
-def uniform(seed: int, *keys: IntArray) -> Float64Array:
-    """Draw from [0, 1) for each row of keys, by the SplitMix64 generator (Steele, Lea and Flood, 2014); float64[row].
-
-    >>> first, second = np.array([3, 4]), np.array([0, 0])
-    >>> bool((uniform(7, first, second)[::-1] == uniform(7, first[::-1], second)).all())
-    True
-    """
-    state = np.zeros(len(keys[0]), np.uint64) + np.uint64(seed % 2**64)
-    for key in keys:
-        state = _mix(_mix(state) + key.astype(np.uint64))
-    return np.asarray((_mix(state) >> np.uint64(11)) * 2.0**-53, np.float64)
-
-
-def _mix(z: UInt64Array) -> UInt64Array:
-    z = z + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
 
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """Intervals of ranks: an answer that ties with others may have any rank from ``optimistic`` to ``pessimistic``.
+    """The counts of each answer, and its rank under a tie policy: between the optimistic and the pessimistic rank.
 
     >>> ranks = Ranks(greater=np.array([0, 2]), tied=np.array([0, 3]), candidates=np.array([5, 9]))
     >>> ranks.optimistic, ranks.pessimistic, ranks.values
@@ -66,10 +47,15 @@ class Ranks:
     def under(self, ties: Ties) -> Ranks:
         return replace(self, ties=ties)
 
-    def at(self, rows: IntArray) -> Ranks:
-        """Return the ranks of some rows (int64[chosen]), any of them as often as it is chosen."""
+    def at(self, rows: IntArray | slice) -> Ranks:
+        """Return the ranks of some rows (int64[chosen], or a slice), any of them as often as it is chosen."""
+        return replace(self, **{name: column[rows] for name, column in self.columns.items()})
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The columns that there are, by name; [row] each."""
         columns = {name: getattr(self, name) for name in ("greater", "tied", "candidates", "weights", "draws")}
-        return replace(self, **{name: column[rows] for name, column in columns.items() if column is not None})
+        return {name: column for name, column in columns.items() if column is not None}
 
     @cached_property
     def optimistic(self) -> IntArray:
@@ -126,65 +112,3 @@ class Ranks:
         It is NaN where no rank has a weight.
         """
         return means_of_groups(values, starts, self.weights)
-
-
-SERIOUS = 0.01
-"""the gap of the MRR above which a note says what the tie policy changes"""
-
-
-@dataclass(frozen=True)
-class TieStatistics:
-    """The ties of some ranks."""
-
-    ranks: int
-    tied: int
-    """how many of them tie with a candidate"""
-    largest: int
-    """the most candidates that one answer ties with"""
-    optimistic_mrr: float | None
-    """``None``, like the pessimistic one, if there are no ranks"""
-    pessimistic_mrr: float | None
-
-    @property
-    def gap(self) -> float | None:
-        """How far the tie policy alone moves the MRR; ``None`` if there are no ranks."""
-        if self.optimistic_mrr is None or self.pessimistic_mrr is None:
-            return None
-        return self.optimistic_mrr - self.pessimistic_mrr
-
-    @property
-    def serious(self) -> bool:
-        return self.gap is not None and self.gap > SERIOUS
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the content of ``tie_diagnosis`` in ``metrics.json``."""
-        return {**asdict(self), "mrr_gap": self.gap}
-
-    def __str__(self) -> str:
-        if not self.ranks:
-            return "there are no ranks."
-        return (
-            f"{tied_answers(self.tied, self.ranks, self.largest)}. "
-            f"The tie policy alone moves the MRR from {self.pessimistic_mrr:.6f} (pessimistic) to "
-            f"{self.optimistic_mrr:.6f} (optimistic)."
-        )
-
-
-def tied_answers(tied: int, ranks: int, largest: int) -> str:
-    """Count the answers that tie.
-
-    >>> tied_answers(1, 12, 1), tied_answers(4, 1200, 2)
-    ('1 of 12 answers ties with 1 candidate', '4 of 1,200 answers tie, each with up to 2 candidates')
-    """
-    tie = "ties with" if tied == 1 else "tie, each with up to"
-    return f"{tied:,} of {counted(ranks, 'answer')} {tie} {counted(largest, 'candidate')}"
-
-
-def diagnose(ranks: Ranks, starts: IntArray) -> list[TieStatistics]:
-    columns = (
-        np.diff(np.r_[starts, len(ranks)]),
-        np.add.reduceat(ranks.tied > 0, starts, dtype=np.int64),
-        np.maximum.reduceat(ranks.tied, starts),
-        *(ranks.means(1 / rank, starts) for rank in (ranks.optimistic, ranks.pessimistic)),
-    )
-    return [TieStatistics(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]

@@ -1,4 +1,8 @@
-"""Tie policies: the rank of an answer that ties with other candidates."""
+"""Tie policies: the rank of an answer that ties with other candidates.
+
+Each is a :class:`TiePolicy` here, or in an installed package; ``tie_policy`` finds one by its name. Several models in a
+table share a policy: ``common_ties`` chooses it.
+"""
 
 from __future__ import annotations
 
@@ -69,15 +73,18 @@ def _policy(
 
 OPTIMISTIC = _policy("optimistic", "the best of the tied ranks: a = 1 + greater", lambda a, _, __: a.astype(np.float64))
 REALISTIC = _policy("realistic", "the mean of the tied ranks, such as 2.5: (a + b) / 2", lambda a, b, _: (a + b) / 2)
+
 ROUNDED = _policy(
     "rounded",
     "the mean of the tied ranks, rounded up: ⌈(a + b) / 2⌉",
     lambda a, b, _: np.ceil((a + b) / 2),
     source="Broscheit et al., 2020 (LibKGE)",
 )
+
 PESSIMISTIC = _policy(
     "pessimistic", "the worst of the tied ranks: b = 1 + greater + tied", lambda _, b, __: b.astype(np.float64)
 )
+
 EXPECTED = _policy(
     "expected",
     "the exact mean of the metric over all orders of the ties: Σ metric(r) / (b − a + 1) over r = a … b",
@@ -85,6 +92,7 @@ EXPECTED = _policy(
     source="Sun et al., 2020",
     undefined="a tie, where there is no closed form: median, inverse-median, std, mad, imr, hmr",
 )
+
 RANDOM = _policy(
     "random",
     "a random one of the tied ranks, decided by the seed and the triple: a + ⌊u (b − a + 1)⌋, u uniform on [0, 1)",
@@ -94,6 +102,20 @@ RANDOM = _policy(
 )
 
 OWN = {it.name: it for it in (OPTIMISTIC, REALISTIC, ROUNDED, PESSIMISTIC, EXPECTED, RANDOM)}
+
+
+def tie_policy(ties: Ties) -> TiePolicy:
+    if isinstance(ties, TiePolicy):
+        return ties
+    if isinstance(ties, str) and ties in OWN:  # no package is loaded, which may need modules that are being imported
+        return OWN[ties]
+    refuse_unknown("unknown tie policy", ties, tie_policies(), MetricError)
+    return tie_policies()[ties]
+
+
+@cache
+def tie_policies() -> dict[str, TiePolicy]:
+    return by_name("tie policies", [*OWN.values(), *load_entry_points("kgeval.tie_policies", TiePolicy)])
 
 
 def common_ties(policies: Iterable[Ties]) -> Ties:
@@ -130,17 +152,3 @@ def note_on_missing(ties: str, used: Ties) -> str:
     """
     instead = f"{tie_policy(used).name!r} is used instead; the numbers under {ties!r} are in the run's metrics.json"
     return f"unknown here: the tie policy {ties!r}. {instead}. Install the package that has it."
-
-
-@cache
-def tie_policies() -> dict[str, TiePolicy]:
-    return by_name("tie policies", [*OWN.values(), *load_entry_points("kgeval.tie_policies", TiePolicy)])
-
-
-def tie_policy(ties: Ties) -> TiePolicy:
-    if isinstance(ties, TiePolicy):
-        return ties
-    if isinstance(ties, str) and ties in OWN:  # no package is loaded, which may need modules that are being imported
-        return OWN[ties]
-    refuse_unknown("unknown tie policy", ties, tie_policies(), MetricError)
-    return tie_policies()[ties]

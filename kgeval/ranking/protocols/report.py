@@ -13,7 +13,7 @@ from kgeval.base.tables.shown import Displayed, Parts
 from kgeval.base.tables.table import Cell, Figure, Table
 from kgeval.data.triples import SIDES
 from kgeval.metrics.names import parse
-from kgeval.metrics.ranks.ranks import tied_answers
+from kgeval.metrics.ranks.tie_statistics import tied_answers
 from kgeval.metrics.summarize import summarize
 from kgeval.ranking.protocols.framework_metric import COUNTS, FrameworkMetric
 from kgeval.ranking.protocols.protocol import Protocol, find_protocol, most_candidates, protocol_of, protocols

@@ -22,8 +22,9 @@ from kgeval.base.provenance import percent
 from kgeval.base.threads import bound_threads
 from kgeval.data.triples import Side
 from kgeval.metrics.averages import numbered
-from kgeval.metrics.intervals.estimate import STRATUM, TYPED, Estimate, Sampling
-from kgeval.metrics.intervals.stratified_sample import Phases, Strata, TableEstimates, auxiliary_values, next_size
+from kgeval.metrics.intervals.estimate import Estimate
+from kgeval.metrics.intervals.sampling import STRATUM, TYPED, Phases, Sampling, Strata, next_size
+from kgeval.metrics.intervals.stratified_sample import TableEstimates, auxiliary_values
 from kgeval.metrics.names import parse
 from kgeval.metrics.rank_summary import rank_summary
 from kgeval.metrics.selection import RETRIEVED, MetricOptions, RowSelection, TableView

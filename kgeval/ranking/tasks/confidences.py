@@ -23,7 +23,8 @@ from kgeval.data.triples import EntitySide, TripleIndex, Triples
 from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.metrics.confidence_metrics import RankedFacts
 from kgeval.metrics.kinds import ConfidenceOptions
-from kgeval.metrics.labels.fitted import ConfidenceMapping, ScoredLabels
+from kgeval.metrics.labels.fitted import ConfidenceMapping
+from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import MetricOptions, TableView
 from kgeval.models.adapters.functions import CallableScorer

@@ -22,7 +22,7 @@ from kgeval.data.known import known_answers
 from kgeval.data.labelled_triples import LabelledTriples, read_negatives, read_triple_ids
 from kgeval.data.tables import NamedTable
 from kgeval.data.triples import TripleIndex, Triples
-from kgeval.metrics.labels.fitted import ScoredLabels
+from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.ranking.corruption import Uniform
 from kgeval.ranking.corruption.export import generate_negatives
 from kgeval.ranking.corruption.generator import Corruption

@@ -82,7 +82,8 @@ ColumnsAndSlices = Annotated[
 
 def _groups(value: Any) -> Any:
     """Refuse groups that are malformed or have the name of a slice."""
-    from kgeval.analysis.slices.slice import Slice, groupings, slices
+    from kgeval.analysis.slices.named_groups import groupings
+    from kgeval.analysis.slices.slice import Slice, slices
 
     if not isinstance(value, dict) or not value:
         raise ValueError(f"expected groups by their names, found {short_repr(value)}")
@@ -102,7 +103,7 @@ Groups = Annotated[
 
 def with_groups(content: Mapping[str, Any]) -> dict[str, Any]:
     """Read the files of groups that ``by`` names; without ``by``, the rows are grouped by ``groups``."""
-    from kgeval.analysis.slices.slice import groupings
+    from kgeval.analysis.slices.named_groups import groupings
     from kgeval.runs.config.yaml_document import read_document
 
     by, groups = content.get("by"), content.get("groups")

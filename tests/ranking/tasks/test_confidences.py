@@ -16,8 +16,9 @@ from kgeval.base.errors import DatasetError, InputError, MetricError
 from kgeval.data.dataset import Dataset
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.metrics.labels.fitted import ConfidenceMapping, ScoredLabels
+from kgeval.metrics.labels.fitted import ConfidenceMapping
 from kgeval.metrics.labels.label_summary import ERRORS
+from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.ranks.ties import tie_policies
 from kgeval.models.adapters.functions import CallableScorer

@@ -1,0 +1,149 @@
+"""Conformal limits: how nonconforming an answer may be and still be in its set, from the answers of validation.
+
+``calibrate`` takes the nonconformities of validation and makes the limit of each test row: one for all, or one for each
+relation or side.
+
+Split conformal prediction (Vovk et al., 2005; Angelopoulos and Bates, 2023): of n exchangeable values V and a new one,
+P(V_new ≤ q) ≥ c where q is the ⌈(n + 1) c⌉-th smallest of the n, and infinite where that is more than n. The + 1 counts
+the new value. A triple that is predicted on both sides is one draw with two values, so there it adds 2 (pooling of
+groups; Lee, Barber and Willett, 2023). Calibrated by relation (Mondrian; Vovk et al., 2005), each has its own q.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kgeval.base.arrays import Float64Array, IntArray
+from kgeval.metrics.rank_summary import group_rows
+from kgeval.ranking.rank_table import SCHEMA, RankTable
+
+COLUMNS = ("relation", "side")
+"""by which answers may be calibrated: what a query says before its answer is known"""
+
+
+def calibrate(
+    valid: RankTable, values: Float64Array, test: RankTable, *, coverage: float, per: Sequence[str] = ()
+) -> CalibratedLimits:
+    """Calibrate the rows of a test table by the values (float64[row]) of the validation table's.
+
+    Groups in which no limit is finite are pooled, and calibrated together.
+    """
+    values_per_draw = 1 if "side" in per else len(np.unique(valid.column("side").astype(str)))
+    keys, (of_valid, of_test) = _group_numbers(valid, test, tuple(per))
+    limits_of_groups = partial(conformal_limits, coverage=coverage, values_per_draw=values_per_draw)
+    few = np.isinf(limits_of_groups(values, of_valid, len(keys))) & (len(keys) > 1)
+    numbers = np.where(few, len(keys), np.arange(len(keys)))  # the pooled groups are one, the last
+    of_valid, of_test = numbers[of_valid], numbers[of_test]
+    limits = limits_of_groups(values, of_valid, len(keys) + 1)
+    sizes = (np.bincount(of_rows, minlength=len(keys) + 1).tolist() for of_rows in (of_valid, of_test))
+    pooled = [*[0] * len(keys), int(few.sum())]
+    groups = [Limit(*of_group) for of_group in zip([*keys, {}], limits.tolist(), *sizes, pooled, strict=True)]
+    return CalibratedLimits(limits[of_test], tuple(groups[number] for number in np.unique(numbers).tolist()))
+
+
+@dataclass(frozen=True, eq=False)
+class CalibratedLimits:
+    """The limit of each test row, and of each group."""
+
+    of_rows: Float64Array
+    """float64[row of test]"""
+    of_groups: tuple[Limit, ...]
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The limit of some rows."""
+
+    key: dict[str, Any]
+    """the values that they have in common; empty for all rows, and for those that are pooled"""
+    limit: float
+    """the largest nonconformity that is let in; infinite where there are too few values"""
+    valid: int
+    """how many values of validation it is of"""
+    test: int
+    """how many rows of test it is for"""
+    pooled: int = 0
+    """how many groups with too few values of their own share it"""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data; a limit that is infinite is None."""
+        return {**asdict(self), "limit": self.limit if math.isfinite(self.limit) else None}
+
+
+def _group_numbers(
+    valid: RankTable, test: RankTable, per: tuple[str, ...]
+) -> tuple[list[dict[str, Any]], tuple[IntArray, IntArray]]:
+    """Number the groups of two tables' rows by columns: their keys by label, and the group of each row, int64[row]."""
+    both = pa.concat_tables([table.data.select(SCHEMA.names) for table in (valid, test)])
+    grouping, numbers = group_rows(replace(test, data=both), per), np.empty(len(both), np.int64)
+    numbers[grouping.rows] = grouping.group_ids
+    return grouping.keys, (numbers[: len(valid)], numbers[len(valid) :])
+
+
+def conformal_limits(
+    values: Float64Array, groups: IntArray, count: int, *, coverage: float, values_per_draw: int = 1
+) -> Float64Array:
+    """Compute the limit of each group, infinite where it has too few values; float64[group].
+
+    ``values`` (float64[value]) are the nonconformities of validation, ``groups`` (int64[value]) their groups from 0, of
+    which there are ``count``; ``coverage`` is the probability with which the next answer is within the limit.
+
+    Of nine values, the ninth; of eight, none is large enough for 90 %.
+
+    >>> conformal_limits(np.arange(17.0), np.r_[np.zeros(9, int), np.ones(8, int)], 2, coverage=0.9)
+    array([ 8., inf])
+    """
+    order = np.lexsort((values, groups))
+    sizes = np.bincount(groups, minlength=count)
+    # A Python loop over groups, of whole numbers that are exact.
+    places = np.array([place_of_limit(n, coverage, values_per_draw=values_per_draw) for n in sizes.tolist()], np.int64)
+    ends = np.cumsum(sizes)
+    chosen = np.minimum(ends - sizes + places, ends) - 1
+    padded = np.append(values[order], np.inf)  # looked up by a last group without values, though never taken
+    return np.where(places <= sizes, padded[chosen], np.inf)
+
+
+def place_of_limit(count: int, coverage: float, *, values_per_draw: int = 1) -> int:
+    """Compute which of ``count`` ascending values is the limit, from 1; above ``count``, none is large enough.
+
+    The coverage is taken as the decimal that it is written as: 0.55 of 20 are 11, not the 12 of its rounding.
+
+    >>> place_of_limit(9, 0.9), place_of_limit(8, 0.9), place_of_limit(19, 0.55)
+    (9, 9, 11)
+    """
+    return math.ceil(Fraction(str(float(coverage))) * (count + values_per_draw))
+
+
+def notes_on_limits(limits: CalibratedLimits, per: tuple[str, ...], coverage: float) -> Iterator[str]:
+    """Say which groups were calibrated together, and whose sets contain all candidates."""
+    columns = " and ".join(per)
+    for group in limits.of_groups:
+        if group.pooled:
+            yield (
+                f"{group.pooled} of {group.pooled + len(limits.of_groups) - 1} groups by {columns} have too few "
+                f"validation triples for a coverage of {coverage:g}. They were calibrated together: {group.valid} "
+                f"validation ranks, {group.test} test ranks."
+            )
+        if group.limit == float("inf"):
+            yield (
+                f"the answer sets of {group.test} test ranks contain all candidates. Either {group.valid} validation "
+                f"ranks are too few for a coverage of {coverage:g}, or the answers of too many of them have an "
+                "infinite nonconformity."
+            )
+
+
+def notes_on_filter(test: RankTable) -> Iterator[str]:
+    """Warn if the filter treats validation and test differently: then coverage is not guaranteed."""
+    if test.filter is not None and ("valid" in test.filter) != ("test" in test.filter):
+        yield (
+            f"coverage is not guaranteed: the filter has {', '.join(test.filter)}, so it removes different answers "
+            "from validation and test queries. Filter by valid and test, or by neither."
+        )

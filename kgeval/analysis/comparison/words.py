@@ -1,0 +1,270 @@
+"""The words of a comparison: its heads and its notes, each said once, with the models and datasets that it is of.
+
+``comparison.py`` writes them above and below its tables. ``collected_notes`` joins the notes of several models, also
+for ``kgeval.runs``; the words on a test itself are in ``paired_difference.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from kgeval.analysis.comparison.block import ComparedModels
+from kgeval.analysis.comparison.paired_difference import adjustment, by_reason, notes_on_tests
+from kgeval.base.errors import counted, first_few
+from kgeval.base.provenance import LabelProvenance, Provenance, shared_description
+from kgeval.base.tables.table import Figure
+from kgeval.metrics.intervals.interval import PLURAL
+from kgeval.metrics.summary import FEWEST_SEEDS, NUMBER, Group
+from kgeval.ranking.corruption.generator import size_range
+
+MOST_DATASETS = 3
+"""the most datasets that a head names, and that have a note of one kind each"""
+
+MOST_MODELS = 6
+"""the most models that a note names"""
+
+ALL_ENTITIES = re.compile(r"all [\d,]+ entities")
+"""the candidates of a dataset if all entities compete; datasets differ in their number"""
+
+
+def heads_of(compared: ComparedModels) -> tuple[str, ...]:
+    """Say what the models have in common, what follows ±, and what speaks against the numbers, such as leaks."""
+    head, _ = subject_and_differences(compared)
+    unsaid: dict[str, Any] = {} if compared.spread is None else {"intervals": None}  # said after ±
+    further = {_named(compared, place): replace(one, **unsaid).heads[1:] for place, one in compared.every.items()}
+    lines = collected_notes(further, exact=len(compared.datasets) <= MOST_DATASETS)
+    return (f"{head}, ties: {compared.ties}{_spread_in_words(compared)}", *lines)
+
+
+def subject_and_differences(compared: ComparedModels) -> tuple[str, list[str]]:
+    """Describe all models without what differs and, on one dataset, name what differs between them."""
+    every = [replace(summary.provenance, model=model) for (_, model), summary in compared.every.items()]
+    if len(compared.datasets) == 1:
+        return common_head(every, compared.models)
+    different = [*differing_parts(every), "dataset", "triples"]
+    sizes = [[one.provenance.triples for one in models.values()] for models in compared.summaries.values()]
+    listed = " and ".join(compared.datasets)
+    if len(sizes) > MOST_DATASETS:
+        listed, sizes = f"{len(sizes)} datasets", [[one.triples for one in every]]
+    triples = " and ".join(size_range(np.array(several)) for several in sizes)
+    models = counted(len(compared.models), "model") if len(compared.models) > 1 else compared.models[0]
+    head = shared_description(f"{models} on {listed}", every[0], different, triples=triples)
+    of_all = all(
+        ALL_ENTITIES.fullmatch(one.candidates or "") and getattr(one, "competing", None) is None for one in every
+    )
+    return f"{head}{', candidates: all entities' if of_all and 'candidates' in different else ''}", []
+
+
+def _spread_in_words(compared: ComparedModels) -> str:
+    if compared.spread is None:
+        return ""
+    runs, fewer = _most_and_fewer_runs(compared)
+    up_to = "up to " if any(fewer.values()) else ""
+    mean = f"; mean of {up_to}{runs} seeds" if runs > 1 else "; one run of each model"
+    if all(value.ends(compared.spread) is None for value in compared.records):
+        return mean
+    level, units = f"{100 * compared.options.level:g} % interval", PLURAL[compared.options.unit]
+    after = {
+        "sd": "standard deviation over seeds",
+        "seeds": f"{level} (resampling seeds)",
+        "interval": f"{level} (resampling {'seeds and ' if runs > 1 else ''}{units})",
+    }
+    return f"{mean} ± {after[compared.spread]}"
+
+
+def notes_on_numbers(compared: ComparedModels) -> tuple[str, ...]:
+    """Say what the numbers need: one note of each kind, which names the models and datasets that it is of."""
+    whole = {place: group for place, group in compared.groups.items() if not place[2]}
+    notes = {
+        _named(compared, place): [note for note in summary.notes if not whole or note not in summary.tie_notes]
+        for place, summary in compared.every.items()
+    }
+    return (*remarks_of(compared), *collected_notes(notes), *_notes_on_ties(compared, whole), *notes_on_runs(compared))
+
+
+def remarks_of(compared: ComparedModels) -> list[str]:
+    """Say how the models' ranks differ, if their metrics do not compare, or may not."""
+    return collected_notes({(dataset, ""): of for dataset, of in compared.remarks_on.items()}, named=True)
+
+
+def _notes_on_ties(compared: ComparedModels, whole: Mapping[tuple[str, str, Any], Group]) -> Iterator[str]:
+    several = len(compared.datasets) > 1
+    serious = [
+        f"{model!r}{f' on {dataset}' if several else ''} from {ties.pessimistic_mrr:.3f} (pessimistic) to "
+        f"{ties.optimistic_mrr:.3f} (optimistic)"
+        for (dataset, model, _), group in whole.items()
+        if (ties := group.ties) is not None and ties.serious
+    ]
+    if serious:
+        yield f"the tie policy alone moves the MRR: {first_few(serious, MOST_MODELS)}."
+
+
+def notes_on_runs(compared: ComparedModels) -> Iterator[str]:
+    """Name the models that lack a run, or have fewer runs than others."""
+    notes: dict[tuple[str, str], list[str]] = {(dataset, ""): [] for dataset in compared.datasets if compared.spread}
+    most, fewer = _most_and_fewer_runs(compared)
+    for (dataset, _), of_dataset in notes.items():
+        if missing := [model for model in compared.models if model not in compared.summaries[dataset]]:
+            of_dataset.append(f"no run of {', '.join(missing)}.")
+        if fewer[dataset]:
+            least = f"Intervals and tests need at least {FEWEST_SEEDS} seeds"
+            of_dataset.append(f"fewer than {most} seeds: {', '.join(fewer[dataset])}. {least}.")
+    yield from collected_notes(notes, named=True)
+
+
+def notes_on_differences(compared: ComparedModels) -> Iterator[str]:
+    """Say how differences were tested, and why some were not."""
+    if compared.spread is None:
+        yield from notes_on_tests(compared.pairs, compared.options)
+        return
+    if test := _test_in_words(compared, "≤"):
+        yield f"order: A > B means a significant difference, A ≈ B no significant difference ({test})."
+    yield from notes_on_untested(compared)
+
+
+def notes_on_untested(compared: ComparedModels) -> Iterator[str]:
+    """Say why pairs of models were not tested."""
+    notes: dict[tuple[str, str], list[str]] = {(dataset, ""): [] for dataset in compared.datasets}
+    for (dataset, _), of_dataset in notes.items():
+        pairs = [pair for pair in compared.pairs if pair.dataset == dataset and pair.p is None]
+        of_dataset += [f"not tested (A, B): {reason}." for reason, _ in by_reason(pairs)]
+    yield from collected_notes(notes)
+
+
+def notes_on_marks(compared: ComparedModels, figures: Sequence[Figure]) -> Iterator[str]:
+    """Say what bold and underlined numbers of a paper's table mean."""
+    if any(figure.best for figure in figures):
+        yield f"Bold: the best in the column{' of its group' if compared.by else ''}."
+    if not (test := _test_in_words(compared, ">")):
+        return
+    reference = compared.options.reference
+    against = "the best" if reference is None else f"{reference}, with which all others were compared,"
+    if any(figure.near for figure in figures):
+        yield f"Underlined: no significant difference to {against.rstrip(',')} ({test})."
+    else:
+        test = _test_in_words(compared, "≤")
+        equal = any(pair.seen == "none" and not round(pair.difference or 0, 12) for pair in compared.pairs)
+        result = "0 (equal values, all in bold) or significant" if equal else "significant"
+        yield f"Nothing is underlined: every tested difference to {against} is {result} ({test})."
+
+
+def _test_in_words(compared: ComparedModels, sign: str) -> str:
+    """Describe the tests; empty if nothing was tested."""
+    tested = [pair for pair in compared.pairs if pair.p is not None]
+    if not tested:
+        return ""
+    of_means = f"t test of means over seeds; seeds and {PLURAL[compared.options.unit]} are random samples"
+    kinds = dict.fromkeys(
+        of_means if pair.over_seeds else f"sign-flip test, {pair.draws:,} draws per {pair.unit}" for pair in tested
+    )
+    each = ", for each dataset separately" if len(compared.datasets) > 1 else ""
+    how = f"p {sign} {compared.options.alpha:.2g}; two-sided {' or '.join(kinds)}"
+    return f"{how}; {adjustment(tested)}{each}"
+
+
+def _named(compared: ComparedModels, place: tuple[str, str]) -> tuple[str, str]:
+    """Leave the name of the model out of a place where there is only one."""
+    return place if len(compared.models) > 1 else (place[0], "")
+
+
+def _most_and_fewer_runs(compared: ComparedModels) -> tuple[int, dict[str, list[str]]]:
+    """Return the most runs of a model and, by dataset, the models that have fewer, with how many; not baselines."""
+    every = compared.every.items()
+    counts = {place: max((len(value.runs) for value in one.records), default=0) for place, one in every}
+    most, fewer = max(counts.values()), {dataset: list[str]() for dataset in compared.datasets}
+    for (dataset, model), count in counts.items():
+        if 0 < count < most and model not in compared.baselines:
+            fewer[dataset].append(f"{model} {count}")
+    return most, fewer
+
+
+def common_head(provenances: Sequence[Provenance | LabelProvenance], models: Sequence[str]) -> tuple[str, list[str]]:
+    """Describe the provenance that several models have in common, and name its parts that differ."""
+    first = provenances[0]
+    subject = counted(len(models), "model")
+    different = differing_parts(provenances)
+    if not different:
+        return str(replace(first, model=subject) if len(models) > 1 else first), []
+    named = " and ".join(dict.fromkeys(one.dataset for one in provenances))
+    return shared_description(f"{subject} on {named}", first, [*different, "dataset"]), different
+
+
+def differing_parts(provenances: Sequence[Provenance | LabelProvenance]) -> list[str]:
+    """Name the parts in which provenances differ, without the model."""
+    first, *others = provenances
+    names = [part.name for part in fields(first) if part.compare and part.name != "model"]
+    return [name for name in names if any(getattr(other, name) != getattr(first, name) for other in others)]
+
+
+def collected_notes(
+    notes: Mapping[tuple[str, str], Sequence[str]], *, named: bool = False, exact: bool = False
+) -> list[str]:
+    """Collect notes by dataset and model: each kind once, with whose they are and, where numbers differ, their range.
+
+    Up to three datasets with other numbers have a note each. A note that all have gets no names, unless it shall be
+    ``named`` or numbers differ; with ``exact``, each number has a note of its own.
+
+    >>> notes = {("umls", "a"): ["3 ranks tie."], ("umls", "b"): ["4 ranks tie.", "9 are gone."], ("umls", "c"): []}
+    >>> collected_notes(notes)
+    ['a, b: 3–4 ranks tie.', 'b: 9 are gone.']
+    >>> collected_notes({**notes, ("nations", "a"): [], ("nations", "b"): ["5 ranks tie."], ("nations", "c"): []})
+    ['a, b on umls: 3–4 ranks tie.', 'b on nations: 5 ranks tie.', 'b on umls: 9 are gone.']
+    >>> tie, more = ["3 ranks tie."], ["4 ranks tie."]
+    >>> collected_notes({("umls", "a"): tie, ("umls", "b"): more})
+    ['a, b: 3–4 ranks tie.']
+    >>> collected_notes({("umls", "a"): tie, ("umls", "b"): more, ("nations", "a"): tie, ("nations", "b"): tie})
+    ['a, b on umls: 3–4 ranks tie.', 'nations: 3 ranks tie.']
+    """
+    kinds: dict[str, dict[str, list[tuple[str, str]]]] = {}
+    for place, of_place in notes.items():
+        for note in dict.fromkeys(of_place):
+            kinds.setdefault(note if exact else NUMBER.sub("#", note), {}).setdefault(note, []).append(place)
+    collected = []
+    for texts in kinds.values():
+        places = {place for of_text in texts.values() for place in of_text}
+        parts: dict[str, list[tuple[str, str]]] = {}
+        for dataset in dict.fromkeys(dataset for dataset, _ in notes):
+            if own := [text for text, of_text in texts.items() if any(place[0] == dataset for place in of_text)]:
+                here = [place for place in notes if place in places and place[0] == dataset]
+                parts.setdefault(_with_ranges(own), []).extend(here)
+        if len(parts) > MOST_DATASETS:
+            parts = {_with_ranges(list(texts)): [place for place in notes if place in places]}
+        for text, of_part in parts.items():
+            several = text not in texts  # a range of several models
+            names = _places_in_words(of_part, list(notes), named=named or len(texts) > 1, models_too=several)
+            collected.append(": ".join(filter(None, [names, text])))
+    return collected
+
+
+def _with_ranges(texts: Sequence[str]) -> str:
+    """Join texts that differ in numbers alone; each number becomes the range of all."""
+    ranges = []
+    for column in zip(*(NUMBER.findall(text) for text in texts), strict=True):
+        ordered = sorted(column, key=lambda text: float(text.replace(",", "").replace("−", "-")))
+        low, high = ordered[0], ordered[-1]
+        ranges.append(low if low == high else f"{low} to {high}" if low[0] in "-−" else f"{low}–{high}")
+    values = iter(ranges)
+    return NUMBER.sub(lambda _: next(values), texts[0])
+
+
+def _places_in_words(
+    places: Sequence[tuple[str, str]], every: Sequence[tuple[str, str]], *, named: bool, models_too: bool
+) -> str:
+    """Name datasets, models, or models on datasets; empty for all if not ``named``, and for one without a name."""
+    several = len({dataset for dataset, _ in every}) > 1
+    if set(places) == set(every) and not named and (len(every) > 1 or not every[0][1]):
+        return ""
+    if not several:
+        return ", ".join(model for _, model in places)
+    datasets_of: dict[tuple[str, ...], list[str]] = {}
+    for dataset in dict.fromkeys(dataset for dataset, _ in places):
+        models, of_all = (tuple(model for other, model in some if other == dataset) for some in (places, every))
+        of_dataset = models == of_all and not (models_too and any(models))
+        datasets_of.setdefault(() if of_dataset else models, []).append(dataset)
+    listed = {models: ", ".join(datasets) for models, datasets in datasets_of.items()}
+    return "; ".join(f"{', '.join(models)} on {names}" if models else names for models, names in listed.items())
