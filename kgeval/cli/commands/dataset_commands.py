@@ -15,6 +15,7 @@ from kgeval.cli.shared_options import SPLITS, JsonAlone, Labels, Printing, Readi
 
 if TYPE_CHECKING:
     from kgeval.data.dataset import Dataset
+    from kgeval.ranking.corruption import CorruptionGenerator
 
 
 class Audit(Replacing):
@@ -98,9 +99,8 @@ def negatives_command(dataset: str, corruption: str, out: Path, force: bool, as_
     from kgeval.cli.streams import say, say_json
     from kgeval.data.loading import load_dataset
     from kgeval.ranking.corruption.export import generate_negatives, write_negatives
-    from kgeval.runs.config.load import check_corruption
 
-    generator = check_corruption(corruption_block(corruption), {(): "--corruption"})
+    generator = _generator(corruption_block(corruption))
     refuse_file(out, force=force)
     notes: list[str] = []
     with watching("loading dataset"):
@@ -113,6 +113,22 @@ def negatives_command(dataset: str, corruption: str, out: Path, force: bool, as_
     else:
         say(f"{written} negatives written to {out}: {_describe(generator.model_dump(exclude_none=True))}")
     show_notes(notes)
+
+
+def _generator(block: dict[str, Any]) -> CorruptionGenerator:
+    """Make the generator of a corruption; messages name the option."""
+    from pydantic import TypeAdapter, ValidationError
+
+    from kgeval.base.settings import problems_of
+    from kgeval.ranking.corruption.generator import Corruption
+    from kgeval.runs.config.yaml_document import Document
+
+    try:
+        generator: CorruptionGenerator = TypeAdapter(Corruption).validate_python(block)
+    except ValidationError as error:
+        document = Document("corruption", block, options={(): "--corruption"})
+        raise document.refusal(problems_of(error, block, Corruption)) from error
+    return generator
 
 
 def _describe(options: dict[str, Any]) -> str:
