@@ -41,7 +41,6 @@ from kgeval.runs.config.models import CheckpointConfig, TrainingConfig
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.outcome import Outcome, task_policies
 from kgeval.runs.resume import Fingerprint, leaves
-from kgeval.runs.stored import load_model
 from kgeval.runs.training import train
 
 
@@ -56,7 +55,7 @@ class Job:
         self._checkpoint: Checkpoint | None = None
         output = None if self.folder is None else str(self.folder)
         self._alone = config.model_copy(update={"model": self.source, "models": None, "output": output})
-        self.config = self._alone.resolved(None if config.task is not None else self._resolved)
+        self.config = self._alone.with_decided(None if config.task is not None else self._resolved)
         """the configuration of this one model, with nothing left open, so that it can be run again by itself"""
 
     @cached_property
@@ -94,7 +93,7 @@ class Job:
                 return load_checkpoint(saved) if saved.is_dir() else None
             except NoFormula:
                 return None
-        model = load_model(self.config, self.dataset)
+        model = self.config.load_model(self.dataset)
         if isinstance(model, Checkpoint):
             if self.config.task is None:
                 named_device(self.config.evaluation)
@@ -111,7 +110,7 @@ class Job:
         if isinstance(self.source, TrainingConfig):
             model = train(self.source, self.dataset, self.stage or Path())
         else:
-            model, self._checkpoint = self._checkpoint or load_model(self.config, self.dataset), None
+            model, self._checkpoint = self._checkpoint or self.config.load_model(self.dataset), None
         if self.stage is not None:
             self._digested(model)
         return model

@@ -18,7 +18,7 @@ from kgeval.runs.config.metric_request import POLICIES, MetricRequest, with_grou
 
 if TYPE_CHECKING:
     from kgeval.analysis.comparison.comparison import Comparison
-    from kgeval.runs.stored import Grid
+    from kgeval.runs.compared_runs import RunGrid
 
 
 class Differences(Comparing):
@@ -84,7 +84,7 @@ def compare_runs(
 ) -> None:
     """Show models with their differences, over datasets and seeds, or by their ranks on datasets."""
     from kgeval.analysis.comparison.compare import compare, compare_grid
-    from kgeval.runs.stored import (
+    from kgeval.runs.compared_runs import (
         common_policies,
         grid_of,
         notes_on_changes,
@@ -135,7 +135,7 @@ def _page(comparison: Comparison) -> str:
 def _compare_numbers(runs: tuple[str, ...], metrics: tuple[str, ...], options: dict[str, Any], *, form: str) -> None:
     """Show whether two runs have the same ranks and metrics, or which differ."""
     from kgeval.analysis.comparison.same_ranks import same_ranks
-    from kgeval.runs.stored import common_policies, notes_on_changes, notes_on_ties, read_compared
+    from kgeval.runs.compared_runs import common_policies, notes_on_changes, notes_on_ties, read_compared
 
     if form == "html" or options["across"] or options.get("by"):
         raise ConfigError("--same compares all ranks of two runs. Leave out --by, --across-datasets and --format html.")
@@ -149,7 +149,7 @@ def _compare_numbers(runs: tuple[str, ...], metrics: tuple[str, ...], options: d
 
 
 def _show_datasets(
-    grid: Grid, metrics: tuple[str, ...], policies: dict[str, Any], options: dict[str, Any], *, form: str
+    grid: RunGrid, metrics: tuple[str, ...], policies: dict[str, Any], options: dict[str, Any], *, form: str
 ) -> None:
     """Show how models rank on several datasets, for each metric."""
     if form == "html":
@@ -158,7 +158,7 @@ def _show_datasets(
         )
     from kgeval.analysis.comparison.dataset_ranks import rank_models
     from kgeval.cli.streams import say_json
-    from kgeval.runs.stored import values_by_dataset
+    from kgeval.runs.compared_runs import values_by_dataset
 
     by_metric = {
         name.column: rank_models(

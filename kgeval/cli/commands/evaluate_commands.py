@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgeval.base.errors import ConfigError
-from kgeval.cli.configuration import configuration, model_and_dataset_of, refuse_other_keys, run_and_show
+from kgeval.cli.configuration import configuration, model_and_dataset_of, refuse_other_keys
 from kgeval.cli.display import refuse_unrequested
 from kgeval.cli.setting_options import OF_EVALUATION, PATH, OneOf, blocks, option, options_of, setting_options
 from kgeval.cli.shared_options import Failing, Printing, Written, model_and_dataset
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from kgeval.ranking.protocols.explain import Explanation
     from kgeval.ranking.protocols.number_check import NumberCheck
     from kgeval.runs.config.run_config import RunConfig
-    from kgeval.runs.metric_bounds import Bounds
+    from kgeval.runs.metric_bounds import Bounds, Threshold
+    from kgeval.runs.outcome import Outcome
 
 
 class Rules:
@@ -75,7 +76,7 @@ def evaluate_command(
     config = configuration("evaluate", checkpoint, dataset, options, _blocks(options))
     refuse_unrequested(config)
     limits = limits_of(bounds, [config])
-    outcome = run_and_show(config, out, form, force=force, limits=limits)
+    outcome = _run_and_show(config, out, form, force=force, limits=limits)
     refuse_missed(misses(limits, [Judged("", outcome.compute)]))
 
 
@@ -89,6 +90,20 @@ def _blocks(options: dict[str, Any]) -> dict[str, Any]:
     if "estimate" in evaluation and "level" in intervals:
         evaluation["estimate"]["level"] = intervals.pop("level")
     return {name: block for name, block in content.items() if block != {}}
+
+
+def _run_and_show(
+    config: RunConfig, out: Path | None, form: str, *, force: bool, limits: Sequence[Threshold] = ()
+) -> Outcome:
+    """Evaluate one model, and print its metrics and its run directory."""
+    from kgeval.cli.display import show_note, show_outcomes, show_remarks, watching
+    from kgeval.runs.runner import run
+
+    folder = out or (config.output and Path(config.output)) or None
+    (outcome,) = run(config, folder, force=force, watch=watching, warn=show_note, limits=limits)
+    show_outcomes([outcome], form)
+    show_remarks([outcome])
+    return outcome
 
 
 NEGATIVES = ("task", "negatives")
@@ -144,7 +159,7 @@ def classify_command(
     task = content["task"] = {"kind": "classification", **content.get("task", {})}
     if options["corruption"] is not None:
         task["negatives"]["kind"] = "generated"
-    run_and_show(configuration("classify", checkpoint, dataset, options, content), out, form, force=force)
+    _run_and_show(configuration("classify", checkpoint, dataset, options, content), out, form, force=force)
 
 
 class Explained:
@@ -196,8 +211,6 @@ def explain_command(checkpoint: str, dataset: str | None, form: str, **options: 
 
 def _check(checkpoint: str, dataset: str | None, numbers: dict[str, str], options: dict[str, Any]) -> NumberCheck:
     """Check numbers against stored ranks, or against a model's ranks by every protocol."""
-    from pathlib import Path
-
     from kgeval.ranking.protocols.explain import explain_numbers
     from kgeval.ranking.protocols.number_check import check_numbers
     from kgeval.ranking.run_directory.stored_run import StoredRun

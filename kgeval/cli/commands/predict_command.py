@@ -136,7 +136,6 @@ def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[Prediction
     from kgeval.cli.display import watching
     from kgeval.ranking.predictions.predict import predict
     from kgeval.ranking.predictions.prediction_files import read_query_file
-    from kgeval.runs.stored import load_model
 
     settings = config.evaluation
     with watching("loading dataset"):
@@ -146,7 +145,7 @@ def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[Prediction
     if options["query_file"]:
         queries = read_query_file(options["query_file"], dataset)
     with watching("loading model"):
-        model = load_model(config, dataset)
+        model = config.load_model(dataset)
     explicit = {
         name: getattr(settings, name) for name in settings.model_fields_set if f"evaluation.{name}" not in OF_RANKINGS
     }

@@ -1,7 +1,7 @@
 """The grid of a configuration: with several datasets or seeds, one file gives a configuration for each dataset.
 
-``load_configs`` gives :class:`Grid` what was read from a file, unchecked. Out come, for each dataset, the same keys with
-this one dataset and with every model once for each seed; and the problems of the grid itself.
+``load_configs`` gives :class:`Grid` what was read from a file, unchecked. Out come, for each dataset, the same keys
+with this one dataset and with every model once for each seed; and the problems of the grid itself.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Grid:
             seeds = [str(seed) for seed in (*common, *(run.seed for run in runs)) if seed is not None]
             self._refuse_unknown({"dataset": [*datasets], "model": [*models], "seed": seeds})
         runs = [run for run in runs if self._is_run("model", run.model) and self._is_run("seed", run.seed)]
-        origins = {("models", run.name): run.place for run in runs}
+        origins: dict[Place, Place] = {("models", run.name): run.place for run in runs}
         origins |= {("models", run.name, "path"): run.path_place for run in runs}
         rest = {key: value for key, value in content.items() if key not in (*KEYS, "dataset", "model", "models")}
         output = content.get("output") or str(Path("runs") / Path(self.document.source).stem)
