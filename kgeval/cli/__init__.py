@@ -13,7 +13,8 @@ import click
 
 from kgeval.base.errors import BrokenPackage, KgevalError, did_you_mean, visible
 from kgeval.base.progress import loops_shown
-from kgeval.cli.streams import discard_output, exit_status, say, termination_as_interrupt
+from kgeval.cli.interruption import exit_status, termination_as_interrupt
+from kgeval.cli.streams import discard_output, say
 
 COMMANDS = {
     "answers": "Make answer sets that contain the true answer with a chosen probability.",

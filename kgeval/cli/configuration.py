@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgeval.cli.setting_options import OPTIONS, pairs
+from kgeval.cli.options import OPTIONS
+from kgeval.cli.setting_options import pairs
 
 if TYPE_CHECKING:
     from kgeval.data.dataset import Dataset

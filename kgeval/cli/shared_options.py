@@ -18,7 +18,7 @@ from kgeval.base.files import exists_safely
 from kgeval.base.progress import loops_shown
 from kgeval.base.storage import refuse_to_replace_special
 from kgeval.cli.display import SortKey
-from kgeval.cli.setting_options import PATH, OneOf, option, options_of, split_at_commas, together
+from kgeval.cli.options import PATH, OneOf, option, options_of, split_at_commas, together
 
 SPLITS = ("train", "valid", "test")
 

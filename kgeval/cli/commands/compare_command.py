@@ -10,7 +10,8 @@ import click
 from kgeval.base.errors import ConfigError
 from kgeval.base.tables.shown import Page
 from kgeval.cli.display import show, show_notes
-from kgeval.cli.setting_options import PATH, given, option, options_of, setting_options
+from kgeval.cli.options import PATH, option, options_of
+from kgeval.cli.setting_options import given, setting_options
 from kgeval.cli.shared_options import FORMS, Comparing, Importing, Printing, chosen_form, named_runs
 from kgeval.cli.streams import say
 from kgeval.metrics.kinds import RANKS

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.setting_options import PATH, OneOf, corruption_block, option, options_of, pairs
+from kgeval.cli.options import PATH, OneOf, option, options_of
+from kgeval.cli.setting_options import corruption_block, pairs
 from kgeval.cli.shared_options import SPLITS, JsonAlone, Labels, Printing, Reading, Replacing, refuse_file
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ import click
 from kgeval.base.errors import ConfigError
 from kgeval.cli.configuration import configuration, model_and_dataset_of, refuse_other_keys
 from kgeval.cli.display import refuse_unrequested
-from kgeval.cli.setting_options import OF_EVALUATION, PATH, OneOf, blocks, option, options_of, setting_options
+from kgeval.cli.options import PATH, OneOf, option, options_of
+from kgeval.cli.setting_options import OF_EVALUATION, blocks, setting_options
 from kgeval.cli.shared_options import Failing, Printing, Written, model_and_dataset
 from kgeval.metrics.intervals.estimate import Estimate
 from kgeval.metrics.intervals.interval import Intervals

@@ -10,7 +10,8 @@ import click
 
 from kgeval.base.tables.shown import Page
 from kgeval.base.tables.table import Table
-from kgeval.cli.setting_options import PATH, options_of, pairs, setting_options
+from kgeval.cli.options import PATH, options_of
+from kgeval.cli.setting_options import pairs, setting_options
 from kgeval.cli.shared_options import Labels, Printing, Reading
 from kgeval.ranking.evaluation import Evaluation
 

@@ -16,7 +16,8 @@ from kgeval.base.errors import counted
 from kgeval.base.tables.shown import Shown
 from kgeval.base.tables.table import Cell, Figure, Table
 from kgeval.cli.configuration import configuration, refuse_other_keys
-from kgeval.cli.setting_options import OF_EVALUATION, PATH, blocks, option, options_of, setting_options
+from kgeval.cli.options import PATH, option, options_of
+from kgeval.cli.setting_options import OF_EVALUATION, blocks, setting_options
 from kgeval.cli.shared_options import Printing, Replacing, model_and_dataset, refuse_file
 from kgeval.ranking.evaluation import Evaluation
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from kgeval.base.errors import ConfigError
-from kgeval.cli.setting_options import PATH, OneOf, option, options_of, split_at_commas
+from kgeval.cli.options import PATH, OneOf, option, options_of, split_at_commas
 from kgeval.cli.shared_options import Comparing, JsonAlone, Printing, Replacing, named_runs, refuse_file
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgeval.base.settings import plain
-from kgeval.cli.setting_options import option, options_of
+from kgeval.cli.options import option, options_of
 from kgeval.cli.shared_options import FOLDER, Failing, JsonAlone, Printing, Source, Written
 
 if TYPE_CHECKING:

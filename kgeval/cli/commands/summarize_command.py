@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.setting_options import given, option, options_of, setting_options
+from kgeval.cli.options import option, options_of
+from kgeval.cli.setting_options import given, setting_options
 from kgeval.cli.shared_options import FOLDER, Failing, Importing, Printing, Reading
 from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.kinds import ConfidenceOptions, LabelOptions
