@@ -57,19 +57,6 @@ YOUNG_OBJECTS = 50_000
 """the number of new objects before garbage collection: imports make many objects and no garbage"""
 
 
-@contextmanager
-def _refusals_readable() -> Iterator[None]:
-    """Report interruptions and wrong calls, without characters that control the terminal."""
-    try:
-        yield
-    except KeyboardInterrupt as stop:
-        say(f"Error: {str(stop) or 'interrupted'}.", err=True)
-        raise click.exceptions.Exit(exit_status(stop)) from stop
-    except click.ClickException as error:
-        error.message = visible(error.message)  # type: ignore[misc]  # it has what was typed
-        raise
-
-
 class _Commands(click.Group):
     """Commands that are imported when they are called; each error is one clear message."""
 
@@ -135,23 +122,6 @@ class _Commands(click.Group):
             ctx.exit(1)
 
 
-@contextmanager
-def _broken_packages_noted() -> Iterator[None]:
-    """Write a warning of a broken package as a note."""
-    with warnings.catch_warnings():
-        show = warnings.showwarning
-
-        def note(message: Warning | str, category: type[Warning], *others: Any, **named: Any) -> None:
-            if not issubclass(category, BrokenPackage):
-                return show(message, category, *others, **named)
-            from kgeval.cli.display import show_note
-
-            return show_note(str(message))
-
-        warnings.showwarning = note
-        yield
-
-
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
@@ -167,3 +137,33 @@ def main(context: click.Context) -> None:
     gc.set_threshold(YOUNG_OBJECTS)
     context.with_resource(loops_shown())
     context.with_resource(_broken_packages_noted())
+
+
+@contextmanager
+def _refusals_readable() -> Iterator[None]:
+    """Report interruptions and wrong calls, without characters that control the terminal."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        say(f"Error: {str(stop) or 'interrupted'}.", err=True)
+        raise click.exceptions.Exit(exit_status(stop)) from stop
+    except click.ClickException as error:
+        error.message = visible(error.message)  # type: ignore[misc]  # it has what was typed
+        raise
+
+
+@contextmanager
+def _broken_packages_noted() -> Iterator[None]:
+    """Write a warning of a broken package as a note."""
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def note(message: Warning | str, category: type[Warning], *others: Any, **named: Any) -> None:
+            if not issubclass(category, BrokenPackage):
+                return show(message, category, *others, **named)
+            from kgeval.cli.display import show_note
+
+            return show_note(str(message))
+
+        warnings.showwarning = note
+        yield

@@ -1,4 +1,8 @@
-"""Whether an earlier run is continued or taken: by its fingerprint, which is what its numbers depend on."""
+"""Whether an earlier run is taken or continued: by its fingerprint, which is all that its numbers depend on.
+
+The runner and the store of shards compare the fingerprint of what is wanted now with that of what is in the folder. A
+key of the configuration counts, unless it is in ``IRRELEVANT``.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,8 @@ IRRELEVANT = ("output", "report", "tracker", "threads", "memory_limit", "kernel"
 
 @dataclass(frozen=True)
 class Fingerprint:
+    """What the numbers of a run depend on: configuration, dataset, input files, version of kgeval."""
+
     config: Mapping[str, str]
     """values by dotted keys, as :func:`leaves` returns them"""
     dataset: str | None

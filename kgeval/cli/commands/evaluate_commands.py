@@ -72,13 +72,13 @@ def evaluate_command(
 
     Example: kgeval evaluate model.npz --dataset data/fb15k-237 --option model=ComplEx
     """
-    from kgeval.runs.metric_bounds import Judged, limits_of, misses, refuse_missed
+    from kgeval.runs.metric_bounds import Judged, checked_thresholds, misses, refuse_missed
 
     config = configuration("evaluate", checkpoint, dataset, options, _blocks(options))
     refuse_unrequested(config)
-    limits = limits_of(bounds, [config])
-    outcome = _run_and_show(config, out, form, force=force, limits=limits)
-    refuse_missed(misses(limits, [Judged("", outcome.compute)]))
+    thresholds = checked_thresholds(bounds, [config])
+    outcome = _run_and_show(config, out, form, force=force, thresholds=thresholds)
+    refuse_missed(misses(thresholds, [Judged("", outcome.compute)]))
 
 
 def _blocks(options: dict[str, Any]) -> dict[str, Any]:
@@ -94,14 +94,14 @@ def _blocks(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _run_and_show(
-    config: RunConfig, out: Path | None, form: str, *, force: bool, limits: Sequence[Threshold] = ()
+    config: RunConfig, out: Path | None, form: str, *, force: bool, thresholds: Sequence[Threshold] = ()
 ) -> Outcome:
     """Evaluate one model, and print its metrics and its run directory."""
     from kgeval.cli.display import show_note, show_outcomes, show_remarks, watching
     from kgeval.runs.runner import run
 
     folder = out or (config.output and Path(config.output)) or None
-    (outcome,) = run(config, folder, force=force, watch=watching, warn=show_note, limits=limits)
+    (outcome,) = run(config, folder, force=force, watch=watching, warn=show_note, thresholds=thresholds)
     show_outcomes([outcome], form)
     show_remarks([outcome])
     return outcome

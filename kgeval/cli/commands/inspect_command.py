@@ -1,4 +1,7 @@
-"""``kgeval inspect``: describe a dataset, checkpoint or run."""
+"""``kgeval inspect``: what a path is, a dataset, a checkpoint, a run or a file of ranks, and a description of it.
+
+A description is plain data, whose first key is the kind of what was found. ``page_of`` lays it out.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +41,11 @@ def inspect_command(path: str, form: str, **settings: Any) -> None:
     kind = next(iter(description))
     if settings["names"] and kind != "dataset":
         raise ConfigError(f"--names is for datasets, and {path!r} is a {kind}. Leave it out.")
-    show(described(description), form)
+    show(page_of(description), form)
 
 
 def _describe(path: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """Tell what a path is, and describe it. The first that fits: a dataset's name, results, a checkpoint, a dataset."""
     from kgeval.base.files import exists_safely
     from kgeval.models.checkpoints.readers import readers_of
 
@@ -53,44 +57,7 @@ def _describe(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     said = settings["options"] or settings["format"] != "auto"
     if said or readers_of(place):
         return {"checkpoint": path, **_checkpoint(place, settings)}
-    return _folder(path, settings)
-
-
-def _checkpoint(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
-    from kgeval.data.loading import load_dataset
-    from kgeval.models.checkpoints import read_checkpoint
-
-    dataset = settings["dataset"]
-    graph = None if dataset is None else load_dataset(dataset, layout=settings["layout"], columns=settings["columns"])
-    options = pairs(settings["options"], "--option")
-    nan = settings["nan"] or "error"
-    return read_checkpoint(path, options, dataset=graph, format=settings["format"], nan=nan).describe()
-
-
-def _folder(path: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """Describe a dataset in a folder, or runs; refuse another folder, and say what is in it."""
-    from kgeval.base.errors import DatasetError
-    from kgeval.data.layouts import layouts
-    from kgeval.models.checkpoints.readers import holds_models, recognise
-    from kgeval.ranking.run_directory.contents import progress_of
-    from kgeval.ranking.run_directory.folders import holds_runs
-
-    try:
-        return {"dataset": path, **_dataset(path, settings)}
-    except DatasetError as error:
-        place = Path(path)
-        if place.is_file() and (ranks := _foreign_ranks(place, settings)):
-            return {"ranks": path, **ranks}
-        if settings["layout"] != "auto" or any(known.recognises(place) for known in layouts().values()):
-            raise
-        if holds_models(place):
-            recognise(place)  # raises an error that says what is in the folder
-        if holds_runs(place):
-            return {"runs": path, **_runs(place)}
-        if progress := progress_of(place):
-            return {"runs": path, "complete": False, "notes": [progress.strip()]}
-        hint = "It is no checkpoint in a known format either: 'kgeval list formats' shows all."
-        raise DatasetError(f"{error}\n{hint}") from error
+    return _dataset_or_other(path, settings)
 
 
 def _results(path: str, place: Path) -> dict[str, Any]:
@@ -148,6 +115,43 @@ def _table(run: StoredRun) -> dict[str, Any]:
     return {**ranks.provenance.to_dict(), "sides": sides, "ranks": len(ranks), "notes": list(ranks.notes)}
 
 
+def _checkpoint(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
+    from kgeval.data.loading import load_dataset
+    from kgeval.models.checkpoints import read_checkpoint
+
+    dataset = settings["dataset"]
+    graph = None if dataset is None else load_dataset(dataset, layout=settings["layout"], columns=settings["columns"])
+    options = pairs(settings["options"], "--option")
+    nan = settings["nan"] or "error"
+    return read_checkpoint(path, options, dataset=graph, format=settings["format"], nan=nan).describe()
+
+
+def _dataset_or_other(path: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """Describe a dataset, or else ranks or runs; refuse any other file or folder, and say what is in it."""
+    from kgeval.base.errors import DatasetError
+    from kgeval.data.layouts import layouts
+    from kgeval.models.checkpoints.readers import holds_models, recognise
+    from kgeval.ranking.run_directory.contents import progress_of
+    from kgeval.ranking.run_directory.folders import holds_runs
+
+    try:
+        return {"dataset": path, **_dataset(path, settings)}
+    except DatasetError as error:
+        place = Path(path)
+        if place.is_file() and (ranks := _foreign_ranks(place, settings)):
+            return {"ranks": path, **ranks}
+        if settings["layout"] != "auto" or any(known.recognises(place) for known in layouts().values()):
+            raise
+        if holds_models(place):
+            recognise(place)  # raises an error that says what is in the folder
+        if holds_runs(place):
+            return {"runs": path, **_runs(place)}
+        if progress := progress_of(place):
+            return {"runs": path, "complete": False, "notes": [progress.strip()]}
+        hint = "It is no checkpoint in a known format either: 'kgeval list formats' shows all."
+        raise DatasetError(f"{error}\n{hint}") from error
+
+
 def _foreign_ranks(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
     """Describe a file of ranks that another program wrote; anything else is empty."""
     from kgeval.base.errors import InputError
@@ -159,6 +163,10 @@ def _foreign_ranks(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
         return {}
     table = {"rows": len(file.table), "columns": dict(file.table.origins), "not used": list(file.table.unused)}
     return {**table, "ties": "known" if file.has_ties else "as in the file", "notes": list(file.notes)}
+
+
+OPTIONAL = ("suspicion", "layout", "columns", "training graph", "confidences", "false", "times", "names")
+"""what few datasets have"""
 
 
 def _dataset(path: str, settings: dict[str, Any]) -> dict[str, Any]:
@@ -194,10 +202,6 @@ def _dataset(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in description.items() if value or name not in OPTIONAL}
 
 
-OPTIONAL = ("suspicion", "layout", "columns", "training graph", "confidences", "false", "times", "names")
-"""what few datasets have"""
-
-
 def _times(times: Vocabulary) -> dict[str, Any]:
     return {"different": len(times), "first": times[0], "last": times[len(times) - 1]}
 
@@ -212,7 +216,7 @@ PARTS = {
 """the keys of blocks of which only a part is shown"""
 
 
-def described(description: Mapping[str, Any]) -> Page:
+def page_of(description: Mapping[str, Any]) -> Page:
     """Lay a description out: a line for each key, and the metrics as a table."""
     texts = {key: _line(key, value) for key, value in description.items() if key not in (*OMITTED, "models")}
     tables = (_by_part(description.get("metrics", {})), _by_model(description.get("models", {})))

@@ -133,6 +133,10 @@ def _metrics() -> Listing:
     return columns, [*_by_name(rows), *_by_name(prefixes)]
 
 
+def _by_name(rows: list[list[str]]) -> list[list[str]]:
+    return sorted(rows, key=lambda row: row[0].lower())
+
+
 def _models() -> Listing:
     from kgeval.models.family import families
 
@@ -159,15 +163,15 @@ def _own_fields(settings: type[BaseModel], others: Container[str]) -> str:
     return ", ".join(name for name in settings.model_fields if name not in others)
 
 
-def _first_paragraph(described: object) -> str:
-    return plain((getdoc(described) or "").partition("\n\n")[0])
-
-
 def _formats() -> Listing:
     from kgeval.models.checkpoints.readers import formats
 
     rows = [[name, entry.summary, _first_paragraph(entry.read)] for name, entry in sorted(formats().items())]
     return ["name", "files", "reading"], rows
+
+
+def _first_paragraph(described: object) -> str:
+    return plain((getdoc(described) or "").partition("\n\n")[0])
 
 
 def _protocols() -> Listing:
@@ -196,10 +200,6 @@ def _datasets() -> Listing:
 
     folders = [["folder", name, layout.summary] for name, layout in sorted(layouts().items())]
     return ["kind", "name", "files"], [*folders, *(["PyKEEN", name, ""] for name in names())]
-
-
-def _by_name(rows: list[list[str]]) -> list[list[str]]:
-    return sorted(rows, key=lambda row: row[0].lower())
 
 
 LISTS: dict[str, Callable[[], Listing]] = {

@@ -69,7 +69,7 @@ def run_command(  # noqa: C901
     from kgeval.cli.display import refuse_unrequested, show_outcomes, show_remarks
     from kgeval.cli.streams import say, say_json
     from kgeval.runs.config.load import load_configs
-    from kgeval.runs.metric_bounds import limits_of, misses, refuse_missed
+    from kgeval.runs.metric_bounds import checked_thresholds, misses, refuse_missed
     from kgeval.runs.trackers import refuse_unusable
 
     run_configs = load_configs(configs, overrides, only)
@@ -77,7 +77,7 @@ def run_command(  # noqa: C901
     if shard is not None:
         _run_shards(run_configs, folders, shard, force=force)
         return
-    limits = limits_of(bounds, [*run_configs.values()])
+    thresholds = checked_thresholds(bounds, [*run_configs.values()])
     for config in run_configs.values():  # before the first run
         refuse_unrequested(config)
         with config.document.concealed():
@@ -85,7 +85,7 @@ def run_command(  # noqa: C901
     outcomes: dict[Path, list[Outcome]] = {}
     failures: dict[Path, BaseException] = {}
     for path, config in run_configs.items():
-        outcomes[path], failure = _run(config, folders[path], limits, force=force, several=len(run_configs) > 1)
+        outcomes[path], failure = _run(config, folders[path], thresholds, force=force, several=len(run_configs) > 1)
         if failure is not None:
             failures[path] = failure
         if form != "json" and (path in configs or config.task is not None):
@@ -104,7 +104,7 @@ def run_command(  # noqa: C901
         say_json(contents if len(run_configs) > 1 else next(iter(contents.values())))
     if failures:
         raise RunError("\n".join(f"{path}: {str(why) or type(why).__name__}" for path, why in failures.items()))
-    refuse_missed(misses(limits, _judged(run_configs, outcomes)))
+    refuse_missed(misses(thresholds, _judged(run_configs, outcomes)))
 
 
 def _show_grid(parts: Mapping[Path, list[Outcome]], form: str, *, report: bool) -> None:
@@ -155,7 +155,7 @@ def _content(outcomes: list[Outcome], failure: BaseException | None, config: Run
 
 
 def _run(
-    config: RunConfig, folder: Path, limits: Sequence[Threshold], *, force: bool, several: bool
+    config: RunConfig, folder: Path, thresholds: Sequence[Threshold], *, force: bool, several: bool
 ) -> tuple[list[Outcome], Exception | None]:
     """Run a configuration. If there are several, return an error, so that the others still run."""
     from kgeval.base.errors import KgevalError
@@ -164,7 +164,7 @@ def _run(
     from kgeval.runs.runner import run
 
     try:
-        return run(config, folder, force=force, watch=watching, warn=show_note, limits=limits), None
+        return run(config, folder, force=force, watch=watching, warn=show_note, thresholds=thresholds), None
     except ModelsFailed as failure:
         return failure.outcomes, failure
     except (KgevalError, OSError, MemoryError) as error:

@@ -79,8 +79,8 @@ def _summarize_one(
 
     outcome = read_outcome(run, metrics, options)
     summary = outcome.summary
-    limits = [replace(limit, model="") for limit in thresholds_of(bounds, words_of(run)[-1:], [summary.kind])]
-    missed = misses(limits, [_judged(run, "", options)])
+    thresholds = [replace(one, model="") for one in thresholds_of(bounds, words_of(run)[-1:], [summary.kind])]
+    missed = misses(thresholds, [_judged(run, "", options)])
     if names:
         summary = _with_names(summary, {**ChainMap(*map(read_names, names))})
     show(summary, form)
@@ -114,10 +114,10 @@ def _summarize_several(
     outcomes = read_outcomes(folder, metrics, options)
     failed, unfinished = CommonTable.read(folder).failed, unfinished_in(folder)
     kinds = [outcome.summary.kind for outcome in outcomes] or ["ranks"]
-    limits = thresholds_of(bounds, [*(outcome.name for outcome in outcomes), *failed, *unfinished], kinds)
+    thresholds = thresholds_of(bounds, [*(outcome.name for outcome in outcomes), *failed, *unfinished], kinds)
     # A bound is for the number in the table, by the tie policy of the table.
     shown = with_common_ties(outcomes)
-    missed = misses(limits, [_judged(each.folder or folder, each.name, options | _ties(each)) for each in shown])
+    missed = misses(thresholds, [_judged(each.folder or folder, each.name, options | _ties(each)) for each in shown])
     show_outcomes(outcomes, form, failed, unfinished)
     show_remarks(outcomes, failed, places=False)
     show_notes(

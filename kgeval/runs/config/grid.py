@@ -29,23 +29,6 @@ PARTS = ("dataset", "model", "seed")
 """the names that ``--only`` takes"""
 
 
-def is_grid(document: Document) -> bool:
-    content = document.content
-    blocks = [content.get("model"), *_block(content.get("models")).values()]
-    return any(key in content for key in KEYS) or any(SEEDS in _block(block) for block in blocks)
-
-
-def chosen_parts(texts: Sequence[str]) -> dict[str, set[str]]:
-    """Read the values of ``--only`` by name, as in ``dataset=umls,model=TransE``."""
-    chosen: dict[str, set[str]] = {}
-    for text in (part for listed in texts for part in listed.split(",")):
-        name, equals, value = text.partition("=")
-        if not equals or not value or name not in PARTS:
-            raise ConfigError(f"--only {text}: expected dataset=NAME, model=NAME or seed=NUMBER.")
-        chosen.setdefault(name, set()).add(value)
-    return chosen
-
-
 @dataclass(frozen=True)
 class Grid:
     """A configuration with several datasets or seeds, and the mistakes in these."""
@@ -213,3 +196,20 @@ def _titled(block: Any, name: Any) -> Any:
 def _spelled(block: Any) -> str:
     """Spell a dataset in a message: by its path, if it has one."""
     return str(_block(dataset_block(block)).get("path", block))
+
+
+def is_grid(document: Document) -> bool:
+    content = document.content
+    blocks = [content.get("model"), *_block(content.get("models")).values()]
+    return any(key in content for key in KEYS) or any(SEEDS in _block(block) for block in blocks)
+
+
+def chosen_parts(texts: Sequence[str]) -> dict[str, set[str]]:
+    """Read the values of ``--only`` by name, as in ``dataset=umls,model=TransE``."""
+    chosen: dict[str, set[str]] = {}
+    for text in (part for listed in texts for part in listed.split(",")):
+        name, equals, value = text.partition("=")
+        if not equals or not value or name not in PARTS:
+            raise ConfigError(f"--only {text}: expected dataset=NAME, model=NAME or seed=NUMBER.")
+        chosen.setdefault(name, set()).add(value)
+    return chosen

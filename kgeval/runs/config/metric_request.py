@@ -1,4 +1,9 @@
-"""What to compute from a model's scores: metrics, policies and groups. Commands make options of it, without arrays."""
+"""What to compute from the scores of a model: metrics, policies (such as that of ties), intervals and groups.
+
+``MetricRequest`` has these keys of a configuration; the command line makes options of them, and a stored run keeps
+them. Above it are the types of its fields, with the checks of their values, which import what they check with only when
+they are called: the help of a command comes without numpy.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +27,9 @@ def _scalar(value: Any) -> Any:
     return value
 
 
+Scalar = Annotated[bool | int | float | str, BeforeValidator(_scalar)]
+
+
 def _metric(name: str, block: ValidationInfo) -> str:
     """Refuse an unknown metric: of the task of the block, or without a task, of ranks."""
     if "task" not in block.data:  # the task is malformed, which is reported already
@@ -32,20 +40,6 @@ def _metric(name: str, block: ValidationInfo) -> str:
     with as_validation_error():
         parse(name, "ranks" if task is None else task.kind)
     return name
-
-
-Scalar = Annotated[bool | int | float | str, BeforeValidator(_scalar)]
-
-
-def names_in(text: str) -> tuple[str, ...]:
-    """Split names at commas. A slice by pattern reaches to the end of the text, since patterns have commas.
-
-    >>> names_in("side, relation~^/([a-z]{2,5})")
-    ('side', 'relation~^/([a-z]{2,5})')
-    """
-    before, tilde, pattern = text.partition("relation~")
-    names = [name.strip() for name in before.split(",")]
-    return (*names[:-1], names[-1] + tilde + pattern)
 
 
 def _split_at_commas(value: Any) -> Any:
@@ -95,28 +89,10 @@ def _groups(value: Any) -> Any:
 
 
 Members = dict[str, list[str] | str | None]
+
 Groups = Annotated[
     dict[str, Any], BeforeValidator(_groups, json_schema_input_type=dict[str, Members | list[str] | str | None])
 ]
-
-
-def with_groups(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Read the files of groups that ``by`` names; without ``by``, the rows are grouped by ``groups``."""
-    from kgeval.analysis.slices.slice import groupings
-    from kgeval.runs.config.yaml_document import read_document
-
-    by, groups = content.get("by"), content.get("groups")
-    known = groupings(groups) if isinstance(groups, dict) else {}
-    names = [*known] if by is None else names_in(by) if isinstance(by, str) else by
-    if not names or not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-        return dict(content)
-    chosen: list[str] = []
-    for name in names:
-        path = Path(name)
-        read = groupings(read_document(path).content, alone=path.stem) if path.suffix in (".yaml", ".yml") else None
-        known, groups = (known, groups) if read is None else (known | read, known | read)
-        chosen += [name] if read is None else read
-    return {**content, "by": chosen} | ({} if groups is None else {"groups": groups})
 
 
 def _tie_names() -> list[str]:
@@ -149,7 +125,6 @@ def _exponents(value: Any) -> tuple[float, float]:
 
 Exponents = Annotated[tuple[float, float], BeforeValidator(_exponents, json_schema_input_type=tuple[float, float])]
 """βe and βr, of popularity"""
-
 
 POLICIES = ("ties", "seed", "chance", "popularity")
 
@@ -214,3 +189,33 @@ class MetricRequest(Settings):
             settings = {} if self.intervals is None else self.intervals.model_dump()
             changes["intervals"] = Intervals(**{**settings, **block})
         return self.model_copy(update=changes)
+
+
+def with_groups(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the files of groups that ``by`` names; without ``by``, the rows are grouped by ``groups``."""
+    from kgeval.analysis.slices.slice import groupings
+    from kgeval.runs.config.yaml_document import read_document
+
+    by, groups = content.get("by"), content.get("groups")
+    known = groupings(groups) if isinstance(groups, dict) else {}
+    names = [*known] if by is None else names_in(by) if isinstance(by, str) else by
+    if not names or not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        return dict(content)
+    chosen: list[str] = []
+    for name in names:
+        path = Path(name)
+        read = groupings(read_document(path).content, alone=path.stem) if path.suffix in (".yaml", ".yml") else None
+        known, groups = (known, groups) if read is None else (known | read, known | read)
+        chosen += [name] if read is None else read
+    return {**content, "by": chosen} | ({} if groups is None else {"groups": groups})
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """Split names at commas. A slice by pattern reaches to the end of the text, since patterns have commas.
+
+    >>> names_in("side, relation~^/([a-z]{2,5})")
+    ('side', 'relation~^/([a-z]{2,5})')
+    """
+    before, tilde, pattern = text.partition("relation~")
+    names = [name.strip() for name in before.split(",")]
+    return (*names[:-1], names[-1] + tilde + pattern)

@@ -52,12 +52,6 @@ class RunEvaluation(Evaluation):
         return value
 
 
-def _files_by_key(corruption: Corruption) -> dict[str, str]:
-    """Return the files that a corruption reads, by the keys that name them."""
-    named = {key: getattr(corruption, key, None) for key in ("path", "types")}
-    return {key: file for key, file in named.items() if isinstance(file, str) and Path(file) in corruption.files}
-
-
 class Evaluated(Settings):
     """What is evaluated, and by which rules."""
 
@@ -202,6 +196,12 @@ class RunConfig(TaskRequest, Evaluated):
             return self.model_copy(update={"metrics": self.metrics or KINDS[self.kind].metrics, "ties": ties})
         ties = tie_policy(resolved.ties).name
         return self.model_copy(update={"evaluation": resolved.evaluation, "metrics": resolved.metrics, "ties": ties})
+
+
+def _files_by_key(corruption: Corruption) -> dict[str, str]:
+    """Return the files that a corruption reads, by the keys that name them."""
+    named = {key: getattr(corruption, key, None) for key in ("path", "types")}
+    return {key: file for key, file in named.items() if isinstance(file, str) and Path(file) in corruption.files}
 
 
 def expand_shorthand(place: list[str], value: Any) -> Any:
