@@ -1,4 +1,8 @@
-"""Display: results, in the order that ``--sort`` wants, on standard output; notes and progress on standard error."""
+"""Display: results on standard output, in the order that ``--sort`` wants; notes and progress on standard error.
+
+Commands call ``show`` for any result, ``show_outcomes`` and ``show_remarks`` for evaluated models, ``show_notes`` for
+notes, and ``watching`` around work that takes time. Options on printing are read from the context of the command.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,8 @@ NONE: Mapping[str, str] = MappingProxyType({})
 
 
 def show(result: Shown, form: str = "text") -> None:
-    """Print a result in a form that ``--format`` names."""
+    """Print a result in a form that ``--format`` names, with as many decimals as ``--digits`` says."""
+    digits = _kept().get("kgeval.digits")
     if form == "json":
         return say_json(result.to_dict())
     if form == "csv":
@@ -40,7 +45,7 @@ def show(result: Shown, form: str = "text") -> None:
         say("\n".join(table.csv() for table in tables).rstrip("\n"))
         return show_notes(note for table in tables for note in table.notes)
     if form != "text":
-        written = [getattr(table, form)(wanted_digits()) for table in arranged_as_wanted(result.papers())]
+        written = [getattr(table, form)(digits) for table in arranged_as_wanted(result.papers())]
         return say("\n".join(written).rstrip("\n"))
     for head in result.heads:
         for line in wrap_lines(head, width()):
@@ -48,7 +53,7 @@ def show(result: Shown, form: str = "text") -> None:
     for index, table in enumerate(arranged_as_wanted(result.tables())):
         if index or result.heads:
             say("")
-        for line in table.lines(width(), wanted_digits(), spell=_encodable):
+        for line in table.lines(width(), digits, spell=_encodable):
             say(line)
     return None
 
@@ -141,7 +146,7 @@ def show_pages(outcomes: Sequence[Outcome]) -> None:
 
 def show_notes(notes: Iterable[str], *, early: bool = False) -> None:
     """Print notes on results, without those that were printed before; ``early`` if a common table follows."""
-    printed = _early_notes()
+    printed = _kept().setdefault("kgeval.notes", [])
     for note in notes:
         if note not in printed:
             _remark(f"Note: {note}")
@@ -153,12 +158,7 @@ def show_notes(notes: Iterable[str], *, early: bool = False) -> None:
 def show_note(note: str) -> None:
     """Print a note during the work; it is not printed again with the results."""
     _remark(f"Note: {note}")
-    _early_notes().append(note)
-
-
-def _early_notes() -> list[str]:
-    early: list[str] = _kept().setdefault("kgeval.notes", [])
-    return early
+    _kept().setdefault("kgeval.notes", []).append(note)
 
 
 def show_place(path: Any, *, stored: bool = False) -> None:
@@ -180,7 +180,7 @@ def show_page(path: Any) -> None:
 
 
 def _remark(text: str) -> None:
-    if not _quiet():
+    if not _kept().get("kgeval.quiet"):
         if width(err=True) is not None:
             click.echo(CLEARED, nl=False, err=True)
         for line in wrap_lines(text, width(err=True)):
@@ -193,24 +193,16 @@ def watching(what: str, total: int | None = None, *, unit: str = "ranks") -> Ite
     from kgeval.base import progress
     from kgeval.base.compiling import telling
 
-    report = nullcontext(progress.unreported) if _quiet() else progress.watching(visible(what), total, unit=unit)
+    quiet = _kept().get("kgeval.quiet")
+    report = nullcontext(progress.unreported) if quiet else progress.watching(visible(what), total, unit=unit)
     with telling(partial(_remark, "Compiling the counting loops, only once on this machine.")), report as shown:
         yield shown
-
-
-def _quiet() -> bool:
-    return bool(_kept().get("kgeval.quiet"))
 
 
 def _kept() -> dict[str, Any]:
     """What the context of a command keeps: the values of options on printing, and the notes printed before results."""
     kept: dict[str, Any] = getattr(click.get_current_context(silent=True), "meta", {})
     return kept
-
-
-def wanted_digits() -> int | None:
-    """Return how many digits after the point ``--digits`` wants."""
-    return _kept().get("kgeval.digits")
 
 
 def arranged_as_wanted(tables: Sequence[Table]) -> list[Table]:

@@ -69,13 +69,9 @@ class DescribedOption(click.Option):
         if place:
             OPTIONS[place] = self.opts[0]
 
-    @property
-    def help(self) -> str:
-        return self.explain()
-
-    @help.setter  # noqa: A003  # click calls it so
-    def help(self, text: str | None) -> None:
-        """Click sets what it was given, which is nothing."""
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        self.help = self.explain()
+        return super().get_help_record(ctx)
 
 
 OPTIONS: dict[Place, str] = {

@@ -224,9 +224,8 @@ class _JobRunner:
 
     def _evaluate(self, job: Job) -> Outcome:
         clock, (loading, evaluating) = Clock(dict(self.clock.seconds)), job.steps
-        shown: AbstractContextManager[Any] = nullcontext()
-        if not job.source.trains:
-            shown = self.watch(f"loading {job.name or 'model'}", None)
+        # PyKEEN shows the progress of a training itself.
+        shown = nullcontext() if job.source.trains else self.watch(f"loading {job.name or 'model'}", None)
         with clock.time(loading), shown:
             model = job.load()
         self._refuse_unfit_thresholds(job, model)
@@ -332,7 +331,9 @@ def run_shard(
 
 def _begin_shards(config: RunConfig, job: Job, model: Any, store: ShardStore, count: int, *, force: bool) -> None:
     """Begin or continue the ranking of a model in shards; the store keeps how the whole run can be begun again."""
-    store.begin(job.fingerprint(model), count, configuration=config.document.as_written, force=force)
+    store.begin(
+        job.fingerprint(model), count, configuration=config.document.write(config.document.content), force=force
+    )
 
 
 def merge(

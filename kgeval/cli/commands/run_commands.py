@@ -228,17 +228,15 @@ def merge_command(folder: Path, force: bool, form: str) -> None:
 @JsonAlone.as_json
 def schema_command(as_json: bool) -> None:  # noqa: ARG001  # a schema is JSON in any case
     """Print the JSON schema of the configuration, which editors use for completion and checks."""
+    import json
+
     from kgeval.cli.streams import say_json
     from kgeval.runs.config.run_config import RunConfig
 
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **RunConfig.model_json_schema()}
-    say_json(_with_plain_descriptions(schema))
+    say_json(json.loads(json.dumps(schema), object_hook=_with_plain_description))
 
 
-def _with_plain_descriptions(schema: Any) -> Any:
-    if isinstance(schema, list):
-        return [_with_plain_descriptions(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    texts = {key: plain(text) for key, text in schema.items() if key == "description" and isinstance(text, str)}
-    return {key: _with_plain_descriptions(part) for key, part in schema.items()} | texts
+def _with_plain_description(block: dict[str, Any]) -> dict[str, Any]:
+    described = block.get("description")
+    return {**block, "description": plain(described)} if isinstance(described, str) else block

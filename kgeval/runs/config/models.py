@@ -231,8 +231,7 @@ def refuse_unknown_component(part: str, name: str) -> None:
     except KeyError:
         # Models are known by their class names, all other components by PyKEEN's short names.
         known = [cls.__name__ for cls in resolver.lookup_dict.values()] if part == "model" else resolver.options
-        hint = did_you_mean(name, known)
-        raise ConfigError(f"PyKEEN has no {part.replace('_', ' ')} called {name!r}. {hint}") from None
+        refuse_unknown(f"PyKEEN has no {part.replace('_', ' ')} called", name, known, ConfigError)
 
 
 def _refuse_unknown_device(name: str) -> None:

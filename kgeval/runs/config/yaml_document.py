@@ -152,10 +152,6 @@ class Document:
             return ConfigError(messages[0])
         return ConfigError("\n  ".join([f"{self.source}: {counted(len(messages), 'problem')}", *messages]))
 
-    @property
-    def as_written(self) -> dict[str, Any]:
-        return self.write(self.content)
-
     def write(self, content: dict[str, Any]) -> dict[str, Any]:
         """Write a configuration with the variables in its services, and in paths that are there."""
 
