@@ -1,4 +1,8 @@
-"""The command line: thin commands, which import what they need only when they run."""
+"""The command line: a group of commands, each imported only when it is called.
+
+``main`` is ``kgeval``. It imports the module of a command when the command is called, and turns every error that a user
+can cause into one clear message. A new command is an entry of ``COMMANDS`` and a file in :mod:`kgeval.cli.commands`.
+"""
 
 from __future__ import annotations
 

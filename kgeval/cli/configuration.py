@@ -1,4 +1,8 @@
-"""The configuration that a command makes from its options; messages name the options."""
+"""The configuration that a command makes from its options; messages name the options.
+
+``kgeval evaluate``, ``classify``, ``explain``, ``predict`` and ``answers`` call ``configuration``: in go the
+checkpoint, the dataset and the options; out comes the ``RunConfig`` that a file with these values would give.
+"""
 
 from __future__ import annotations
 

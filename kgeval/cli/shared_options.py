@@ -1,6 +1,7 @@
-"""Options and arguments that several commands share, and the files that they name.
+"""Options that several commands share, in classes by what they are for; and how the runs that they name are read.
 
-An attribute made by ``option`` is a decorator (``@Printing.quiet``), and the docstring below it is its help.
+A command takes one option (``@Printing.quiet``) or all of a class (``@options_of(Printing)``). The docstring below an
+option is its help. Options of one command alone stand in its file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Output streams: text in the characters that a stream's encoding has, without those that control a terminal."""
+"""Output streams: text in the characters that a stream's encoding has, without those that control a terminal.
+
+All that commands print goes through ``say`` and ``say_json``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""``evaluator="kgeval"``: PyKEEN's rank-based evaluator with kgeval's ranks; ``evaluate`` ranks a live model."""
+"""The evaluator ``"kgeval"`` of PyKEEN, with kgeval's ranks; and ``evaluate``, which ranks a live model.
+
+PyKEEN calls ``KGEvalEvaluator`` in its pipeline, its early stopper and its training callbacks: in go a model and
+triples of ids, out come metrics under PyKEEN's keys. Users call ``evaluate``, which returns the table of ranks.
+"""
 
 from __future__ import annotations
 

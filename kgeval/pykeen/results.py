@@ -1,4 +1,8 @@
-"""Results of an evaluation inside PyKEEN: its metrics, every metric of kgeval by name, and its run directory."""
+"""Results of an evaluation inside PyKEEN: its metrics, every metric of kgeval by name, and its run directory.
+
+The evaluator makes ``KGEvalMetricResults`` of a table of ranks, and PyKEEN asks them for metrics by its keys.
+``record`` writes what was evaluated as a run that kgeval reads again.
+"""
 
 from __future__ import annotations
 
@@ -137,6 +141,7 @@ def _pykeen_key(name: Any) -> RankBasedMetricKey:
 
 
 def is_pykeen_metric(name: str) -> bool:
+    """Whether PyKEEN has a metric of this name."""
     try:
         rank_based_metric_resolver.lookup(name)
     except KeyError:

@@ -176,6 +176,8 @@ class Squared(MadeOf[Scorer | VectorScorer], MappedScorer):
 
 
 class SquaredVectors(RemappedVectors):
+    """The vectors of another scorer, compared by their squared distance."""
+
     similarity: ClassVar[Similarity] = "squared_l2"
 
 

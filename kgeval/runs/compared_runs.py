@@ -179,10 +179,12 @@ def values_by_dataset(
 
 
 def notes_on_changes(runs: Sequence[ComparedRun]) -> list[str]:
+    """Say for each run what has changed since it was written."""
     return [f"{run.name}: {change}" for run in runs for change in run.changes]
 
 
 def notes_on_ties(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> Iterator[str]:
+    """Say which tie policy was chosen, if those of the runs differ and no option names one."""
     if "ties" not in options:
         policies = [run.policies["ties"] for run in runs]
         yield from note_on_ties(policies, common_ties(policies))

@@ -151,6 +151,7 @@ def _tie_policies(outcomes: Sequence[Outcome]) -> list[Ties]:
 def common_table(
     outcomes: Sequence[Outcome], failures: Mapping[str, object], *, planned: Sequence[str] = ()
 ) -> CommonTable:
+    """Make the table of several models; ``planned`` models that neither finished nor failed are named as unfinished."""
     finished = {*failures, *(outcome.name for outcome in outcomes)}
     return CommonTable(
         models={outcome.name: outcome.to_dict() for outcome in with_common_ties(outcomes)},
@@ -169,6 +170,7 @@ def results_of(
 
 
 def notes_by_model(outcomes: Sequence[Outcome]) -> list[str]:
+    """Collect the notes of several models; a note of several names them once."""
     return collected_notes({(outcome.summary.provenance.dataset, outcome.name): outcome.notes for outcome in outcomes})
 
 

@@ -331,9 +331,8 @@ def run_shard(
 
 def _begin_shards(config: RunConfig, job: Job, model: Any, store: ShardStore, count: int, *, force: bool) -> None:
     """Begin or continue the ranking of a model in shards; the store keeps how the whole run can be begun again."""
-    store.begin(
-        job.fingerprint(model), count, configuration=config.document.write(config.document.content), force=force
-    )
+    configuration = config.document.write(config.document.content)
+    store.begin(job.fingerprint(model), count, configuration=configuration, force=force)
 
 
 def merge(

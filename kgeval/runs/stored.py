@@ -150,6 +150,7 @@ def notes_on_unknown(run: StoredRun, table: RankTable | None = None, given: Coll
 
 
 def option_name(name: str) -> str:
+    """Spell the option of an argument, for messages."""
     return f"--{name.replace('_', '-')}"
 
 
@@ -198,6 +199,7 @@ def _read_ranking(
 
 
 def names_slices(by: Sequence[str], groups: Mapping[str, Any]) -> bool:
+    """Whether some of the names are slices, which need the dataset; columns do not."""
     return any(slice_of(name, groups) is not None for name in by)
 
 

@@ -1,4 +1,8 @@
-"""``kgeval answers``: answer sets that contain the true answer with a chosen probability."""
+"""``kgeval answers``: answer sets that contain the true answer with a chosen probability.
+
+Stored ranks (``--valid``), a stored run, or a model with a dataset go to :mod:`kgeval.analysis.answer_sets`, which
+makes the sets; here they are shown, and written with ``--out``.
+"""
 
 from __future__ import annotations
 

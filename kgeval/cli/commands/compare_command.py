@@ -1,4 +1,9 @@
-"""``kgeval compare``: which of several models is better, and whether the difference is significant."""
+"""``kgeval compare``: which of several models is better, and whether the difference is significant.
+
+Runs are read by :mod:`kgeval.runs.compared_runs` and compared by :mod:`kgeval.analysis.comparison`; here the options
+are read, and what was found is shown. ``kgeval run`` shows its runs of several seeds or datasets by ``compare_runs``
+too.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""``kgeval audit``, ``negatives`` and ``convert``: search a dataset, write false triples or faster files."""
+"""``kgeval audit``, ``negatives`` and ``convert``: search a dataset, write false triples or faster files.
+
+Each command reads a dataset (``convert`` also a checkpoint), calls one function of the library, and shows what came
+out.
+"""
 
 from __future__ import annotations
 

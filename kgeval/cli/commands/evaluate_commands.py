@@ -1,4 +1,8 @@
-"""``kgeval evaluate``, ``classify`` and ``explain``: a checkpoint on a dataset, ranked, classified, or by protocols."""
+"""``kgeval evaluate``, ``classify`` and ``explain``: a checkpoint on a dataset, ranked, classified, or by protocols.
+
+The options of each become a configuration (:mod:`kgeval.cli.configuration`). ``evaluate`` and ``classify`` run it as
+``kgeval run`` runs a file; ``explain`` ranks its model by every protocol.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""``kgeval predict``: the best answers of queries."""
+"""``kgeval predict``: the best answers of queries, printed or written to a file.
+
+The options become a configuration, whose model answers queries or the triples of a split
+(:mod:`kgeval.ranking.predictions`). ``Predictions``, below, is how the answers are printed and written.
+"""
 
 from __future__ import annotations
 

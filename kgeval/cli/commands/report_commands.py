@@ -1,4 +1,8 @@
-"""``kgeval report`` and ``kgeval plot``: an HTML page, or one chart, of runs."""
+"""``kgeval report`` and ``kgeval plot``: an HTML page, or one chart, of runs.
+
+Both give runs to :mod:`kgeval.reports`. A kind of chart is a function in ``kgeval.reports.plots.PLOTS``, whose
+parameters say which options go with it.
+"""
 
 from __future__ import annotations
 

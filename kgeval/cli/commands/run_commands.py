@@ -1,4 +1,8 @@
-"""``kgeval run`` runs experiments, ``merge`` finishes sharded runs, ``schema`` describes a configuration."""
+"""``kgeval run`` runs experiments, ``merge`` finishes sharded runs, ``schema`` describes a configuration.
+
+``run_command`` reads configurations, runs one after the other (:mod:`kgeval.runs.runner`), prints each as soon as it is
+done, and fails at the end if a run failed or a metric misses its bound.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""``kgeval summarize``: compute metrics from the stored ranks or labels of a run."""
+"""``kgeval summarize``: compute metrics from the stored ranks or labels of a run.
+
+Stored runs are read by :mod:`kgeval.runs.stored`: one run gives a table of its metrics, a folder of runs gives one
+table.
+"""
 
 from __future__ import annotations
 

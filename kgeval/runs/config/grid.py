@@ -199,6 +199,7 @@ def _spelled(block: Any) -> str:
 
 
 def is_grid(document: Document) -> bool:
+    """Whether a configuration has several datasets, or seeds."""
     content = document.content
     blocks = [content.get("model"), *_block(content.get("models")).values()]
     return any(key in content for key in KEYS) or any(SEEDS in _block(block) for block in blocks)

@@ -1,6 +1,6 @@
-"""The configuration of a run: dataset, model, evaluation, metrics, output.
+"""``RunConfig``, the configuration of a run: dataset, model, evaluation, metrics, output.
 
-``RunConfig`` has the keys that the guide on configurations lists; the docstring below each is its description in the
+It has the keys that the guide on configurations lists; the docstring below each is its description in the
 schema. It also reads what it names, the dataset and the model. :mod:`kgeval.runs.config.load` makes it from a file.
 """
 
