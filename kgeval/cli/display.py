@@ -96,12 +96,12 @@ def _pages(outcomes: Sequence[Outcome]) -> Iterator[Shown]:
             head, _ = common_head([summary.provenance for summary in part.values()], [*part])
             yield Page((head,), (label_table(part),))
     elif len(outcomes) == 1:
-        yield _page(outcomes[0])
+        yield _page_of(outcomes[0])
     elif of_ranks:
         yield Comparison({"": of_ranks})
 
 
-def _page(outcome: Outcome) -> Page:
+def _page_of(outcome: Outcome) -> Page:
     """Lay out the framework's own metrics if its protocol applies and no others are requested; else the summary."""
     from kgeval.base.tables.shown import Page
     from kgeval.base.tables.table import Table

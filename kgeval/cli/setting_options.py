@@ -130,7 +130,7 @@ def _click_arguments(field: FieldInfo, name: str, words: str, *, stored: bool) -
         limited = any(hasattr(rule, "min_length") for rule in field.metadata)
         may_be_empty = bool(choices or name == "filter") and not limited
         metavar = METAVARS.get(name) or "|".join([*choices, "none"] if may_be_empty else choices)
-        read = functools.partial(_values, may_be_empty=may_be_empty)
+        read = functools.partial(_names_or_none, may_be_empty=may_be_empty)
         return {**about, "multiple": True, "callback": read, "metavar": metavar}
     kinds = {tuple[float, float]: (float, float), int: int, float: float}
     if numeric := next((kinds[part] for part in parts if part in kinds), None):
@@ -160,7 +160,7 @@ def corruption_block(text: str) -> dict[str, Any]:
     return {"kind": kind, **pairs(filter(None, OUTSIDE_BRACKETS.split(options)), "--corruption")}
 
 
-def _values(
+def _names_or_none(
     context: click.Context, option: click.Parameter, values: tuple[str, ...], *, may_be_empty: bool
 ) -> list[str] | None:
     """Read several values, or where there may be none the word ``none``; None where the option is not given."""

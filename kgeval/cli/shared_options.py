@@ -218,10 +218,10 @@ def named_runs(words: Sequence[str]) -> list[tuple[str, str]]:
     >>> named_runs(["runs/a", "best=runs/b"])
     [('', 'runs/a'), ('best', 'runs/b')]
     """
-    return [run for word in words for run in _every(*_named(word))]
+    return [run for word in words for run in _matching(*_name_and_path(word))]
 
 
-def _every(name: str, path: str) -> list[tuple[str, str]]:
+def _matching(name: str, path: str) -> list[tuple[str, str]]:
     """List the runs that match a path with wildcards, which the shell does not expand after ``NAME=``."""
     if not name or exists_safely(Path(path)) or not has_magic(path):
         return [(name, path)]
@@ -230,7 +230,7 @@ def _every(name: str, path: str) -> list[tuple[str, str]]:
     raise InputError(f"{name}={path}: no run matches the wildcards.")
 
 
-def _named(word: str) -> tuple[str, str]:
+def _name_and_path(word: str) -> tuple[str, str]:
     name, equals, path = word.partition("=")
     if word and (not equals or exists_safely(Path(word))):
         return "", word

@@ -21,7 +21,7 @@ def say(text: str, *, err: bool = False) -> None:
     """Print a line to standard output, or to standard error; a closed stream is skipped."""
     stream = sys.stderr if err else sys.stdout
     if stream is not None:
-        with _named(stream):
+        with _naming_stream(stream):
             click.echo(encodable(text, stream), file=stream)
 
 
@@ -35,12 +35,12 @@ def say_json(content: Any) -> None:
     if sys.stdout is not None:
         text = text if _can_encode(sys.stdout, text) else json.dumps(content, indent=2) + "\n"
         text = CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-        with _named(sys.stdout):
+        with _naming_stream(sys.stdout):
             click.echo(text, nl=False, file=sys.stdout)
 
 
 @contextmanager
-def _named(stream: TextIO) -> Iterator[None]:
+def _naming_stream(stream: TextIO) -> Iterator[None]:
     """Let an error say which stream could not be written, as those of files say which file."""
     try:
         yield

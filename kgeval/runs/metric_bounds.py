@@ -43,7 +43,7 @@ class Threshold:
         they are known.
         """
         try:
-            increasing = _metric(self.metric, kind, metrics).increasing
+            increasing = _computed_metric(self.metric, kind, metrics).increasing
             if kind == "ranks" and sides:
                 refuse_absent_sides([parse(self.metric)], sides)
         except MetricError as error:
@@ -110,7 +110,7 @@ def _split(option: str, name: str, models: Collection[str], kinds: Sequence[Kind
     return model, name.removeprefix(f"{model}.")
 
 
-def _metric(name: str, kind: KindName, metrics: Sequence[str]) -> Metric:
+def _computed_metric(name: str, kind: KindName, metrics: Sequence[str]) -> Metric:
     if kind == "ranks":
         return parse(name).metric
     metric_name = parse(name, kind)

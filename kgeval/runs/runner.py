@@ -195,10 +195,10 @@ class _JobRunner:
         """The complete run in a model's folder, unless it is to be replaced."""
         return None if self.force else job.stored
 
-    def _outcome_of(self, run: StoredRun, job: Job, current: Fingerprint) -> Outcome | None:
+    def _outcome_of(self, earlier: StoredRun, job: Job, current: Fingerprint) -> Outcome | None:
         """Read an earlier run, unless its sample is to grow; refuse it if what it depends on has changed."""
-        refuse_changes(run, current)
-        return None if goes_on(run, current) else read_outcome(run.path, name=job.name)
+        refuse_changes(earlier, current)
+        return None if goes_on(earlier, current) else read_outcome(earlier.path, name=job.name)
 
     def failure(self, error: Exception) -> RunError:
         """Name the failure of one of several models, without the values of variables."""

@@ -120,7 +120,7 @@ def compare_runs(
         baselines = {model for models in grid.values() for model, (run, *_) in models.items() if run.is_baseline}
         comparison = compare_grid(tables, spread=options["spread"], baselines=baselines, **settings)
     if form == "html":
-        say(_page(comparison).rstrip("\n"))
+        say(_html_of(comparison).rstrip("\n"))
     else:
         show(comparison, form)
     # A paper's table has notes on tests below it, and CSV has no differences.
@@ -128,7 +128,7 @@ def compare_runs(
     show_notes([*notes_on_changes(compared), *notes, *notes_on_ties(compared, options), *notes_on_unfinished(named)])
 
 
-def _page(comparison: Comparison) -> str:
+def _html_of(comparison: Comparison) -> str:
     if comparison.spread is None:
         from kgeval.reports.document import comparison_document
 

@@ -116,7 +116,7 @@ def negatives_command(dataset: str, corruption: str, out: Path, force: bool, as_
         content = {"written": written, "path": str(out), "corruption": generator.model_dump(), "notes": notes}
         say_json(content)
     else:
-        say(f"{written} negatives written to {out}: {_describe(generator.model_dump(exclude_none=True))}")
+        say(f"{written} negatives written to {out}: {_in_words(generator.model_dump(exclude_none=True))}")
     show_notes(notes)
 
 
@@ -136,11 +136,11 @@ def _generator(block: dict[str, Any]) -> CorruptionGenerator:
     return generator
 
 
-def _describe(options: dict[str, Any]) -> str:
+def _in_words(options: dict[str, Any]) -> str:
     """Describe a corruption, as in ``uniform, count 3, seed 0``."""
     kind, parts = options.pop("kind"), options.pop("of", ())
     words = [f"{name} {value}" for name, value in options.items() if value is not False]
-    return ", ".join([kind, *words, *(f"({_describe(part)})" for part in parts)])
+    return ", ".join([kind, *words, *(f"({_in_words(part)})" for part in parts)])
 
 
 class Converted:

@@ -114,7 +114,7 @@ def _run_and_show(
 NEGATIVES = ("task", "negatives")
 
 
-class Negatives:
+class FalseTriples:
     """The false triples of a classification."""
 
     valid = option("--valid-negatives", place=(*NEGATIVES, "valid"), type=PATH, metavar="FILE")
@@ -125,7 +125,7 @@ class Negatives:
 
 @click.command("classify")
 @model_and_dataset
-@options_of(Negatives)
+@options_of(FalseTriples)
 @setting_options(
     Evaluation,
     "corruption",

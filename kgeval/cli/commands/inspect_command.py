@@ -51,12 +51,12 @@ def _describe(path: str, settings: dict[str, Any]) -> dict[str, Any]:
 
     place = Path(path)
     if not exists_safely(place):
-        return {"dataset": path, **_dataset(path, settings)}
+        return {"dataset": path, **_dataset_facts(path, settings)}
     if results := _results(path, place):
         return results
     said = settings["options"] or settings["format"] != "auto"
     if said or readers_of(place):
-        return {"checkpoint": path, **_checkpoint(place, settings)}
+        return {"checkpoint": path, **_checkpoint_facts(place, settings)}
     return _dataset_or_other(path, settings)
 
 
@@ -68,18 +68,20 @@ def _results(path: str, place: Path) -> dict[str, Any]:
     from kgeval.ranking.run_directory.stored_run import StoredRun
 
     run = StoredRun(place)
-    if run.is_complete or CommonTable.is_in(place):
-        return {"run": path, "complete": True, **_run(run)} if run.is_complete else {"runs": path, **_runs(place)}
+    if run.is_complete:
+        return {"run": path, "complete": True, **_run_facts(run)}
+    if CommonTable.is_in(place):
+        return {"runs": path, **_facts_of_runs(place)}
     interrupted = {"run": path, "complete": False, "missing": f"{MANIFEST}: the run is not finished"}
     if holds_table(place):
-        return interrupted | _table(run)
+        return interrupted | _table_facts(run)
     if is_begun(place):
         return interrupted | {"notes": [progress_of(place).strip()]}
     is_table = place.suffix == ".parquet" and not is_foreign(place)
-    return {"table": path, **_table(run)} if is_table else {}
+    return {"table": path, **_table_facts(run)} if is_table else {}
 
 
-def _run(run: StoredRun) -> dict[str, Any]:
+def _run_facts(run: StoredRun) -> dict[str, Any]:
     metrics = run.metrics
     provenance = {"provenance": metrics["provenance"]} if "provenance" in metrics else {}
     changed = [f"{name} is not as the run wrote it" for name in run.changed_files]
@@ -87,7 +89,7 @@ def _run(run: StoredRun) -> dict[str, Any]:
     return {**provenance, **run.manifest, "notes": notes, "metrics": metrics.get("metrics", {})}
 
 
-def _runs(folder: Path) -> dict[str, Any]:
+def _facts_of_runs(folder: Path) -> dict[str, Any]:
     """Describe the runs inside a folder."""
     from kgeval.ranking.run_directory.folders import CommonTable, runs_in, unfinished_in
     from kgeval.ranking.run_directory.stored_run import StoredRun
@@ -105,7 +107,7 @@ def _runs(folder: Path) -> dict[str, Any]:
     return {"models": models, "failed": table.failed, "unfinished": others, "notes": table.notes}
 
 
-def _table(run: StoredRun) -> dict[str, Any]:
+def _table_facts(run: StoredRun) -> dict[str, Any]:
     if run.keeps == "classification":
         labels = run.labels()
         about = {"labelled triples": len(labels), "baselines": list(labels.baselines), "notes": list(labels.notes)}
@@ -115,7 +117,7 @@ def _table(run: StoredRun) -> dict[str, Any]:
     return {**ranks.provenance.to_dict(), "sides": sides, "ranks": len(ranks), "notes": list(ranks.notes)}
 
 
-def _checkpoint(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
+def _checkpoint_facts(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
     from kgeval.data.loading import load_dataset
     from kgeval.models.checkpoints import read_checkpoint
 
@@ -135,7 +137,7 @@ def _dataset_or_other(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     from kgeval.ranking.run_directory.folders import holds_runs
 
     try:
-        return {"dataset": path, **_dataset(path, settings)}
+        return {"dataset": path, **_dataset_facts(path, settings)}
     except DatasetError as error:
         place = Path(path)
         if place.is_file() and (ranks := _foreign_ranks(place, settings)):
@@ -145,7 +147,7 @@ def _dataset_or_other(path: str, settings: dict[str, Any]) -> dict[str, Any]:
         if holds_models(place):
             recognise(place)  # raises an error that says what is in the folder
         if holds_runs(place):
-            return {"runs": path, **_runs(place)}
+            return {"runs": path, **_facts_of_runs(place)}
         if progress := progress_of(place):
             return {"runs": path, "complete": False, "notes": [progress.strip()]}
         hint = "It is no checkpoint in a known format either: 'kgeval list formats' shows all."
@@ -169,7 +171,7 @@ OPTIONAL = ("suspicion", "layout", "columns", "training graph", "confidences", "
 """what few datasets have"""
 
 
-def _dataset(path: str, settings: dict[str, Any]) -> dict[str, Any]:
+def _dataset_facts(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     from kgeval.data.human_names import num_named
     from kgeval.data.leaks import find_leaks, notes_on_leaks
     from kgeval.data.loading import load_dataset
@@ -194,7 +196,7 @@ def _dataset(path: str, settings: dict[str, Any]) -> dict[str, Any]:
         "swapped in train": {split: int(leak.swapped.sum()) for split, leak in leaks.items()},
         "confidences": {split: len(triples) for split, triples in dataset.confidences.items()},
         "false": {split: len(triples) for split, triples in dataset.negatives.items()},
-        "times": _times(dataset.times) if dataset.times else {},
+        "times": _time_facts(dataset.times) if dataset.times else {},
         "names": num_named(dataset, dataset.names) if dataset.names else {},
         "notes": notes,
         "files": [str(file) for file in dataset.files],
@@ -202,7 +204,7 @@ def _dataset(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in description.items() if value or name not in OPTIONAL}
 
 
-def _times(times: Vocabulary) -> dict[str, Any]:
+def _time_facts(times: Vocabulary) -> dict[str, Any]:
     return {"different": len(times), "first": times[0], "last": times[len(times) - 1]}
 
 

@@ -89,7 +89,7 @@ def run_command(  # noqa: C901
     outcomes: dict[Path, list[Outcome]] = {}
     failures: dict[Path, BaseException] = {}
     for path, config in run_configs.items():
-        outcomes[path], failure = _run(config, folders[path], thresholds, force=force, several=len(run_configs) > 1)
+        outcomes[path], failure = _run_one(config, folders[path], thresholds, force=force, several=len(run_configs) > 1)
         if failure is not None:
             failures[path] = failure
         if form != "json" and (path in configs or config.task is not None):
@@ -158,7 +158,7 @@ def _content(outcomes: list[Outcome], failure: BaseException | None, config: Run
     return results_of(outcomes, failure.failures if isinstance(failure, ModelsFailed) else {})
 
 
-def _run(
+def _run_one(
     config: RunConfig, folder: Path, thresholds: Sequence[Threshold], *, force: bool, several: bool
 ) -> tuple[list[Outcome], Exception | None]:
     """Run a configuration. If there are several, return an error, so that the others still run."""

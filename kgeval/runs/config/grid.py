@@ -57,13 +57,9 @@ class Grid:
         for name, (place, block) in datasets.items():
             if self._is_run("dataset", name):
                 fill = partial(self.document.fill, word="{dataset}", value=name)
+                models_of_part = {run.name: fill(run.block) for run in runs}
                 folder = str(Path(output) / name) if isinstance(output, str) else output
-                part = {
-                    **rest,
-                    "dataset": block,
-                    "models": {run.name: fill(run.block) for run in runs},
-                    "output": folder,
-                }
+                part = {**rest, "dataset": block, "models": models_of_part, "output": folder}
                 documents[name] = replace(self.document, content=part, origins={**origins, ("dataset",): place})
         if not (documents and (runs or self.problems)):
             raise ConfigError("--only: no run matches all of these values.")

@@ -209,9 +209,9 @@ def _unfit_models(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
             yield from _refused(place, model.check, dataset)
 
 
-def _refused(location: Location, check: Callable[[Any], object], value: Any) -> Iterator[Problem]:
-    """Yield a problem at a location if the check refuses the value."""
+def _refused(location: Location, refuse_unfit: Callable[[Any], object], value: Any) -> Iterator[Problem]:
+    """Yield a problem at a location if the value is refused."""
     try:
-        check(value)
+        refuse_unfit(value)
     except InputError as error:
         yield Problem.of(location, error)

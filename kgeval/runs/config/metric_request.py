@@ -30,7 +30,7 @@ def _scalar(value: Any) -> Any:
 Scalar = Annotated[bool | int | float | str, BeforeValidator(_scalar)]
 
 
-def _metric(name: str, block: ValidationInfo) -> str:
+def _known_metric(name: str, block: ValidationInfo) -> str:
     """Refuse an unknown metric: of the task of the block, or without a task, of ranks."""
     if "task" not in block.data:  # the task is malformed, which is reported already
         return name
@@ -48,7 +48,7 @@ def _split_at_commas(value: Any) -> Any:
 
 WITH_COMMAS = BeforeValidator(_split_at_commas, json_schema_input_type=str | tuple[str, ...])
 
-Metrics = Annotated[tuple[Annotated[str, AfterValidator(_metric)], ...], WITH_COMMAS, Field(strict=False)]
+Metrics = Annotated[tuple[Annotated[str, AfterValidator(_known_metric)], ...], WITH_COMMAS, Field(strict=False)]
 
 
 def _column_or_slice(name: str, block: ValidationInfo) -> str:
