@@ -17,8 +17,7 @@ import click
 
 from kgeval.base.errors import BrokenPackage, KgevalError, did_you_mean, visible
 from kgeval.base.progress import loops_shown
-from kgeval.cli.interruption import exit_status, termination_as_interrupt
-from kgeval.cli.streams import discard_output, say
+from kgeval.cli.streams import discard_output, exit_status, say, termination_as_interrupt
 
 COMMANDS = {
     "answers": "Make answer sets that contain the true answer with a chosen probability.",
@@ -50,9 +49,7 @@ MODULES = {
 }
 """the modules of commands that share a module, or have none here"""
 
-TURN_ON = (
-    """Completion in bash: eval "$(_KGEVAL_COMPLETE=bash_source kgeval)"; in zsh and fish, zsh_source, fish_source"""
-)
+TURN_ON = 'Completion in bash: eval "$(_KGEVAL_COMPLETE=bash_source kgeval)"; in zsh and fish, zsh_source, fish_source'
 
 CLOSED_PIPE = 128 + 13
 """the exit status after a closed pipe, as shells report it after SIGPIPE"""

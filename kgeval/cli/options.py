@@ -119,7 +119,7 @@ class OneOf(click.ParamType):  # type: ignore[type-arg]  # generic since click 8
 
 def _listed(listing: str) -> list[str]:
     """The names of a list; metrics with a cutoff of 10 if they need one, without averages and tie policies."""
-    from kgeval.cli.commands.list_command import LISTS
+    from kgeval.cli.listings import LISTS
     from kgeval.data.layouts import layouts
     from kgeval.metrics.ranks.ties import tie_policies
 

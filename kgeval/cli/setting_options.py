@@ -30,8 +30,6 @@ OF_EVALUATION = (
 )
 """the settings of evaluations and predictions that have options"""
 
-SUCH_AS, ALL_KINDS = ", such as uniform:count=500", "'kgeval list corruptions' shows all"
-
 SPELLINGS: dict[Place, tuple[str, ...]] = {
     ("metrics",): ("--metric", "-m"),
     ("intervals", "unit"): ("--intervals",),
@@ -192,7 +190,8 @@ def _help(settings: type[Settings], name: str, words: str, end: str) -> str:
     words = words.removeprefix("the ")
     sentence = f"{words[:1].upper()}{words[1:]}"
     if name == "corruption":
-        sentence += f"{'' if 'such as' in words else SUCH_AS}; {ALL_KINDS}"
+        example = "" if "such as" in words else ", such as uniform:count=500"
+        sentence += f"{example}; 'kgeval list corruptions' shows all"
     return f"{sentence}.{end}"
 
 

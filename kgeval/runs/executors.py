@@ -1,20 +1,21 @@
-"""Executors: where the shards of a ranking are ranked, in this process or in workers of Ray.
+"""Rankings shard by shard, and the executors that rank the shards: in this process, or in workers of Ray.
 
-``executor`` in a configuration names one. A :class:`~kgeval.runs.shards.ShardedRanking` gives it shards, and takes each
-back as soon as it is ranked. A new executor is a class here, and an entry of ``EXECUTORS``.
+The runner makes a :class:`ShardedRanking` for each model. It takes the shards that are kept from an interrupted run,
+and gives the others to the executor that the configuration names. A new executor is a class here, and an entry of
+``EXECUTORS``.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.metadata import version
 from itertools import groupby, islice
 from operator import attrgetter
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -26,16 +27,59 @@ from kgeval.base.threads import bound_threads
 from kgeval.data.triples import Side
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.model_ranking import ModelRanking
-from kgeval.runs.shards import RankedShard, Shard
+from kgeval.ranking.rank_table import RankedPart
+from kgeval.runs.shards import RankedShard, Shard, ShardStore, divide, join_shards, usual_count
+
+
+@dataclass
+class ShardedRanking:
+    """Ranks a model shard by shard, or at once where that is less than a minute's work or nothing is kept."""
+
+    executor: Executor
+    count: int | None
+    store: ShardStore | None
+    begin: Callable[[ShardStore, int], None]
+    """begins or continues the run of so many shards in the store"""
+    warn: Callable[[str], None]
+    facts: dict[str, Any] = field(default_factory=dict)
+    """what the manifest says of the shards, if there were any"""
+
+    def rank_parts(self, ranking: ModelRanking) -> Sequence[RankedPart]:
+        """Rank all shards that are not kept yet, and join them with those that are."""
+        stored = None if self.store is None else self.store.count
+        count = self.count or stored or usual_count(ranking)
+        keeps_nothing = self.store is None and isinstance(self.executor, LocalExecutor)
+        if stored is None and (count == 1 or keeps_nothing):
+            return ranking.whole_sides()
+        shards = divide(ranking, count)
+        done: dict[int, RankedShard] = {}
+        if self.store is not None:
+            self.begin(self.store, len(shards))
+            done = {shard.number: kept for shard in shards if (kept := self.store.read(shard)) is not None}
+        num_kept = len(done)
+        ranking.engine.progress(sum(len(shard.data) for shard in done.values()))
+        missing = [shard for shard in shards if shard.number not in done]
+        with closing(self.executor.rank(ranking, missing, self.warn)) as ranked:
+            for shard, counts in ranked:
+                if self.store is not None:
+                    self.store.write(shard, counts)
+                done[shard.number] = counts
+        work = ranking.engine.kernel.stats()
+        how = {name: work[name] for name in ("kernel", "device") if name in work}
+        self.facts["ranking"] = {**how, "shards": len(shards)}
+        if num_kept:
+            self.facts["continued"] = {"kept": num_kept, "computed": len(shards) - num_kept}
+        return [
+            join_shards(ranking, side, [done[shard.number] for shard in shards if shard.side == side])
+            for side in ranking.sides
+        ]
+
 
 RankedShards = Generator[tuple[Shard, RankedShard], None, None]
 
 
 class Executor(Settings):
     """Ranks shards somewhere."""
-
-    is_local: ClassVar[bool] = False
-    """whether it ranks in this process"""
 
     kind: str
 
@@ -46,8 +90,6 @@ class Executor(Settings):
 
 class LocalExecutor(Executor):
     """Ranks in this process, one shard after the other, each with all threads."""
-
-    is_local: ClassVar[bool] = True
 
     kind: Literal["local"] = "local"
     """in this process"""

@@ -43,12 +43,12 @@ from kgeval.runs.config.load import check, check_against_dataset
 from kgeval.runs.config.models import CheckpointConfig
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.config.yaml_document import Document, ExpandingLoader, WrittenLoader, parse_value, paths_of
-from kgeval.runs.executors import LocalExecutor
+from kgeval.runs.executors import LocalExecutor, ShardedRanking
 from kgeval.runs.jobs import Job
 from kgeval.runs.metric_bounds import Threshold
 from kgeval.runs.outcome import ModelsFailed, Outcome, common_table
 from kgeval.runs.resume import Fingerprint, goes_on, refuse_changes
-from kgeval.runs.shards import RankedShard, ShardedRanking, ShardStore, counting_shards, divide_exactly
+from kgeval.runs.shards import RankedShard, ShardStore, counting_shards, divide_exactly
 from kgeval.runs.stored import read_outcome
 from kgeval.runs.trackers import refuse_unusable, report, tracking
 

@@ -1,8 +1,8 @@
-"""Shards: a ranking divided into parts, of which an interrupted run keeps those that are done.
+"""Shards: the parts into which a ranking is divided, and the store that keeps those that are ranked.
 
-The runner makes a :class:`ShardedRanking` for each model. It divides the queries (``divide``), takes the shards that
-the store in the run directory has (``ShardStore``), lets an executor rank the others, and joins all (``join_shards``).
-The shards of one ranking may also be ranked by several processes, each with ``kgeval run --shard K/N``.
+``divide`` cuts the queries of a ranking into shards. A ranked one (``RankedShard``) is a Parquet file in the run
+directory until the run is finished (``ShardStore``); then ``join_shards`` makes the same table as if all had been
+ranked at once. What ranks them is in :mod:`kgeval.runs.executors`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import pairwise
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -40,59 +40,11 @@ from kgeval.ranking.ranking_task import RankCounts, Ranked
 from kgeval.ranking.run_directory.contents import PLAN, SHARDS, as_json, num_shards, read_json
 from kgeval.runs.resume import Fingerprint
 
-if TYPE_CHECKING:
-    from kgeval.runs.executors import Executor
-
 OPERATIONS_A_MINUTE = 4 * 10**12
 """multiplications and additions that two cores do in about a minute"""
 
 DIMS_WITHOUT_VECTORS = 10_000
 """the dimensions of a product of vectors that takes as long as a score by other means, roughly"""
-
-
-@dataclass
-class ShardedRanking:
-    """Ranks a model shard by shard, or at once where that is less than a minute's work or nothing is kept."""
-
-    executor: Executor
-    count: int | None
-    store: ShardStore | None
-    begin: Callable[[ShardStore, int], None]
-    """begins or continues the run of so many shards in the store"""
-    warn: Callable[[str], None]
-    facts: dict[str, Any] = field(default_factory=dict)
-    """what the manifest says of the shards, if there were any"""
-
-    def rank_parts(self, ranking: ModelRanking) -> Sequence[RankedPart]:
-        """Rank all shards that are not kept yet, and join them with those that are."""
-        stored = None if self.store is None else self.store.count
-        count = self.count or stored or usual_count(ranking)
-        keeps_nothing = self.store is None and self.executor.is_local
-        if stored is None and (count == 1 or keeps_nothing):
-            return ranking.whole_sides()
-        shards = divide(ranking, count)
-        done: dict[int, RankedShard] = {}
-        if self.store is not None:
-            self.begin(self.store, len(shards))
-            earlier = {shard.number: self.store.read(shard) for shard in shards}
-            done = {number: shard for number, shard in earlier.items() if shard is not None}
-        kept = len(done)
-        ranking.engine.progress(sum(len(shard.data) for shard in done.values()))
-        missing = [shard for shard in shards if shard.number not in done]
-        with closing(self.executor.rank(ranking, missing, self.warn)) as ranked:
-            for shard, counts in ranked:
-                if self.store is not None:
-                    self.store.write(shard, counts)
-                done[shard.number] = counts
-        work = ranking.engine.kernel.stats()
-        how = {name: work[name] for name in ("kernel", "device") if name in work}
-        self.facts["ranking"] = {**how, "shards": len(shards)}
-        if kept:
-            self.facts["continued"] = {"kept": kept, "computed": len(shards) - kept}
-        return [
-            join_shards(ranking, side, [done[shard.number] for shard in shards if shard.side == side])
-            for side in ranking.sides
-        ]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ that evaluate the model of a run, call ``read_stored_model`` and ``read_stored_d
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -127,11 +128,10 @@ def _unknown_names(run: StoredRun) -> dict[str, list[str]]:
 
 
 def _is_valid(content: Mapping[str, Any]) -> bool:
-    try:
+    with suppress(InputError, ValueError, TypeError):
         TaskRequest(**content)
-    except (InputError, ValueError, TypeError):
-        return False
-    return True
+        return True
+    return False
 
 
 def notes_on_unknown(run: StoredRun, table: RankTable | None = None, given: Collection[str] = ()) -> Iterator[str]:

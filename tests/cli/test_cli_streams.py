@@ -18,8 +18,7 @@ import pytest
 
 from kgeval import RankTable, load_checkpoint, load_dataset, save_checkpoint
 from kgeval.base.errors import DatasetError
-from kgeval.cli.interruption import exit_status, termination_as_interrupt
-from kgeval.cli.streams import encodable, say, say_json
+from kgeval.cli.streams import encodable, exit_status, say, say_json, termination_as_interrupt
 from kgeval.data.text import read_columns
 from tests.cli.conftest import ENTITIES, invoke
 

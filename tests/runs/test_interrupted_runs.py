@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from kgeval.cli import main
-from kgeval.cli.interruption import termination_as_interrupt
+from kgeval.cli.streams import termination_as_interrupt
 
 CASES = 6
 """a hundred take a few minutes: ``python -m tests.runs.interruption_campaign 100``"""

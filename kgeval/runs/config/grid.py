@@ -49,7 +49,7 @@ class Grid:
             seeds = [str(seed) for seed in (*common, *(run.seed for run in runs)) if seed is not None]
             self._refuse_unknown({"dataset": [*datasets], "model": [*models], "seed": seeds})
         runs = [run for run in runs if self._is_run("model", run.model) and self._is_run("seed", run.seed)]
-        origins: dict[Place, Place] = {("models", run.name): run.place for run in runs}
+        origins: dict[Place, Place] = {("models", run.name): models[run.model][0] for run in runs}
         origins |= {("models", run.name, "path"): run.path_place for run in runs}
         rest = {key: value for key, value in content.items() if key not in (*KEYS, "dataset", "model", "models")}
         output = content.get("output") or str(Path("runs") / Path(self.document.source).stem)
@@ -136,14 +136,14 @@ class Grid:
             self._refuse((*place, SEEDS), "all of these seeds would be one model", cure)
         rest = {key: setting for key, setting in keys.items() if key != SEEDS}
         if not seeds or not takes_seed:
-            yield _Run(model, None, rest or block, place, (*place, "path"))
+            yield _Run(model, None, rest or block, (*place, "path"))
             return
         for seed in seeds:
             path_place, path = (*place, "path"), {}
             if isinstance(by_seed, Mapping):
                 path_place, path = (*place, SEEDS, str(seed)), {"path": by_seed[seed]}
             filled = self.document.fill({**rest, **path}, "{seed}", str(seed))
-            yield _Run(model, seed, {**filled, "random_seed" if trained else "seed": seed}, place, path_place)
+            yield _Run(model, seed, {**filled, "random_seed" if trained else "seed": seed}, path_place)
 
     def _refuse_unknown(self, known: Mapping[str, Sequence[str]]) -> None:
         for name, values in self.only.items():
@@ -158,13 +158,13 @@ class Grid:
 
 
 class _Run(NamedTuple):
-    """A model with one seed, or with none, and where its block and its path stand in the file."""
+    """A model with one seed, or with none."""
 
     model: str
     seed: int | None
     block: Any
-    place: Place
     path_place: Place
+    """where the path of a checkpoint stands in the file"""
 
     @property
     def name(self) -> str:
