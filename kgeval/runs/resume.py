@@ -88,7 +88,7 @@ def refuse_changes(run: StoredRun, current: Fingerprint) -> None:
         raise InputError(f"{refusal}. Choose another folder, or add --force.")
 
 
-def goes_on(run: StoredRun, current: Fingerprint) -> bool:
+def is_to_be_tightened(run: StoredRun, current: Fingerprint) -> bool:
     """Whether a stored run is an estimate that is now wanted tighter."""
     old, new = _fingerprint(run).config, current.config
     return _is_tighter(old, new) and any(old.get(key) != new.get(key) for key in SIZES)

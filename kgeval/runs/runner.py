@@ -47,10 +47,10 @@ from kgeval.runs.executors import LocalExecutor, ShardedRanking
 from kgeval.runs.jobs import Job
 from kgeval.runs.metric_bounds import Threshold
 from kgeval.runs.outcome import ModelsFailed, Outcome, common_table
-from kgeval.runs.resume import Fingerprint, goes_on, refuse_changes
+from kgeval.runs.resume import Fingerprint, is_to_be_tightened, refuse_changes
 from kgeval.runs.shards import RankedShard, ShardStore, counting_shards, divide_exactly
 from kgeval.runs.stored import read_outcome
-from kgeval.runs.trackers import refuse_unusable, report, tracking
+from kgeval.runs.trackers import refuse_unusable, report_results, tracking
 
 Watch = Callable[[str, int | None], AbstractContextManager[Progress]]
 """(name of the work, number of ranks or None) -> a context with a function to report computed ranks to"""
@@ -198,7 +198,7 @@ class _JobRunner:
     def _outcome_of(self, earlier: StoredRun, job: Job, current: Fingerprint) -> Outcome | None:
         """Read an earlier run, unless its sample is to grow; refuse it if what it depends on has changed."""
         refuse_changes(earlier, current)
-        return None if goes_on(earlier, current) else read_outcome(earlier.path, name=job.name)
+        return None if is_to_be_tightened(earlier, current) else read_outcome(earlier.path, name=job.name)
 
     def failure(self, error: Exception) -> RunError:
         """Name the failure of one of several models, without the values of variables."""
@@ -219,7 +219,7 @@ class _JobRunner:
         with tracking(self.config.tracker, job.name, job.dataset.name) as tracker:
             outcome = self._evaluate(job)
             folder = None if outcome.folder is None else str(outcome.folder)
-            report(tracker, job.content, outcome.summary.to_dict(), folder)
+            report_results(tracker, job.content, outcome.summary.to_dict(), folder)
         return outcome
 
     def _evaluate(self, job: Job) -> Outcome:

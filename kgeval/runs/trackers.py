@@ -1,7 +1,7 @@
 """Result trackers of PyKEEN (csv, mlflow, wandb, …), which get the configuration and the metrics of a run.
 
 ``TrackerConfig`` is the block ``tracker`` of a configuration. The runner enters ``tracking`` around the work on a
-model, and calls ``report`` when that is done.
+model, and calls ``report_results`` when that is done.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def tracking(config: TrackerConfig, model: str, dataset: str) -> Iterator[Any]:
         tracker.end_run(success=True)
 
 
-def report(tracker: Any, config: dict[str, Any], results: dict[str, Any], folder: str | None) -> None:
+def report_results(tracker: Any, config: dict[str, Any], results: dict[str, Any], folder: str | None) -> None:
     """Report a configuration, the run directory, and the defined metrics among the ``results`` (``metrics.json``).
 
     The ``@`` of ``hits@10``, which some trackers do not take in a name, becomes PyKEEN's ``hits_at_10``.
