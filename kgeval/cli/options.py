@@ -95,8 +95,16 @@ OPTIONS: dict[Place, str] = {
 """the option of each key of the configuration, which messages name; options of settings are added"""
 
 
-PATH = click.Path(readable=False)
-"""a file or folder, which the command checks, or the name of something else"""
+class _Path(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.5 only
+    """A file or folder, or the name of something else; unlike click.Path, it is not looked at before the command."""
+
+    name = "path"
+
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(incomplete, type="file")]
+
+
+PATH = _Path()
 
 
 class OneOf(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.5 only
