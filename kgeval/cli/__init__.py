@@ -1,4 +1,8 @@
-"""The command line: thin commands, which import what they need only when they run."""
+"""The command line: a group of commands, each imported only when it is called.
+
+``main`` is ``kgeval``. It imports the module of a command when the command is called, and turns every error that a user
+can cause into one clear message. A new command is an entry of ``COMMANDS`` and a file in :mod:`kgeval.cli.commands`.
+"""
 
 from __future__ import annotations
 
@@ -45,28 +49,13 @@ MODULES = {
 }
 """the modules of commands that share a module, or have none here"""
 
-TURN_ON = (
-    """Completion in bash: eval "$(_KGEVAL_COMPLETE=bash_source kgeval)"; in zsh and fish, zsh_source, fish_source"""
-)
+TURN_ON = 'Completion in bash: eval "$(_KGEVAL_COMPLETE=bash_source kgeval)"; in zsh and fish, zsh_source, fish_source'
 
 CLOSED_PIPE = 128 + 13
 """the exit status after a closed pipe, as shells report it after SIGPIPE"""
 
 YOUNG_OBJECTS = 50_000
 """the number of new objects before garbage collection: imports make many objects and no garbage"""
-
-
-@contextmanager
-def _refusals_readable() -> Iterator[None]:
-    """Report interruptions and wrong calls, without characters that control the terminal."""
-    try:
-        yield
-    except KeyboardInterrupt as stop:
-        say(f"Error: {str(stop) or 'interrupted'}.", err=True)
-        raise click.exceptions.Exit(exit_status(stop)) from stop
-    except click.ClickException as error:
-        error.message = visible(error.message)  # type: ignore[misc]  # it has what was typed
-        raise
 
 
 class _Commands(click.Group):
@@ -134,23 +123,6 @@ class _Commands(click.Group):
             ctx.exit(1)
 
 
-@contextmanager
-def _broken_packages_noted() -> Iterator[None]:
-    """Write a warning of a broken package as a note."""
-    with warnings.catch_warnings():
-        show = warnings.showwarning
-
-        def note(message: Warning | str, category: type[Warning], *others: Any, **named: Any) -> None:
-            if not issubclass(category, BrokenPackage):
-                return show(message, category, *others, **named)
-            from kgeval.cli.display import show_note
-
-            return show_note(str(message))
-
-        warnings.showwarning = note
-        yield
-
-
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
@@ -166,3 +138,33 @@ def main(context: click.Context) -> None:
     gc.set_threshold(YOUNG_OBJECTS)
     context.with_resource(loops_shown())
     context.with_resource(_broken_packages_noted())
+
+
+@contextmanager
+def _refusals_readable() -> Iterator[None]:
+    """Report interruptions and wrong calls, without characters that control the terminal."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        say(f"Error: {str(stop) or 'interrupted'}.", err=True)
+        raise click.exceptions.Exit(exit_status(stop)) from stop
+    except click.ClickException as error:
+        error.message = visible(error.message)  # type: ignore[misc]  # it has what was typed
+        raise
+
+
+@contextmanager
+def _broken_packages_noted() -> Iterator[None]:
+    """Write a warning of a broken package as a note."""
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def note(message: Warning | str, category: type[Warning], *others: Any, **named: Any) -> None:
+            if not issubclass(category, BrokenPackage):
+                return show(message, category, *others, **named)
+            from kgeval.cli.display import show_note
+
+            return show_note(str(message))
+
+        warnings.showwarning = note
+        yield

@@ -1,4 +1,8 @@
-"""The configuration that a command makes from its options; messages name the options."""
+"""The configuration that a command makes from its options; messages name the options.
+
+``kgeval evaluate``, ``classify``, ``explain``, ``predict`` and ``answers`` call ``configuration``: in go the
+checkpoint, the dataset and the options; out comes the ``RunConfig`` that a file with these values would give.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgeval.cli.setting_options import OPTIONS, pairs
+from kgeval.cli.options import OPTIONS
+from kgeval.cli.setting_options import pairs
 
 if TYPE_CHECKING:
     from kgeval.data.dataset import Dataset
     from kgeval.runs.config.run_config import RunConfig
     from kgeval.runs.config.yaml_document import Document, Place
-    from kgeval.runs.metric_bounds import Threshold
-    from kgeval.runs.outcome import Outcome
 
 
 OF_ANY_RULES = ("split", "sides", "times", "unseen", "nan")
@@ -120,12 +123,11 @@ def _dataset_block(source: str, options: Mapping[str, Any]) -> Any:
 def model_and_dataset_of(config: RunConfig) -> tuple[Any, Dataset]:
     """Read the model and the dataset of a configuration."""
     from kgeval.cli.display import watching
-    from kgeval.runs.stored import load_model
 
     with watching("loading dataset"):
         dataset = config.dataset.load()
     with watching("loading model"):
-        return load_model(config, dataset), dataset
+        return config.load_model(dataset), dataset
 
 
 def refuse_other_keys(command: str, overrides: Sequence[str], idle: tuple[str, ...]) -> None:
@@ -135,16 +137,3 @@ def refuse_other_keys(command: str, overrides: Sequence[str], idle: tuple[str, .
     for key in (text.partition("=")[0] for text in overrides):
         if key.split(".")[0] not in ("dataset", "model", "evaluation") or key.startswith(idle):
             raise ConfigError(f"--set {key}: kgeval {command} does not use this key. Leave it out.")
-
-
-def run_and_show(
-    config: RunConfig, out: Path | None, form: str, *, force: bool, limits: Sequence[Threshold] = ()
-) -> Outcome:
-    """Evaluate one model, and print its metrics and its run directory."""
-    from kgeval.cli.display import show_note, show_outcomes, show_remarks, watching
-    from kgeval.runs.runner import run
-
-    (outcome,) = run(config, out or config.folder, force=force, watch=watching, warn=show_note, limits=limits)
-    show_outcomes([outcome], form)
-    show_remarks([outcome])
-    return outcome

@@ -1,4 +1,8 @@
-"""Display: results, in the order that ``--sort`` wants, on standard output; notes and progress on standard error."""
+"""Display: results on standard output, in the order that ``--sort`` wants; notes and progress on standard error.
+
+Commands call ``show`` for any result, ``show_outcomes`` and ``show_remarks`` for evaluated models, ``show_notes`` for
+notes, and ``watching`` around work that takes time. Options on printing are read from the context of the command.
+"""
 
 from __future__ import annotations
 
@@ -28,18 +32,12 @@ if TYPE_CHECKING:
     from kgeval.runs.config.run_config import RunConfig
     from kgeval.runs.outcome import Outcome
 
-
-def _kept() -> dict[str, Any]:
-    """What the context of a command keeps: the values of options on printing, and the notes printed before results."""
-    kept: dict[str, Any] = getattr(click.get_current_context(silent=True), "meta", {})
-    return kept
-
-
 NONE: Mapping[str, str] = MappingProxyType({})
 
 
 def show(result: Shown, form: str = "text") -> None:
-    """Print a result in a form that ``--format`` names."""
+    """Print a result in a form that ``--format`` names, with as many decimals as ``--digits`` says."""
+    digits = _kept().get("kgeval.digits")
     if form == "json":
         return say_json(result.to_dict())
     if form == "csv":
@@ -47,7 +45,7 @@ def show(result: Shown, form: str = "text") -> None:
         say("\n".join(table.csv() for table in tables).rstrip("\n"))
         return show_notes(note for table in tables for note in table.notes)
     if form != "text":
-        written = [getattr(table, form)(wanted_digits()) for table in arranged_as_wanted(result.papers())]
+        written = [getattr(table, form)(digits) for table in arranged_as_wanted(result.papers())]
         return say("\n".join(written).rstrip("\n"))
     for head in result.heads:
         for line in wrap_lines(head, width()):
@@ -55,81 +53,13 @@ def show(result: Shown, form: str = "text") -> None:
     for index, table in enumerate(arranged_as_wanted(result.tables())):
         if index or result.heads:
             say("")
-        for line in table.lines(width(), wanted_digits(), spell=_encodable):
+        for line in table.lines(width(), digits, spell=_encodable):
             say(line)
     return None
 
 
 def _encodable(text: str) -> str:
     return text if sys.stdout is None else encodable(text, sys.stdout)
-
-
-def show_notes(notes: Iterable[str], *, early: bool = False) -> None:
-    """Print notes on results, without those that were printed before; ``early`` if a common table follows."""
-    printed = _early_notes()
-    for note in notes:
-        if note not in printed:
-            _remark(f"Note: {note}")
-            printed.append(note)
-        if not early:
-            printed.remove(note)
-
-
-def show_note(note: str) -> None:
-    """Print a note during the work; it is not printed again with the results."""
-    _remark(f"Note: {note}")
-    _early_notes().append(note)
-
-
-def _early_notes() -> list[str]:
-    early: list[str] = _kept().setdefault("kgeval.notes", [])
-    return early
-
-
-def show_place(path: Any, *, stored: bool = False) -> None:
-    """Print where results were written, or the earlier run that they come from."""
-    _remark(f"Taken from the earlier run {path}: same configuration and inputs" if stored else f"Written to {path}")
-
-
-def show_file(path: Path, *, as_json: bool) -> None:
-    """Say where a file was written."""
-    if as_json:
-        say_json({"path": str(path), "bytes": path.stat().st_size})
-    else:
-        show_place(path)
-
-
-def show_page(path: Any) -> None:
-    """Say where a page is."""
-    _remark(f"Report for the browser: {path}")
-
-
-@contextmanager
-def watching(what: str, total: int | None = None, *, unit: str = "ranks") -> Iterator[Progress]:
-    """Show the progress of some work, and say why it takes long the first time."""
-    from kgeval.base import progress
-    from kgeval.base.compiling import telling
-
-    report = nullcontext(progress.unreported) if _quiet() else progress.watching(visible(what), total, unit=unit)
-    with telling(partial(_remark, "Compiling the counting loops, only once on this machine.")), report as shown:
-        yield shown
-
-
-def _remark(text: str) -> None:
-    if not _quiet():
-        if width(err=True) is not None:
-            click.echo(CLEARED, nl=False, err=True)
-        for line in wrap_lines(text, width(err=True)):
-            say(line, err=True)
-
-
-def _quiet() -> bool:
-    return bool(_kept().get("kgeval.quiet"))
-
-
-def wanted_digits() -> int | None:
-    """Return how many digits after the point ``--digits`` wants."""
-    return _kept().get("kgeval.digits")
 
 
 def show_outcomes(
@@ -167,12 +97,12 @@ def _pages(outcomes: Sequence[Outcome]) -> Iterator[Shown]:
             head, _ = common_head([summary.provenance for summary in part.values()], [*part])
             yield Page((head,), (label_table(part),))
     elif len(outcomes) == 1:
-        yield _page(outcomes[0])
+        yield _page_of(outcomes[0])
     elif of_ranks:
         yield Comparison({"": of_ranks})
 
 
-def _page(outcome: Outcome) -> Page:
+def _page_of(outcome: Outcome) -> Page:
     """Lay out the framework's own metrics if its protocol applies and no others are requested; else the summary."""
     from kgeval.base.tables.shown import Page
     from kgeval.base.tables.table import Table
@@ -185,6 +115,20 @@ def _page(outcome: Outcome) -> Page:
     counts = f"{len(framework.headline)} of {len(framework.texts)} numbers"
     notes = (f"{counts} are shown; metrics.json and --json have the others.",) if left_out else ()
     return Page(outcome.summary.provenance.heads, (headline, *tables[1:]), notes)
+
+
+def show_remarks(outcomes: Sequence[Outcome], failures: Mapping[str, str] = NONE, *, places: bool = True) -> None:
+    """Print the notes on outcomes, their folders, and which models failed."""
+    from kgeval.runs.outcome import comparability_notes, notes_by_model
+
+    show_notes(notes_by_model(outcomes), early=not places)
+    for outcome in outcomes:
+        if places and outcome.folder is not None:
+            show_place(outcome.folder, stored=outcome.stored)
+    if places:
+        show_pages(outcomes)
+    failed = [f"{name} failed: {why}" for name, why in failures.items()]
+    show_notes([*comparability_notes(outcomes), *failed], early=not places)
 
 
 def show_pages(outcomes: Sequence[Outcome]) -> None:
@@ -201,18 +145,107 @@ def show_pages(outcomes: Sequence[Outcome]) -> None:
             show_page(page)
 
 
-def show_remarks(outcomes: Sequence[Outcome], failures: Mapping[str, str] = NONE, *, places: bool = True) -> None:
-    """Print the notes on outcomes, their folders, and which models failed."""
-    from kgeval.runs.outcome import comparability_notes, notes_by_model
+def show_notes(notes: Iterable[str], *, early: bool = False) -> None:
+    """Print notes on results, without those that were printed before; ``early`` if a common table follows."""
+    printed = _kept().setdefault("kgeval.notes", [])
+    for note in notes:
+        if note not in printed:
+            _remark(f"Note: {note}")
+            printed.append(note)
+        if not early:
+            printed.remove(note)
 
-    show_notes(notes_by_model(outcomes), early=not places)
-    for outcome in outcomes:
-        if places and outcome.folder is not None:
-            show_place(outcome.folder, stored=outcome.stored)
-    if places:
-        show_pages(outcomes)
-    failed = [f"{name} failed: {why}" for name, why in failures.items()]
-    show_notes([*comparability_notes(outcomes), *failed], early=not places)
+
+def show_note(note: str) -> None:
+    """Print a note during the work; it is not printed again with the results."""
+    _remark(f"Note: {note}")
+    _kept().setdefault("kgeval.notes", []).append(note)
+
+
+def show_place(path: Any, *, stored: bool = False) -> None:
+    """Print where results were written, or the earlier run that they come from."""
+    _remark(f"Taken from the earlier run {path}: same configuration and inputs" if stored else f"Written to {path}")
+
+
+def show_file(path: Path, *, as_json: bool) -> None:
+    """Say where a file was written."""
+    if as_json:
+        say_json({"path": str(path), "bytes": path.stat().st_size})
+    else:
+        show_place(path)
+
+
+def show_page(path: Any) -> None:
+    """Say where a page is."""
+    _remark(f"Report for the browser: {path}")
+
+
+def _remark(text: str) -> None:
+    if not _kept().get("kgeval.quiet"):
+        if width(err=True) is not None:
+            click.echo(CLEARED, nl=False, err=True)
+        for line in wrap_lines(text, width(err=True)):
+            say(line, err=True)
+
+
+@contextmanager
+def watching(what: str, total: int | None = None, *, unit: str = "ranks") -> Iterator[Progress]:
+    """Show the progress of some work, and say why it takes long the first time."""
+    from kgeval.base import progress
+    from kgeval.base.compiling import telling
+
+    quiet = _kept().get("kgeval.quiet")
+    report = nullcontext(progress.unreported) if quiet else progress.watching(visible(what), total, unit=unit)
+    with telling(partial(_remark, "Compiling the counting loops, only once on this machine.")), report as shown:
+        yield shown
+
+
+def _kept() -> dict[str, Any]:
+    """What the context of a command keeps: the values of options on printing, and the notes printed before results."""
+    kept: dict[str, Any] = getattr(click.get_current_context(silent=True), "meta", {})
+    return kept
+
+
+def arranged_as_wanted(tables: Sequence[Table]) -> list[Table]:
+    """Sort and cut tables as the options of the command want."""
+    sort, shown = _kept().get("kgeval.sort"), [table for table in tables if table.item]
+    if sort is not None and shown and all(sort.column(table) is None for table in shown):
+        columns = [_metric_of(column) for table in shown for column in table.columns[table.keys :]]
+        sort.refuse_other({column.rpartition(".")[2] for column in columns if " " not in column})
+    return [arranged(table, sort, _kept().get("kgeval.limit")) for table in tables]
+
+
+def arranged(table: Table, sort: SortKey | None, limit: int | None) -> Table:
+    """Sort the rows of a table of groups or models, and keep the first ones; other tables are left alone.
+
+    A group keeps the rows of its models together, and takes its place by the worst of them. Undefined numbers are last.
+
+    >>> from kgeval.base.tables.table import Table
+    >>> table = Table(["relation", "both.mrr"], [["eats", 0.5], ["likes", 0.2], ["owns", 0.3]], item="group")
+    >>> found = arranged(table, SortKey.read("mrr"), 2)
+    >>> found.rows, found.notes
+    ([['likes', 0.2], ['owns', 0.3]], ['… and 1 more group'])
+    """
+    if not table.item:
+        return table
+    if sort is not None and "difference" in table.columns:  # which has the metric in its title
+        sort = sort._replace(metric=SortKey.read(table.title.split()[0].rstrip(":")).metric)
+    heads = [column.lower() for column in table.columns[: table.keys]]
+    keys = heads.index("model") if table.item == "group" and "model" in heads else table.keys
+    groups = [[*rows] for _, rows in groupby(table.rows, lambda row: [*row[:keys]])]
+    if sort is not None and (column := sort.column(table)) is not None:
+        increasing = sort.metric.metric.increasing
+        best_first = (table.item == "model" or increasing is None) != sort.backwards
+        sign = -1 if best_first == (increasing is not False) else 1
+
+        def place(rows: Sequence[Sequence[Cell]]) -> float:
+            values = [cell.value if isinstance(cell := row[column], tuple) else cell for row in rows]
+            return min((sign * value for value in values if isinstance(value, int | float)), default=math.inf)
+
+        groups.sort(key=place)
+    kept, left = groups[:limit], len(groups[limit or len(groups) :])
+    more = [f"… and {counted(left, f'more {table.item}')}"] if left else []
+    return replace(table, rows=[row for rows in kept for row in rows], notes=[*table.notes, *more])
 
 
 class SortKey(NamedTuple):
@@ -258,48 +291,6 @@ def _metric_of(column: str) -> str:
     ('head.mrr', 'mrr')
     """
     return column.removesuffix(" mean").rpartition(" ")[2] if column.endswith(" mean") else column
-
-
-def arranged(table: Table, sort: SortKey | None, limit: int | None) -> Table:
-    """Sort the rows of a table of groups or models, and keep the first ones; other tables are left alone.
-
-    A group keeps the rows of its models together, and takes its place by the worst of them. Undefined numbers are last.
-
-    >>> from kgeval.base.tables.table import Table
-    >>> table = Table(["relation", "both.mrr"], [["eats", 0.5], ["likes", 0.2], ["owns", 0.3]], item="group")
-    >>> found = arranged(table, SortKey.read("mrr"), 2)
-    >>> found.rows, found.notes
-    ([['likes', 0.2], ['owns', 0.3]], ['… and 1 more group'])
-    """
-    if not table.item:
-        return table
-    if sort is not None and "difference" in table.columns:  # which has the metric in its title
-        sort = sort._replace(metric=SortKey.read(table.title.split()[0].rstrip(":")).metric)
-    heads = [column.lower() for column in table.columns[: table.keys]]
-    keys = heads.index("model") if table.item == "group" and "model" in heads else table.keys
-    groups = [[*rows] for _, rows in groupby(table.rows, lambda row: [*row[:keys]])]
-    if sort is not None and (column := sort.column(table)) is not None:
-        increasing = sort.metric.metric.increasing
-        best_first = (table.item == "model" or increasing is None) != sort.backwards
-        sign = -1 if best_first == (increasing is not False) else 1
-
-        def place(rows: Sequence[Sequence[Cell]]) -> float:
-            values = [cell.value if isinstance(cell := row[column], tuple) else cell for row in rows]
-            return min((sign * value for value in values if isinstance(value, int | float)), default=math.inf)
-
-        groups.sort(key=place)
-    kept, left = groups[:limit], len(groups[limit or len(groups) :])
-    more = [f"… and {counted(left, f'more {table.item}')}"] if left else []
-    return replace(table, rows=[row for rows in kept for row in rows], notes=[*table.notes, *more])
-
-
-def arranged_as_wanted(tables: Sequence[Table]) -> list[Table]:
-    """Sort and cut tables as the options of the command want."""
-    sort, shown = _kept().get("kgeval.sort"), [table for table in tables if table.item]
-    if sort is not None and shown and all(sort.column(table) is None for table in shown):
-        columns = [_metric_of(column) for table in shown for column in table.columns[table.keys :]]
-        sort.refuse_other({column.rpartition(".")[2] for column in columns if " " not in column})
-    return [arranged(table, sort, _kept().get("kgeval.limit")) for table in tables]
 
 
 def refuse_unrequested(config: RunConfig) -> None:

@@ -1,6 +1,7 @@
-"""Options and arguments that several commands share, and the files that they name.
+"""Options that several commands share, in classes by what they are for; and how the runs that they name are read.
 
-An attribute made by ``option`` is a decorator (``@Printing.quiet``), and the docstring below it is its help.
+A command takes one option (``@Printing.quiet``) or all of a class (``@options_of(Printing)``). The docstring below an
+option is its help. Options of one command alone stand in its file.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from kgeval.base.files import exists_safely
 from kgeval.base.progress import loops_shown
 from kgeval.base.storage import refuse_to_replace_special
 from kgeval.cli.display import SortKey
-from kgeval.cli.setting_options import PATH, OneOf, option, options_of, split_at_commas, together
+from kgeval.cli.options import PATH, OneOf, option, options_of, split_at_commas, together
 
 SPLITS = ("train", "valid", "test")
 
@@ -217,10 +218,10 @@ def named_runs(words: Sequence[str]) -> list[tuple[str, str]]:
     >>> named_runs(["runs/a", "best=runs/b"])
     [('', 'runs/a'), ('best', 'runs/b')]
     """
-    return [run for word in words for run in _every(*_named(word))]
+    return [run for word in words for run in _matching(*_name_and_path(word))]
 
 
-def _every(name: str, path: str) -> list[tuple[str, str]]:
+def _matching(name: str, path: str) -> list[tuple[str, str]]:
     """List the runs that match a path with wildcards, which the shell does not expand after ``NAME=``."""
     if not name or exists_safely(Path(path)) or not has_magic(path):
         return [(name, path)]
@@ -229,7 +230,7 @@ def _every(name: str, path: str) -> list[tuple[str, str]]:
     raise InputError(f"{name}={path}: no run matches the wildcards.")
 
 
-def _named(word: str) -> tuple[str, str]:
+def _name_and_path(word: str) -> tuple[str, str]:
     name, equals, path = word.partition("=")
     if word and (not equals or exists_safely(Path(word))):
         return "", word

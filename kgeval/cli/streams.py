@@ -1,4 +1,8 @@
-"""Output and interruption: text in the characters that a stream's encoding has, and SIGTERM as an interruption."""
+"""The terminal of a command: text goes out in the characters that it can show, and interruptions come in.
+
+All that commands print goes through ``say`` and ``say_json``. The command line enters ``termination_as_interrupt``
+around each command: SIGTERM then interrupts it as Ctrl-C does, so that locks are released and what is done is kept.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ def say(text: str, *, err: bool = False) -> None:
     """Print a line to standard output, or to standard error; a closed stream is skipped."""
     stream = sys.stderr if err else sys.stdout
     if stream is not None:
-        with _named(stream):
+        with _naming_stream(stream):
             click.echo(encodable(text, stream), file=stream)
 
 
@@ -36,12 +40,12 @@ def say_json(content: Any) -> None:
     if sys.stdout is not None:
         text = text if _can_encode(sys.stdout, text) else json.dumps(content, indent=2) + "\n"
         text = CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-        with _named(sys.stdout):
+        with _naming_stream(sys.stdout):
             click.echo(text, nl=False, file=sys.stdout)
 
 
 @contextmanager
-def _named(stream: TextIO) -> Iterator[None]:
+def _naming_stream(stream: TextIO) -> Iterator[None]:
     """Let an error say which stream could not be written, as those of files say which file."""
     try:
         yield
@@ -84,12 +88,46 @@ def _can_encode(stream: TextIO, text: str) -> bool:
     return True
 
 
-class _Termination(KeyboardInterrupt):
-    """SIGTERM was received."""
-
-
 WAIT, PATIENCE = 0.02, 10.0
 """seconds until an import is looked at again that a signal met, and for which at most the signal waits"""
+
+
+@contextmanager
+def termination_as_interrupt() -> Iterator[None]:
+    """Raise a KeyboardInterrupt on SIGTERM as on SIGINT, so that locks are released and what is done is kept.
+
+    In another thread than the main one nothing changes: Python lets only that one handle signals.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    interruption = _Interruption()
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGALRM", "SIGINT") if hasattr(signal, name)]
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # a shell's background jobs ignore it
+        numbers.remove(signal.SIGINT)
+    before = {number: signal.signal(number, interruption) for number in numbers}
+    sys.unraisablehook = interruption.ignored
+    try:
+        yield
+    finally:
+        _call_again(0)
+        sys.unraisablehook = interruption.show
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def exit_status(stop: KeyboardInterrupt) -> int:
+    """Return the exit status of an interrupted command, as shells report it: 130, or 143 after SIGTERM.
+
+    >>> exit_status(KeyboardInterrupt()), exit_status(_Termination())
+    (130, 143)
+    """
+    terminated = isinstance(stop, _Termination) or isinstance(stop.__cause__, _Termination)
+    return 128 + (signal.SIGTERM if terminated else signal.SIGINT)
+
+
+class _Termination(KeyboardInterrupt):
+    """SIGTERM was received; an instance is a KeyboardInterrupt to all code that cleans up."""
 
 
 class _Interruption:
@@ -128,37 +166,3 @@ def _call_again(seconds: float) -> bool:
         return False
     signal.setitimer(signal.ITIMER_REAL, seconds)
     return True
-
-
-@contextmanager
-def termination_as_interrupt() -> Iterator[None]:
-    """Raise a KeyboardInterrupt on SIGTERM as on SIGINT, so that locks are released and what is done is kept.
-
-    In another thread than the main one nothing changes: Python lets only that one handle signals.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    interruption = _Interruption()
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGALRM", "SIGINT") if hasattr(signal, name)]
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # a shell's background jobs ignore it
-        numbers.remove(signal.SIGINT)
-    before = {number: signal.signal(number, interruption) for number in numbers}
-    sys.unraisablehook = interruption.ignored
-    try:
-        yield
-    finally:
-        _call_again(0)
-        sys.unraisablehook = interruption.show
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def exit_status(stop: KeyboardInterrupt) -> int:
-    """Return the exit status of an interrupted command, as shells report it: 130, or 143 after SIGTERM.
-
-    >>> exit_status(KeyboardInterrupt()), exit_status(_Termination())
-    (130, 143)
-    """
-    terminated = isinstance(stop, _Termination) or isinstance(stop.__cause__, _Termination)
-    return 128 + (signal.SIGTERM if terminated else signal.SIGINT)

@@ -1,4 +1,7 @@
-"""PyKEEN's own command line, with the evaluator among its choices."""
+"""PyKEEN's own command line, with the evaluator among its choices.
+
+``kgeval pykeen`` is this command: what ``pykeen`` does, and ``--evaluator kgeval``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""``evaluator="kgeval"``: PyKEEN's rank-based evaluator with kgeval's ranks; ``evaluate`` ranks a live model."""
+"""The evaluator ``"kgeval"`` of PyKEEN, with kgeval's ranks; and ``evaluate``, which ranks a live model.
+
+PyKEEN calls ``KGEvalEvaluator`` in its pipeline, its early stopper and its training callbacks: in go a model and
+triples of ids, out come metrics under PyKEEN's keys. Users call ``evaluate``, which returns the table of ranks.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ from kgeval.metrics.selection import DEFAULT_OPTIONS
 from kgeval.models.adapters.live_models import PyKEENScorer, is_pykeen_model, labels_of_pykeen, mode_of_pykeen
 from kgeval.models.alignment import align
 from kgeval.pykeen.request import EVALUATED, Batches, KnownGraph, Request
-from kgeval.pykeen.results import KGEvalMetricResults, is_pykeen_metric, packs, record
+from kgeval.pykeen.results import KGEvalMetricResults, is_pykeen_metric, rank_packs, record
 from kgeval.pykeen.scoring import PerSideScorer, device_for, scorer_of
 from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.evaluation import Evaluation, EvaluationKeywords
@@ -264,7 +268,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
             record(self.result_directory, table, results, evaluation, **about)
         self.clear()
         if not self.clear_on_finalize:
-            for pack in packs(table):
+            for pack in rank_packs(table):
                 if pack.target != "both":
                     self.ranks[pack.target, pack.rank_type] = [pack.ranks]
                     self.num_candidates[pack.target] = [pack.num_candidates]

@@ -1,4 +1,8 @@
-"""What PyKEEN passes: the arguments of ``Evaluator.evaluate``, checked, and as a dataset; and batches of scores."""
+"""What PyKEEN passes to an evaluator: triples to rank as ids, or batches of scores, without the names of either.
+
+``Request`` checks the arguments of ``Evaluator.evaluate`` and makes a dataset of them; ``KnownGraph`` finds the dataset
+and the splits that the triples are of; ``Batches`` counts the scores of PyKEEN's own evaluation loop.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Results of an evaluation inside PyKEEN: its metrics, every metric of kgeval by name, and its run directory."""
+"""Results of an evaluation inside PyKEEN: its metrics, every metric of kgeval by name, and its run directory.
+
+The evaluator makes ``KGEvalMetricResults`` of a table of ranks, and PyKEEN asks them for metrics by its keys.
+``record`` writes what was evaluated as a run that kgeval reads again.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +47,7 @@ class KGEvalMetricResults(RankBasedMetricResults):  # type: ignore[misc]  # PyKE
             values = summarize(table, [*map(_of_ranked, own)]).groups[0].values
             pooled = pooled_side(table.column("side"))
             sides = {name: {name.side, "both"} if name.side == pooled else {name.side} for name in values}
-            keys = {_key(replace(name, side=side)): name for name, named in sides.items() for side in named}
+            keys = {_pykeen_key(replace(name, side=side)): name for name, named in sides.items() for side in named}
             results.data = {**data, **{key: value for key, name in keys.items() if (value := values[name]) is not None}}
         return results
 
@@ -66,7 +70,7 @@ class KGEvalMetricResults(RankBasedMetricResults):  # type: ignore[misc]  # PyKE
         try:
             return super().key_from_string(s)
         except (AssertionError, KeyError, ValueError, TypeError):
-            return _key(parse(str(s)))
+            return _pykeen_key(parse(str(s)))
 
     def get_metric(self, name: str | RankBasedMetricKey) -> float:
         """Look a metric up, or compute it from the ranks.
@@ -90,9 +94,23 @@ def _computed(table: RankTable, metrics: Sequence[Any]) -> dict[RankBasedMetricK
         RankBasedMetricKey(pack.target, pack.rank_type, metric.key): float(
             metric(ranks=pack.ranks, num_candidates=pack.num_candidates)
         )
-        for pack in packs(table)
+        for pack in rank_packs(table)
         for metric in metrics
     }
+
+
+def rank_packs(table: RankTable) -> list[RankPack]:
+    """Return the ranks in PyKEEN's format: by side, and of both sides, under each of its three tie policies."""
+    side = table.column("side")
+    rows = {target: mask for target in ("head", "tail") if (mask := side == target).any()}
+    rows["both"] = np.isin(side, ("head", "tail"))
+    greater, tied, candidates = (table.column(name) for name in ("greater", "tied", "candidates"))
+    ranks = {RANK_OPTIMISTIC: 1 + greater, RANK_REALISTIC: table.ranks, RANK_PESSIMISTIC: 1 + greater + tied}
+    return [
+        RankPack(target, policy, values[mask], candidates[mask], None)
+        for policy, values in ranks.items()
+        for target, mask in rows.items()
+    ]
 
 
 def _estimated(table: RankTable, metrics: Sequence[Any]) -> dict[RankBasedMetricKey, float]:
@@ -115,21 +133,7 @@ def _of_ranked(metric: str) -> str:
     return metric.strip().removeprefix("both.")
 
 
-def packs(table: RankTable) -> list[RankPack]:
-    """Return the ranks in PyKEEN's format: by side, and of both sides, under each of its three tie policies."""
-    side = table.column("side")
-    rows = {target: mask for target in ("head", "tail") if (mask := side == target).any()}
-    rows["both"] = np.isin(side, ("head", "tail"))
-    greater, tied, candidates = (table.column(name) for name in ("greater", "tied", "candidates"))
-    ranks = {RANK_OPTIMISTIC: 1 + greater, RANK_REALISTIC: table.ranks, RANK_PESSIMISTIC: 1 + greater + tied}
-    return [
-        RankPack(target, policy, values[mask], candidates[mask], None)
-        for policy, values in ranks.items()
-        for target, mask in rows.items()
-    ]
-
-
-def _key(name: Any) -> RankBasedMetricKey:
+def _pykeen_key(name: Any) -> RankBasedMetricKey:
     """Convert kgeval's name to PyKEEN's key; metrics of lists are expectations over random orders of ties."""
     ties = name.ties or ("realistic" if name.metric.needs == "ranks" else "expected")
     last = f"{name.name}@{name.k}" if name.k else name.name
@@ -137,6 +141,7 @@ def _key(name: Any) -> RankBasedMetricKey:
 
 
 def is_pykeen_metric(name: str) -> bool:
+    """Whether PyKEEN has a metric of this name."""
     try:
         rank_based_metric_resolver.lookup(name)
     except KeyError:
@@ -164,7 +169,7 @@ def record(
         "schema": 1,
         **describe_machine(),
         **({} if dataset is None else {"dataset": graph_facts(dataset)}),
-        **({} if model is None else {"model": _describe(model)}),
+        **({} if model is None else {"model": _model_facts(model)}),
         "seeds": {"training": seed} if isinstance(seed, int) else {},
         **ranking_facts(table),
         "notes": list(table.notes),
@@ -183,7 +188,7 @@ def record(
         StoredRun.write(stage, table, config=config, manifest=manifest, metrics=metrics, results=flat)
 
 
-def _describe(model: Any) -> dict[str, Any]:
+def _model_facts(model: Any) -> dict[str, Any]:
     """Describe what a live model shows of itself; of its training it knows nothing but the loss."""
     parts = {name: getattr(model, name, None) for name in ("interaction", "loss")}
     shapes = {

@@ -1,4 +1,8 @@
-"""The scorer of a live model: its formula, if that gives the model's own scores of a sample; else its functions."""
+"""The scorer of a live PyKEEN model: kgeval's formula, if it gives the model's own scores; else the model's functions.
+
+The evaluator calls ``scorer_of`` before it ranks. The formula is fast and exact, but a subclass, a hook or an option
+may change the scores of a model; so the scores of some queries are compared first.
+"""
 
 from __future__ import annotations
 
@@ -24,22 +28,69 @@ from kgeval.models.scorer import MadeOf, PartitionedScorer, QueryPartition, Scor
 from kgeval.models.similarity import Similarity
 
 
-@dataclass(frozen=True, eq=False)
-class Squared(MadeOf[Scorer | VectorScorer], MappedScorer):
-    """A scorer whose score is −d², where that of another scorer is −d, a Euclidean distance (``l2``)."""
+def scorer_of(model: Any, *, mode: str | None = None, sides: Collection[Side] = SIDES) -> Scorer | VectorScorer:
+    """Make a scorer of a live PyKEEN model, the fastest that gives its scores.
 
-    def map_queries(self, queries: Queries) -> Queries:
-        return queries
+    Parameters
+    ----------
+    model
+        a ``pykeen.models.Model`` of any interaction
+    mode
+        for inductive models, the graph whose entities are scored: ``"training"``, ``"validation"`` or ``"testing"``
+    sides
+        the sides to predict; only these are compared
 
-    def views(self, queries: Queries) -> Iterator[QueryPartition]:
-        for part, view in views_of(self.scorer, queries):
-            if not isinstance(view, VectorScorer) or view.similarity != "l2":
-                raise TypeError("only Euclidean distances of vectors can be squared")
-            yield QueryPartition(part, SquaredVectors(self, view))
+    Returns
+    -------
+    Scorer | VectorScorer
+        for each side, vectors for the exact kernels, if they give the model's own scores of some queries up to rounding
+        errors; otherwise the model's score functions
+    """
+    as_written = has_unmodified_scoring(model)
+    live = PyKEENScorer(model, mode, as_written and mode is None)
+    if model.predict_with_sigmoid or not as_written:
+        return live
+    with evaluating(model):
+        family = live_family(model, mode)
+        if family is None:
+            return live
+        # Relations are scored by their tails.
+        tails = "tail" in sides or "relation" in sides
+        tail = family if tails and reproduces_scores(family, live, "tail", model) else live
+        head = family if "head" in sides and reproduces_scores(family, live, "head", model) else live
+    return tail if tail is head else PerSideScorer(tail, head)
 
 
-class SquaredVectors(RemappedVectors):
-    similarity: ClassVar[Similarity] = "squared_l2"
+def has_unmodified_scoring(model: Any) -> bool:
+    """Whether the interaction is one of PyKEEN's, and neither a class nor an object overrides a method of scoring.
+
+    >>> from pykeen.datasets import Nations
+    >>> from pykeen.models import DistMult
+    >>> class Clamped(DistMult):
+    ...     def score_t(self, hr_batch, **kwargs):
+    ...         return super().score_t(hr_batch, **kwargs).clamp(max=1)
+    >>> graph = Nations().training
+    >>> has_unmodified_scoring(DistMult(triples_factory=graph)), has_unmodified_scoring(Clamped(triples_factory=graph))
+    (True, False)
+    """
+    interaction = getattr(model, "interaction", None)
+    if interaction is None or not _is_pykeens(type(interaction)):
+        return False
+    if any(module._forward_hooks or module._forward_pre_hooks for module in (model, interaction)):
+        return False
+    classes = [base for base in type(model).__mro__ if not _is_pykeens(base)]
+    return not any(map(_replaces, (model, interaction, *classes)))
+
+
+def _is_pykeens(base: type) -> bool:
+    # Not all of "abc" and "typing": a class that is made by calling a metaclass has one of them as its module.
+    return base.__module__.partition(".")[0] in {"pykeen", "torch", "builtins"} or base in {ABC, Generic}
+
+
+def _replaces(owner: Any) -> bool:
+    """Whether a class or an object overrides scoring methods."""
+    words = ("score", "predict", "forward", "representations", "prepare")
+    return any(callable(value) and any(word in name for word in words) for name, value in vars(owner).items())
 
 
 def live_family(model: Any, mode: str | None = None) -> Scorer | VectorScorer | None:
@@ -110,36 +161,24 @@ def _array(tensor: Any) -> FloatArray:
     return cast("FloatArray", detached(tensor).numpy().copy())
 
 
-def has_unmodified_scoring(model: Any) -> bool:
-    """Whether the interaction is one of PyKEEN's, and neither a class nor an object overrides a method of scoring.
+@dataclass(frozen=True, eq=False)
+class Squared(MadeOf[Scorer | VectorScorer], MappedScorer):
+    """A scorer whose score is −d², where that of another scorer is −d, a Euclidean distance (``l2``)."""
 
-    >>> from pykeen.datasets import Nations
-    >>> from pykeen.models import DistMult
-    >>> class Clamped(DistMult):
-    ...     def score_t(self, hr_batch, **kwargs):
-    ...         return super().score_t(hr_batch, **kwargs).clamp(max=1)
-    >>> graph = Nations().training
-    >>> has_unmodified_scoring(DistMult(triples_factory=graph)), has_unmodified_scoring(Clamped(triples_factory=graph))
-    (True, False)
-    """
-    interaction = getattr(model, "interaction", None)
-    if interaction is None or not _is_pykeens(type(interaction)):
-        return False
-    if any(module._forward_hooks or module._forward_pre_hooks for module in (model, interaction)):
-        return False
-    classes = [base for base in type(model).__mro__ if not _is_pykeens(base)]
-    return not any(map(_replaces, (model, interaction, *classes)))
+    def map_queries(self, queries: Queries) -> Queries:
+        return queries
+
+    def views(self, queries: Queries) -> Iterator[QueryPartition]:
+        for part, view in views_of(self.scorer, queries):
+            if not isinstance(view, VectorScorer) or view.similarity != "l2":
+                raise TypeError("only Euclidean distances of vectors can be squared")
+            yield QueryPartition(part, SquaredVectors(self, view))
 
 
-def _is_pykeens(base: type) -> bool:
-    # Not all of "abc" and "typing": a class that is made by calling a metaclass has one of them as its module.
-    return base.__module__.partition(".")[0] in {"pykeen", "torch", "builtins"} or base in {ABC, Generic}
+class SquaredVectors(RemappedVectors):
+    """The vectors of another scorer, compared by their squared distance."""
 
-
-def _replaces(owner: Any) -> bool:
-    """Whether a class or an object overrides scoring methods."""
-    words = ("score", "predict", "forward", "representations", "prepare")
-    return any(callable(value) and any(word in name for word in words) for name, value in vars(owner).items())
+    similarity: ClassVar[Similarity] = "squared_l2"
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,39 +189,6 @@ class PerSideScorer(MadeOf[Scorer | VectorScorer], PartitionedScorer):
 
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
         return views_of(self.scorer if queries.side == "tail" else self.head, queries)
-
-
-def scorer_of(model: Any, *, mode: str | None = None, sides: Collection[Side] = SIDES) -> Scorer | VectorScorer:
-    """Make a scorer of a live PyKEEN model, the fastest that gives its scores.
-
-    Parameters
-    ----------
-    model
-        a ``pykeen.models.Model`` of any interaction
-    mode
-        for inductive models, the graph whose entities are scored: ``"training"``, ``"validation"`` or ``"testing"``
-    sides
-        the sides to predict; only these are compared
-
-    Returns
-    -------
-    Scorer | VectorScorer
-        for each side, vectors for the exact kernels, if they give the model's own scores of some queries up to rounding
-        errors; otherwise the model's score functions
-    """
-    as_written = has_unmodified_scoring(model)
-    live = PyKEENScorer(model, mode, as_written and mode is None)
-    if model.predict_with_sigmoid or not as_written:
-        return live
-    with evaluating(model):
-        family = live_family(model, mode)
-        if family is None:
-            return live
-        # Relations are scored by their tails.
-        tails = "tail" in sides or "relation" in sides
-        tail = family if tails and reproduces_scores(family, live, "tail", model) else live
-        head = family if "head" in sides and reproduces_scores(family, live, "head", model) else live
-    return tail if tail is head else PerSideScorer(tail, head)
 
 
 def device_for(model: Any, *, device: str, kernel: str) -> str:

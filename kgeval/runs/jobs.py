@@ -1,11 +1,13 @@
-"""Jobs: the models of a configuration, how each is evaluated, and what its manifest says of that."""
+"""A job: one model of a configuration, how it is read and evaluated, and what its manifest says of that.
+
+The runner makes a :class:`Job` for each model, and calls it. A new fact in ``manifest.json`` is an entry of
+:meth:`Job.manifest`.
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -41,7 +43,6 @@ from kgeval.runs.config.models import CheckpointConfig, TrainingConfig
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.outcome import Outcome, task_policies
 from kgeval.runs.resume import Fingerprint, leaves
-from kgeval.runs.stored import load_model
 from kgeval.runs.training import train
 
 
@@ -56,7 +57,7 @@ class Job:
         self._checkpoint: Checkpoint | None = None
         output = None if self.folder is None else str(self.folder)
         self._alone = config.model_copy(update={"model": self.source, "models": None, "output": output})
-        self.config = self._alone.resolved(None if config.task is not None else self._resolved)
+        self.config = self._alone.with_decided(None if config.task is not None else self._resolved)
         """the configuration of this one model, with nothing left open, so that it can be run again by itself"""
 
     @cached_property
@@ -94,7 +95,7 @@ class Job:
                 return load_checkpoint(saved) if saved.is_dir() else None
             except NoFormula:
                 return None
-        model = load_model(self.config, self.dataset)
+        model = self.config.load_model(self.dataset)
         if isinstance(model, Checkpoint):
             if self.config.task is None:
                 named_device(self.config.evaluation)
@@ -102,7 +103,7 @@ class Job:
                 check_unseen(model, self.dataset, self.config.evaluation)
             self._checkpoint = model
         if self.stage is not None:
-            self._digested(model)
+            self._hashed_files(model)
         return model
 
     def load(self) -> Scorer | VectorScorer:
@@ -111,9 +112,9 @@ class Job:
         if isinstance(self.source, TrainingConfig):
             model = train(self.source, self.dataset, self.stage or Path())
         else:
-            model, self._checkpoint = self._checkpoint or load_model(self.config, self.dataset), None
+            model, self._checkpoint = self._checkpoint or self.config.load_model(self.dataset), None
         if self.stage is not None:
-            self._digested(model)
+            self._hashed_files(model)
         return model
 
     def sides_of(self, model: Any) -> tuple[str, ...]:
@@ -149,12 +150,8 @@ class Job:
             return Outcome(self.name, scored, policies=task_policies(config.task, config.policies), by=by, **about)
         self._refuse_other_sides(model)
         ranking, predictions = self.ranking(model, progress), None
-        how: dict[str, Any] = {
-            "options": MetricOptions(self._resolved.ties),
-            "rank_parts": rank_parts,
-            "earlier": earlier,
-        }
-        table = rank_all_or_sample(ranking, title=title, **how)
+        options = MetricOptions(self._resolved.ties)
+        table = rank_all_or_sample(ranking, title=title, options=options, rank_parts=rank_parts, earlier=earlier)
         if (keep := config.evaluation.keep) and keep.predictions is not None:
             among_all: Any = {"corruption": AllEntities(), "restrict_entities_to": None, "restrict_relations_to": None}
             of_all = replace(ranking, evaluation=ranking.evaluation.model_copy(update=among_all))
@@ -170,9 +167,9 @@ class Job:
     def input_digests(self, model: Any) -> dict[str, str]:
         """The SHA-256 of the files of dataset, model and negatives, by their paths as they were written."""
         write = self.config.document.write_path
-        return {write(unstaged(str(path))): digest for path, (digest, _) in self._digested(model).items()}
+        return {write(unstaged(str(path))): digest for path, (digest, _) in self._hashed_files(model).items()}
 
-    def _digested(self, model: Any) -> dict[Path, tuple[str, State]]:
+    def _hashed_files(self, model: Any) -> dict[Path, tuple[str, State]]:
         """Hash the files once, when the model has just been read; refuse those that changed while they were."""
         chosen = (slice_of(name, self.config.groups) for name in self.config.by or ())
         of_slices = [Path(file) for chosen_slice in chosen if chosen_slice is not None for file in chosen_slice.files]
@@ -187,7 +184,7 @@ class Job:
         return Fingerprint(config, self.dataset.sha256(), files, version("kgeval"))
 
     def manifest(self, model: Scorer | VectorScorer, outcome: Outcome, seconds: Mapping[str, float]) -> dict[str, Any]:
-        for path, (_, state) in self._digested(model).items():
+        for path, (_, state) in self._hashed_files(model).items():
             self._read.refuse_changed(path, state)
         dataset, learned, negatives = self.dataset, self.dataset.training_graph, self._negatives
         training = getattr(self.source, "random_seed", getattr(self.source, "seed", None))
@@ -200,7 +197,7 @@ class Job:
             "schema": 1,
             **describe_machine(),
             "dataset": {**graph_facts(dataset), **of_training},
-            "model": _describe(model),
+            "model": _model_facts(model),
             **({"name": name} if name else {}),
             "seeds": {name: seed for name, seed in seeds.items() if seed is not None},
             "sha256": self.input_digests(model),
@@ -220,20 +217,9 @@ class Job:
         return config.document.write(content)
 
 
-def _describe(model: Scorer | VectorScorer) -> dict[str, Any]:
+def _model_facts(model: Scorer | VectorScorer) -> dict[str, Any]:
     if isinstance(model, FittedBaseline):
         return model.describe()
     if not isinstance(model, Checkpoint):
         return {"live": type(model.scorer if isinstance(model, Aligned) else model).__name__}
     return model.describe() | {"files": [unstaged(str(path)) for path in model.files]}
-
-
-@dataclass
-class Clock:
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def time(self, step: str) -> Iterator[None]:
-        start = time.perf_counter()
-        yield
-        self.seconds[step] = round(time.perf_counter() - start, 3)

@@ -1,4 +1,8 @@
-"""``--fail-under`` and ``--fail-over``: bounds on metrics; a command fails if a model misses one."""
+"""``--fail-under`` and ``--fail-over``: bounds on metrics; a command fails if a model misses one.
+
+A command reads its options as thresholds before anything is ranked (``checked_thresholds``, ``thresholds_of``),
+compares the results with them (``misses``), and shows the results before it fails (``refuse_missed``).
+"""
 
 from __future__ import annotations
 
@@ -39,7 +43,7 @@ class Threshold:
         they are known.
         """
         try:
-            increasing = _metric(self.metric, kind, metrics).increasing
+            increasing = _computed_metric(self.metric, kind, metrics).increasing
             if kind == "ranks" and sides:
                 refuse_absent_sides([parse(self.metric)], sides)
         except MetricError as error:
@@ -79,17 +83,17 @@ def thresholds_of(
     )
 
 
-def limits_of(bounds: Bounds, configs: Sequence[RunConfig]) -> tuple[Threshold, ...]:
-    limits = thresholds_of(
-        bounds, [name for config in configs for name in config.jobs if name], [*(it.kind for it in configs)]
-    )
+def checked_thresholds(bounds: Bounds, configs: Sequence[RunConfig]) -> tuple[Threshold, ...]:
+    """Read the thresholds of configurations that are to be run, and refuse those that fit none of their models."""
+    models = [name for config in configs for name in config.jobs if name]
+    thresholds = thresholds_of(bounds, models, [config.kind for config in configs])
     for config in configs:
         evaluation = config.evaluation
         sides = evaluation.sides if "sides" in evaluation.model_fields_set else ()  # else the model's to say
-        for limit in limits:
-            if limit.model in {"", *config.jobs}:
-                limit.refuse_unfit(config.kind, config.metrics, sides)
-    return limits
+        for threshold in thresholds:
+            if threshold.model in {"", *config.jobs}:
+                threshold.refuse_unfit(config.kind, config.metrics, sides)
+    return thresholds
 
 
 def _split(option: str, name: str, models: Collection[str], kinds: Sequence[KindName]) -> tuple[str, str]:
@@ -106,7 +110,7 @@ def _split(option: str, name: str, models: Collection[str], kinds: Sequence[Kind
     return model, name.removeprefix(f"{model}.")
 
 
-def _metric(name: str, kind: KindName, metrics: Sequence[str]) -> Metric:
+def _computed_metric(name: str, kind: KindName, metrics: Sequence[str]) -> Metric:
     if kind == "ranks":
         return parse(name).metric
     metric_name = parse(name, kind)
@@ -117,6 +121,8 @@ def _metric(name: str, kind: KindName, metrics: Sequence[str]) -> Metric:
 
 @dataclass(frozen=True)
 class Judged:
+    """A model whose metrics are compared with thresholds."""
+
     name: str
     compute: Callable[[Sequence[str]], Summary]
     """names of metrics -> their values"""
@@ -131,12 +137,12 @@ def misses(thresholds: Sequence[Threshold], models: Sequence[Judged]) -> list[tu
     learned = [model for model in models if not model.is_baseline] or models
     missed: list[tuple[str, str]] = []
     for model in models:
-        limits = [each for each in thresholds if each.model == model.name or (not each.model and model in learned)]
-        if not limits:
+        own = [each for each in thresholds if each.model == model.name or (not each.model and model in learned)]
+        if not own:
             continue
-        summary = model.compute(metrics := [each.metric for each in limits])
+        summary = model.compute(metrics := [each.metric for each in own])
         where = "".join(f"{part}: " for part in (model.source, model.name) if part)
-        for each in limits:
+        for each in own:
             each.refuse_unfit(summary.kind, metrics)
             missed += [(each.option, where + how) for how in each.misses(summary)]
     names = {"", *(model.name for model in models)}
@@ -145,6 +151,7 @@ def misses(thresholds: Sequence[Threshold], models: Sequence[Judged]) -> list[tu
 
 
 def refuse_missed(missed: Sequence[tuple[str, str]]) -> None:
+    """Let the command fail if there are missed thresholds."""
     options = " and ".join(dict.fromkeys(option for option, _ in missed))
     if len(missed) == 1:
         raise RunError(f"{options}: {missed[0][1]}")

@@ -1,4 +1,8 @@
-"""Outcomes: the tables that evaluations give, their metrics, and the common table of several models."""
+"""An outcome: the table that the evaluation of a model gives, with its metrics; and the common table of several models.
+
+The runner makes outcomes, and so does the reader of stored runs; commands print them. ``metrics.json`` is what
+``Outcome.to_dict`` returns, in a folder of several models what ``common_table`` makes.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +36,8 @@ from kgeval.runs.config.metric_request import MetricRequest
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
+    """The table of one evaluated model, and the request by which its metrics are computed."""
+
     name: str
     """the model's name in the configuration; empty if there is only one model"""
     table: KeptTable
@@ -129,16 +135,16 @@ class ModelsFailed(RunError):
 
 def with_common_ties(outcomes: Sequence[Outcome]) -> list[Outcome]:
     """Give the ranks of several models one tie policy, for their common table; each run keeps its own."""
-    shown = common_ties(_policies(outcomes))
+    shown = common_ties(_tie_policies(outcomes))
     return [
         outcome
-        if _policies([outcome]) in ([], [shown])
+        if _tie_policies([outcome]) in ([], [shown])
         else replace(outcome, policies={**outcome.policies, "ties": shown})
         for outcome in outcomes
     ]
 
 
-def _policies(outcomes: Sequence[Outcome]) -> list[Ties]:
+def _tie_policies(outcomes: Sequence[Outcome]) -> list[Ties]:
     summaries = (outcome.summary for outcome in outcomes)
     return [summary.options.ties for summary in summaries if isinstance(summary, RankSummary)]
 
@@ -146,6 +152,7 @@ def _policies(outcomes: Sequence[Outcome]) -> list[Ties]:
 def common_table(
     outcomes: Sequence[Outcome], failures: Mapping[str, object], *, planned: Sequence[str] = ()
 ) -> CommonTable:
+    """Make the table of several models; ``planned`` models that neither finished nor failed are named as unfinished."""
     finished = {*failures, *(outcome.name for outcome in outcomes)}
     return CommonTable(
         models={outcome.name: outcome.to_dict() for outcome in with_common_ties(outcomes)},
@@ -164,12 +171,13 @@ def results_of(
 
 
 def notes_by_model(outcomes: Sequence[Outcome]) -> list[str]:
+    """Collect the notes of several models; a note of several names them once."""
     return collected_notes({(outcome.summary.provenance.dataset, outcome.name): outcome.notes for outcome in outcomes})
 
 
 def comparability_notes(outcomes: Sequence[Outcome]) -> list[str]:
     """Warn of models that were evaluated on different triples, or whose runs have different tie policies."""
-    policies = _policies(outcomes)
+    policies = _tie_policies(outcomes)
     return [*_notes_on_triples(outcomes), *note_on_ties(policies, common_ties(policies))]
 
 

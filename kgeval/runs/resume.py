@@ -1,4 +1,8 @@
-"""Whether an earlier run is continued or taken: by its fingerprint, which is what its numbers depend on."""
+"""Whether an earlier run is taken or continued: by its fingerprint, which is all that its numbers depend on.
+
+The runner and the store of shards compare the fingerprint of what is wanted now with that of what is in the folder. A
+key of the configuration counts, unless it is in ``IRRELEVANT``.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,8 @@ IRRELEVANT = ("output", "report", "tracker", "threads", "memory_limit", "kernel"
 
 @dataclass(frozen=True)
 class Fingerprint:
+    """What the numbers of a run depend on: configuration, dataset, input files, version of kgeval."""
+
     config: Mapping[str, str]
     """values by dotted keys, as :func:`leaves` returns them"""
     dataset: str | None
@@ -82,7 +88,7 @@ def refuse_changes(run: StoredRun, current: Fingerprint) -> None:
         raise InputError(f"{refusal}. Choose another folder, or add --force.")
 
 
-def goes_on(run: StoredRun, current: Fingerprint) -> bool:
+def is_to_be_tightened(run: StoredRun, current: Fingerprint) -> bool:
     """Whether a stored run is an estimate that is now wanted tighter."""
     old, new = _fingerprint(run).config, current.config
     return _is_tighter(old, new) and any(old.get(key) != new.get(key) for key in SIZES)

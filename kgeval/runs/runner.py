@@ -1,10 +1,17 @@
-"""The runner: evaluates the models of a configuration into run directories, whole or a shard by a job of its own."""
+"""The runner: evaluates the models of a configuration, each into a run directory.
+
+``run`` is what ``kgeval run`` and ``kgeval evaluate`` do: in go a checked configuration and a folder, out come
+outcomes. ``run_shard`` ranks one part of each model, so that several processes share the work, and ``merge`` finishes
+their run. How one model is read, evaluated and described is in :mod:`kgeval.runs.jobs`; here is what all share:
+folders, earlier runs that are taken or continued, errors, and the order of the work.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,13 +43,14 @@ from kgeval.runs.config.load import check, check_against_dataset
 from kgeval.runs.config.models import CheckpointConfig
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.config.yaml_document import Document, ExpandingLoader, WrittenLoader, parse_value, paths_of
-from kgeval.runs.jobs import Clock, Job
+from kgeval.runs.executors import LocalExecutor, ShardedRanking
+from kgeval.runs.jobs import Job
 from kgeval.runs.metric_bounds import Threshold
 from kgeval.runs.outcome import ModelsFailed, Outcome, common_table
-from kgeval.runs.resume import Fingerprint, goes_on, refuse_changes
-from kgeval.runs.shards import LocalExecutor, RankedShard, ShardedRanking, ShardStore, counting_shards, divide_exactly
+from kgeval.runs.resume import Fingerprint, is_to_be_tightened, refuse_changes
+from kgeval.runs.shards import RankedShard, ShardStore, counting_shards, divide_exactly
 from kgeval.runs.stored import read_outcome
-from kgeval.runs.trackers import refuse_unusable, report, tracking
+from kgeval.runs.trackers import refuse_unusable, report_results, tracking
 
 Watch = Callable[[str, int | None], AbstractContextManager[Progress]]
 """(name of the work, number of ranks or None) -> a context with a function to report computed ranks to"""
@@ -62,14 +70,14 @@ def run(
     force: bool = False,
     watch: Watch = no_progress,
     warn: Callable[[str], None] = no_warning,
-    limits: Sequence[Threshold] = (),
+    thresholds: Sequence[Threshold] = (),
 ) -> list[Outcome]:
     """Run a configuration into the run directory ``out``; without it, nothing is written.
 
     Several models, with a folder each inside it, are all read before the first is evaluated. A model with an unchanged
     earlier run in its folder is not evaluated again. If a model cannot be read or fails, the others are evaluated
-    nevertheless. ``warn`` is called with messages that should be shown before the results. A threshold in ``limits`` on
-    a side that the model cannot predict is refused before ranking.
+    nevertheless. ``warn`` is called with messages that should be shown before the results. A threshold on a side that
+    the model cannot predict is refused before ranking.
     """
     if others := [] if out is None else other_files(out, config.jobs):
         warn(f"{str(out)!r} holds other files ({first_few(others, 3)}). They are kept; the run is written beside them.")
@@ -85,9 +93,11 @@ def run(
         config = check_against_dataset(config, dataset)
         read = ReadFiles()
         jobs = [Job(config, name, stage, dataset, read) for name, stage in stages.items()]
-        work = _Work(config, clock, watch, warn, force, limits)
-        several = config.models is not None
-        outcomes = _run_several(work, jobs, out) if several else [work.stored(jobs[0]) or work.run(jobs[0])]
+        runner = _JobRunner(config, clock, watch, warn, force, thresholds)
+        if config.models is None:
+            outcomes = [runner.earlier_outcome(jobs[0]) or runner.run(jobs[0])]
+        else:
+            outcomes = _run_several(runner, jobs, out)
         if config.report and out is not None:
             with watch("building the page", None):
                 _write_page(out, dataset, warn=warn)
@@ -100,23 +110,21 @@ def _reserve_folders(config: RunConfig, out: Path | None, *, force: bool, stack:
         if any(model.trains for model in config.jobs.values()):
             raise ConfigError("a model to train needs a folder to be saved in. Add --out FOLDER (in Python out=…).")
         return dict.fromkeys(config.jobs)
-    if config.models is None:
-        trains = config.jobs[""].trains
-        return {"": stack.enter_context(reserve(out, force=force, resume=True, trains=trains))}
-    stack.enter_context(locked(out))
-    if StoredRun(out).is_complete:
-        raise InputError(f"{str(out)!r} holds a run of one model. Choose another folder for several models.")
+    if config.models is not None:
+        stack.enter_context(locked(out))
+        if StoredRun(out).is_complete:
+            raise InputError(f"{str(out)!r} holds a run of one model. Choose another folder for several models.")
     return {
         name: stack.enter_context(reserve(out / name, force=force, resume=True, trains=model.trains))
         for name, model in config.jobs.items()
     }
 
 
-def _run_several(work: _Work, jobs: Sequence[Job], out: Path | None) -> list[Outcome]:
-    """Evaluate several models, except those with a stored run, and keep their common table up to date."""
-    stored, failures = work.read_all(jobs)
+def _run_several(runner: _JobRunner, jobs: Sequence[Job], out: Path | None) -> list[Outcome]:
+    """Evaluate several models, except those with an earlier run, and keep their common table up to date."""
+    earlier, failures = runner.read_all(jobs)
     for name, error in failures.items():
-        work.warn(f"{name} cannot be read and is left out: {error}")
+        runner.warn(f"{name} cannot be read and is left out: {error}")
     outcomes: list[Outcome] = []
 
     def write_table() -> None:
@@ -130,94 +138,76 @@ def _run_several(work: _Work, jobs: Sequence[Job], out: Path | None) -> list[Out
         if job.name in failures:
             continue
         try:
-            outcomes.append(stored.get(job.name) or work.run(job))
+            outcomes.append(earlier.get(job.name) or runner.run(job))
         except (KgevalError, OSError, MemoryError) as error:
-            failures[job.name] = work.failure(error)
+            failures[job.name] = runner.failure(error)
         write_table()
     if failures:
         raise ModelsFailed(outcomes, failures)
     return outcomes
 
 
-def _write_page(folder: Path, dataset: Dataset, *, warn: Callable[[str], None]) -> None:
-    """Write the page of a run, or of the runs of several models; what keeps it from being made spoils no run."""
-    from kgeval.reports.page import report
-
-    try:
-        report(folder, dataset=dataset).save(StoredRun(folder).page)
-    except KgevalError as error:
-        warn(f"the page of {str(folder)!r} was not written: {error}")
-
-
-def _is_of_files(error: Exception, job: Job) -> bool:
-    """Whether files of a model are unreadable; else its configuration is wrong."""
-    in_checkpoint = isinstance(error, CheckpointError) and not isinstance(error, UsageError)
-    return not isinstance(error, InputError) or (in_checkpoint and isinstance(job.source, CheckpointConfig))
-
-
-def _read_stored(job: Job, run: StoredRun, current: Fingerprint) -> Outcome | None:
-    """Read a model's stored run, unless its sample is to grow; refuse it if what it depends on has changed."""
-    refuse_changes(run, current)
-    return None if goes_on(run, current) else read_outcome(run.path, name=job.name)
-
-
 @dataclass(frozen=True)
-class _Work:
-    """What the jobs of one run share; a job is written in its ``stage``, which then becomes its ``folder``."""
+class _JobRunner:
+    """Evaluates the jobs of one run, except those whose earlier run is complete, and writes each in its stage."""
 
     config: RunConfig
     clock: Clock
     watch: Watch
     warn: Callable[[str], None]
     force: bool
-    limits: Sequence[Threshold]
+    thresholds: Sequence[Threshold]
 
-    def read_all(self, jobs: Sequence[Job]) -> tuple[dict[str, Outcome], dict[str, KgevalError]]:
-        """Read all models before the first is evaluated; return their stored runs, and the errors of unreadable files.
+    def read_all(self, jobs: Sequence[Job]) -> tuple[dict[str, Outcome | None], dict[str, KgevalError]]:
+        """Read all models before the first is evaluated; return their earlier runs, and the errors of unreadable files.
 
         A model whose files are unreadable is left out, and the others are evaluated. A mistake in the configuration,
         such as an option that a checkpoint does not have, refuses the whole run.
         """
-        done: dict[Job, tuple[StoredRun, Fingerprint]] = {}
+        earlier: list[tuple[StoredRun, Job, Fingerprint]] = []
         problems = []
         unreadable: dict[str, KgevalError] = {}
         for job in jobs:
             try:
                 model = job.read()
-                self._refuse_unfit_limits(job, model)
-                if run := self._done(job):
-                    done[job] = run, job.fingerprint(model)
+                self._refuse_unfit_thresholds(job, model)
+                if run := self._earlier_run(job):
+                    earlier.append((run, job, job.fingerprint(model)))
                 elif job.stage is not None and model is not None and not self.force:
                     store = ShardStore(job.stage)
                     if store.exists:  # an interrupted run goes on only with the same configuration and inputs
                         store.refuse_changes(job.fingerprint(model), job.config.evaluation.shards)
             except (InputError, OSError, MemoryError) as error:
-                if _is_of_files(error, job):
+                if _has_unreadable_files(error, job):
                     unreadable[job.name] = self.failure(error)
                 else:
                     problems.append(Problem.of(("models", job.name), error))
         if problems:
             raise self.config.document.refusal(problems)
-        outcomes = {job.name: _read_stored(job, *of_job) for job, of_job in done.items()}
-        return {name: outcome for name, outcome in outcomes.items() if outcome is not None}, unreadable
+        return {job.name: self._outcome_of(run, job, current) for run, job, current in earlier}, unreadable
 
-    def stored(self, job: Job) -> Outcome | None:
-        """Read a model's stored run, unless there is none or it is to be replaced or continued."""
-        run = self._done(job)
-        return None if run is None else _read_stored(job, run, job.fingerprint(job.read()))
+    def earlier_outcome(self, job: Job) -> Outcome | None:
+        """Read a model's earlier run, unless there is none or it is to be replaced or continued."""
+        run = self._earlier_run(job)
+        return None if run is None else self._outcome_of(run, job, job.fingerprint(job.read()))
 
-    def _done(self, job: Job) -> StoredRun | None:
-        """A model's complete run, unless it is to be replaced."""
+    def _earlier_run(self, job: Job) -> StoredRun | None:
+        """The complete run in a model's folder, unless it is to be replaced."""
         return None if self.force else job.stored
+
+    def _outcome_of(self, earlier: StoredRun, job: Job, current: Fingerprint) -> Outcome | None:
+        """Read an earlier run, unless its sample is to grow; refuse it if what it depends on has changed."""
+        refuse_changes(earlier, current)
+        return None if is_to_be_tightened(earlier, current) else read_outcome(earlier.path, name=job.name)
 
     def failure(self, error: Exception) -> RunError:
         """Name the failure of one of several models, without the values of variables."""
         words = str(error) if isinstance(error, KgevalError) else f"{type(error).__name__}: {reason(error)}."
         return RunError(self.config.document.conceal(words))
 
-    def _earlier(self, job: Job, model: Scorer | VectorScorer) -> RankTable | None:
-        """Read the sample of a stored estimate, which is gone on with."""
-        run = self._done(job)
+    def _earlier_sample(self, job: Job, model: Scorer | VectorScorer) -> RankTable | None:
+        """Read the sample of an earlier estimate, which a tighter one continues."""
+        run = self._earlier_run(job)
         if run is None or job.config.evaluation.estimate is None:
             return None
         refuse_changes(run, job.fingerprint(model))
@@ -229,20 +219,19 @@ class _Work:
         with tracking(self.config.tracker, job.name, job.dataset.name) as tracker:
             outcome = self._evaluate(job)
             folder = None if outcome.folder is None else str(outcome.folder)
-            report(tracker, job.content, outcome.summary.to_dict(), folder)
+            report_results(tracker, job.content, outcome.summary.to_dict(), folder)
         return outcome
 
     def _evaluate(self, job: Job) -> Outcome:
         clock, (loading, evaluating) = Clock(dict(self.clock.seconds)), job.steps
-        shown: AbstractContextManager[Any] = nullcontext()
-        if not job.source.trains:
-            shown = self.watch(f"loading {job.name or 'model'}", None)
+        # PyKEEN shows the progress of a training itself.
+        shown = nullcontext() if job.source.trains else self.watch(f"loading {job.name or 'model'}", None)
         with clock.time(loading), shown:
             model = job.load()
-        self._refuse_unfit_limits(job, model)
+        self._refuse_unfit_thresholds(job, model)
         sharded = self._sharded(job, model)
         with clock.time(evaluating), self.watch(job.activity, job.num_ranks(model)) as progress:
-            earlier = self._earlier(job, model)
+            earlier = self._earlier_sample(job, model)
             outcome = job.evaluate(model, progress=progress, rank_parts=sharded.rank_parts, earlier=earlier)
         with clock.time("summarize"):
             metrics = outcome.to_dict()
@@ -258,11 +247,11 @@ class _Work:
             )
         return outcome
 
-    def _refuse_unfit_limits(self, job: Job, model: Scorer | VectorScorer | None) -> None:
+    def _refuse_unfit_thresholds(self, job: Job, model: Scorer | VectorScorer | None) -> None:
         if model is not None and self.config.kind == "ranks":
-            for limit in self.limits:
-                if limit.model in {"", job.name}:
-                    limit.refuse_unfit("ranks", sides=job.sides_of(model))
+            for threshold in self.thresholds:
+                if threshold.model in {"", job.name}:
+                    threshold.refuse_unfit("ranks", sides=job.sides_of(model))
 
     def _sharded(self, job: Job, model: Scorer | VectorScorer) -> ShardedRanking:
         """Return how a model's ranking is divided; shards of a live model, which no later run knows, are not kept."""
@@ -272,9 +261,33 @@ class _Work:
         return ShardedRanking(executor, job.config.evaluation.shards, store, begin, self.warn)
 
 
-def _begin_shards(config: RunConfig, job: Job, model: Any, store: ShardStore, count: int, *, force: bool) -> None:
-    """Begin or continue the ranking of a model in shards; the store keeps how the whole run can be begun again."""
-    store.begin(job.fingerprint(model), count, configuration=config.document.as_written, force=force)
+def _has_unreadable_files(error: Exception, job: Job) -> bool:
+    """Whether an error is of the files of a model; otherwise its configuration is wrong."""
+    in_checkpoint = isinstance(error, CheckpointError) and not isinstance(error, UsageError)
+    return not isinstance(error, InputError) or (in_checkpoint and isinstance(job.source, CheckpointConfig))
+
+
+@dataclass
+class Clock:
+    """The seconds that each step of a run takes, for its manifest."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def time(self, step: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.seconds[step] = round(time.perf_counter() - start, 3)
+
+
+def _write_page(folder: Path, dataset: Dataset, *, warn: Callable[[str], None]) -> None:
+    """Write the page of a run, or of the runs of several models; what keeps it from being made spoils no run."""
+    from kgeval.reports.page import report
+
+    try:
+        report(folder, dataset=dataset).save(StoredRun(folder).page)
+    except KgevalError as error:
+        warn(f"the page of {str(folder)!r} was not written: {error}")
 
 
 def run_shard(
@@ -316,24 +329,30 @@ def run_shard(
         return {out / job.name: rank(job) for job in jobs}
 
 
+def _begin_shards(config: RunConfig, job: Job, model: Any, store: ShardStore, count: int, *, force: bool) -> None:
+    """Begin or continue the ranking of a model in shards; the store keeps how the whole run can be begun again."""
+    configuration = config.document.write(config.document.content)
+    store.begin(job.fingerprint(model), count, configuration=configuration, force=force)
+
+
 def merge(
     folder: Path, *, force: bool = False, watch: Watch = no_progress, warn: Callable[[str], None] = no_warning
 ) -> list[Outcome]:
-    """Finish a run whose shards were ranked by jobs of their own."""
+    """Finish a run whose shards were ranked by several processes."""
     stages = (folder / STAGE, *sorted(folder.glob(f"*/{STAGE}")), *sorted(folder.glob(f"*/*/{STAGE}")))
     stores = [store for store in map(ShardStore, stages) if store.exists]
     if not stores:
         absent = f"no shards. 'kgeval run CONFIG --out {folder} --shard 1/16' ranks the first of 16."
         done = "a finished run: there is nothing to merge."
         raise InputError(f"{str(folder)!r} holds {done if is_run(folder) or CommonTable.is_in(folder) else absent}")
-    text, source = stores[0].about.get("configuration", ""), f"the configuration of the shards in {folder}"
+    about, source = stores[0].about, f"the configuration of the shards in {folder}"
+    text, count = about.get("configuration", ""), about["shards"]
     content, written = (parse_value(text, source, loader) for loader in (ExpandingLoader, WrittenLoader))
     config = check(Document(source, content, written=written, paths=paths_of(content, written)))
     for name in config.jobs:
         store = ShardStore(folder / name / STAGE)
         if not store.exists and is_run(folder / name):
             continue
-        count = stores[0].count or 1
         missing = [number for number in range(1, count + 1) if not store.exists or store.find(number) is None]
         if missing:
             absent = f"missing of the {count} shards in {str(folder / name)!r}: {first_few(missing, 10)}"

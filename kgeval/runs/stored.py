@@ -1,47 +1,36 @@
-"""Stored runs read again: the model and the dataset, the metrics of the tables, or the tables of several to compare."""
+"""Stored runs read again: other metrics of their tables, without the model; or the model and the dataset.
+
+``kgeval summarize`` calls ``read_outcome`` or ``read_outcomes``: in go a folder or a file of ranks, metrics and options
+that replace those of the run; out come outcomes, as of a run that was evaluated now. ``kgeval answers``, and commands
+that evaluate the model of a run, call ``read_stored_model`` and ``read_stored_document``.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from kgeval.analysis.comparison.comparable import dataset_names
 from kgeval.analysis.slices.annotation import annotate, slices_to_add
 from kgeval.analysis.slices.named_groups import groupings
 from kgeval.analysis.slices.slice import slice_of, slices
 from kgeval.base.errors import ConfigError, InputError, MetricError, refuse_unknown
 from kgeval.base.files import exists_safely, sha256_of_file, suggest_paths
 from kgeval.base.settings_text import expanded
-from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import load_dataset
-from kgeval.data.vocabulary import display_label
 from kgeval.metrics.kinds import KINDS
-from kgeval.metrics.names import MetricName, parse
-from kgeval.metrics.rank_summary import rank_summary
-from kgeval.metrics.ranks.ties import common_ties, note_on_missing, note_on_ties
-from kgeval.metrics.selection import MetricOptions
-from kgeval.metrics.summary import Summary
-from kgeval.models.baselines import Baseline, FittedBaseline
+from kgeval.metrics.names import parse
+from kgeval.metrics.ranks.ties import note_on_missing
+from kgeval.models.baselines import FittedBaseline
 from kgeval.models.checkpoints import Checkpoint, load_checkpoint
 from kgeval.ranking.protocols.protocol import protocol_of, protocols
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.run_directory.contents import progress_of
 from kgeval.ranking.run_directory.folders import (
-    CommonTable,
-    RunOf,
-    Training,
-    distinct_names,
     holds_runs,
-    join_seeds,
-    model_name,
-    runs_at,
     runs_in,
-    unfinished_in,
-    words_of,
 )
 from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.ranking.tasks.classification import Classification
@@ -52,74 +41,6 @@ from kgeval.runs.config.models import TrainingConfig
 from kgeval.runs.config.run_config import RunConfig, TaskRequest
 from kgeval.runs.config.yaml_document import Document, read_document
 from kgeval.runs.outcome import Outcome, task_policies
-
-
-def load_model(config: RunConfig, dataset: Dataset) -> Checkpoint | FittedBaseline:
-    source = config.model
-    if source is None or isinstance(source, TrainingConfig):
-        raise ConfigError("model.kind: expected a checkpoint. Train the model with kgeval run first.")
-    if isinstance(source, Baseline):
-        return source.fit(dataset)
-    return source.load(dataset, nan=config.evaluation.nan)
-
-
-def read_stored_model(path: Path) -> tuple[RunConfig, Checkpoint | FittedBaseline, Dataset]:
-    """Read the configuration of a stored run, its model, and the dataset that it ranked."""
-    if not exists_safely(path):
-        raise InputError(f"no such run directory or checkpoint {str(path)[:200]!r}. {suggest_paths(path)}".strip())
-    run = _run_of_one_model(path)
-    config = load_config(run.config_file)
-    if config.task is not None:
-        raise InputError(f"{str(path)!r} is a run of {config.task.kind}: it has no ranks to calibrate.")
-    _refuse_changed_inputs(run)
-    dataset = config.dataset.load()
-    if run.fingerprint != dataset.sha256():
-        raise InputError(f"{str(path)!r}: the triples of dataset {dataset.name} have changed since they were ranked.")
-    if isinstance(config.model, TrainingConfig):
-        model: Any = load_checkpoint(_trained_model(run), dataset=dataset, nan=config.evaluation.nan)
-    else:
-        model = load_model(config, dataset)
-    return config, model, dataset
-
-
-def read_stored_document(path: Path) -> Document:
-    """Read the configuration of a stored run, with a model that it trained as the checkpoint that it saved."""
-    run = _run_of_one_model(path)
-    document = read_document(run.config_file)
-    refuse_unrepeatable(document)
-    model = document.content.get("model")
-    if isinstance(model, dict) and model.get("kind") == "pykeen":
-        document.content["model"] = {"path": str(_trained_model(run))}
-    return document
-
-
-def _run_of_one_model(path: Path) -> StoredRun:
-    run = StoredRun(path)
-    if holds_runs(path):
-        raise InputError(f"{str(path)!r} holds the runs of several models. Give the folder of one.")
-    if not run.is_complete:
-        hint = progress_of(path) or " For a checkpoint, add its dataset: --dataset DATASET."
-        raise InputError(f"{str(path)!r} is not a run directory.{hint}")
-    return run
-
-
-def _trained_model(run: StoredRun) -> Path:
-    if not run.trained_model.is_dir():
-        raise InputError(f"{str(run.path)!r}: the model that it trained was deleted or moved.")
-    return run.trained_model
-
-
-def _refuse_changed_inputs(run: StoredRun, names: Collection[str] | None = None) -> None:
-    """Refuse a run if files that it read are others now; by default all of them are compared."""
-    for name, digest in run.input_digests.items():
-        if names is not None and name not in names:
-            continue
-        path = Path(name) if exists_safely(Path(name)) else Path(expanded(name))
-        if not exists_safely(path) or not path.is_file():
-            raise InputError(f"{str(run.path)!r}: {name!r}, which was ranked, was deleted or moved.")
-        if sha256_of_file(path) != digest:
-            raise InputError(f"{str(run.path)!r}: {name!r} has changed since it was ranked. Evaluate it again.")
-
 
 IMPORT_OPTIONS = ("split", "filter", "times", "setting", "unmatched", "columns", "separator")
 """of ranks that were made elsewhere, beside their dataset: the options of :func:`kgeval.load_ranks`"""
@@ -208,11 +129,10 @@ def _unknown_names(run: StoredRun) -> dict[str, list[str]]:
 
 
 def _is_valid(content: Mapping[str, Any]) -> bool:
-    try:
+    with suppress(InputError, ValueError, TypeError):
         TaskRequest(**content)
-    except (InputError, ValueError, TypeError):
-        return False
-    return True
+        return True
+    return False
 
 
 def notes_on_unknown(run: StoredRun, table: RankTable | None = None, given: Collection[str] = ()) -> Iterator[str]:
@@ -230,13 +150,8 @@ def notes_on_unknown(run: StoredRun, table: RankTable | None = None, given: Coll
         yield f"unknown here: the protocol {table.protocol!r}. Install the package that has it."
 
 
-def ungrouped(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what groups the rows (columns and, of a stored run, the dataset of slices), and intervals."""
-    left_out = {"by", "intervals"} | ({"dataset"} if StoredRun(path).is_stored else set())
-    return {name: value for name, value in options.items() if name not in left_out}
-
-
 def option_name(name: str) -> str:
+    """Spell the option of an argument, for messages."""
     return f"--{name.replace('_', '-')}"
 
 
@@ -285,6 +200,7 @@ def _read_ranking(
 
 
 def names_slices(by: Sequence[str], groups: Mapping[str, Any]) -> bool:
+    """Whether some of the names are slices, which need the dataset; columns do not."""
     return any(slice_of(name, groups) is not None for name in by)
 
 
@@ -329,159 +245,59 @@ def group_stored(
     return annotate(table, dataset, added), (f"{change}. The slices use the given dataset.",)
 
 
-def named(summary: Summary, names: Mapping[str, str]) -> Summary:
-    """Put human names before the labels in the keys of groups: ``accuses (accusation)``."""
-    columns = {*TRIPLE, *(f"{column}_label" for column in TRIPLE)}  # whose values are labels
-
-    def with_names(key: dict[str, Any]) -> dict[str, Any]:
-        return {column: display_label(value, names) if column in columns else value for column, value in key.items()}
-
-    return replace(summary, groups=tuple(replace(group, key=with_names(group.key)) for group in summary.groups))
-
-
-@dataclass(frozen=True)
-class ComparedRun:
-    name: str
-    table: RankTable
-    policies: Mapping[str, Any]
-    changes: tuple[str, ...]
-    """what no installed package has any more, and what has changed in the run or its dataset since it was ranked"""
-    origin: RunOf
-    is_baseline: bool = False
+def read_stored_model(path: Path) -> tuple[RunConfig, Checkpoint | FittedBaseline, Dataset]:
+    """Read the configuration of a stored run, its model, and the dataset that it ranked."""
+    if not exists_safely(path):
+        raise InputError(f"no such run directory or checkpoint {str(path)[:200]!r}. {suggest_paths(path)}".strip())
+    run = _run_of_one_model(path)
+    config = load_config(run.config_file)
+    if config.task is not None:
+        raise InputError(f"{str(path)!r} is a run of {config.task.kind}: it has no ranks to calibrate.")
+    _refuse_changed_inputs(run)
+    dataset = config.dataset.load()
+    if run.fingerprint != dataset.sha256():
+        raise InputError(f"{str(path)!r}: the triples of dataset {dataset.name} have changed since they were ranked.")
+    if isinstance(config.model, TrainingConfig):
+        model: Any = load_checkpoint(_trained_model(run), dataset=dataset, nan=config.evaluation.nan)
+    else:
+        model = config.load_model(dataset)
+    return config, model, dataset
 
 
-Grid = dict[str, dict[str, list[ComparedRun]]]
-"""the runs of each model on each dataset, one for each seed: {dataset: {model: runs}}"""
+def read_stored_document(path: Path) -> Document:
+    """Read the configuration of a stored run, with a model that it trained as the checkpoint that it saved."""
+    run = _run_of_one_model(path)
+    document = read_document(run.config_file)
+    refuse_unrepeatable(document)
+    model = document.content.get("model")
+    if isinstance(model, dict) and model.get("kind") == "pykeen":
+        document.content["model"] = {"path": str(_trained_model(run))}
+    return document
 
 
-def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -> list[ComparedRun]:
-    """Read the ranks of runs, each given by a name, which may be empty, and a path.
-
-    Runs on different datasets may have the same name, unless ``allow`` has ``dataset``: then they are compared as one
-    dataset. Other files of a run or of a folder of runs, as ``runs/*/*`` finds them, are skipped. Options are ``by``
-    (columns or slices); ``dataset``, for text files and for slices of files that do not name it; for text files also
-    those of :func:`kgeval.load_ranks`. For stored ranks, an empty ``filter`` means raw ranks.
-    """
-    places = [
-        (f"{name}/{model}" if name and model else name, StoredRun(run))
-        for name, path in runs
-        for model, run in runs_at(Path(path), named=bool(name)).items()
-    ]
-    if not places:
-        raise InputError(f"{runs[0][1]!r} is a file of a run, not its ranks: give the run directory.")
-    files = [run.ranks_file.resolve() for _, run in places]
-    for number, (_, run) in enumerate(places):
-        if files[number] in files[:number]:
-            raise InputError(f"{str(run.path)!r} is given twice. Leave one of them out.")
-    imported = {name: options[name] for name in ("dataset", *IMPORT_OPTIONS) if name in options}
-    by = tuple(options.get("by", ()))
-    given = options.get("groups", {})
-    groups = {**_common_groups([run for _, run in places], {*by} - {*given}), **given}
-    raw = imported.get("filter") == ()
-    used = {"dataset": names_slices(by, groups), "filter": raw}
-    idle = [name for name in imported if not used.get(name)]
-    if idle and not any(run.is_text for _, run in places):
-        raise ConfigError(
-            f"{option_name(idle[0])} applies to text files of ranks only; a stored run keeps its setting. Leave it out."
-        )
-    tables = [run.ranks(**imported) if run.is_text else run.ranks().raw() if raw else run.ranks() for _, run in places]
-    datasets = dataset_names(tables)
-    apart = len(set(datasets)) > 1 and "dataset" not in options.get("allow", ())
-    names = distinct_names(
-        [[name] if name else words_of(run.path) for name, run in places],
-        [(dataset, bool(name)) for dataset, (name, _) in zip(datasets, places, strict=True)] if apart else None,
-    )
-    compared, loaded = [], dict[str, tuple[Dataset, str]]()
-    for name, (chosen, run), table, dataset in zip(names, places, tables, datasets, strict=True):
-        grouped, changes = group_stored(table, by, run, options.get("dataset"), groups, loaded)
-        training = Training.of(run.config, run.manifest)
-        origin = RunOf(dataset if apart else "", chosen, name, training, training.key(run.config))
-        unknown = notes_on_unknown(run, table, [*options, "metrics", "by"])
-        policies, notes = _policies(table, run), (*unknown, *run.changes, *changes)
-        compared.append(ComparedRun(name, grouped, policies, notes, origin, run.is_baseline))
-    return compared
+def _run_of_one_model(path: Path) -> StoredRun:
+    run = StoredRun(path)
+    if holds_runs(path):
+        raise InputError(f"{str(path)!r} holds the runs of several models. Give the folder of one.")
+    if not run.is_complete:
+        hint = progress_of(path) or " For a checkpoint, add its dataset: --dataset DATASET."
+        raise InputError(f"{str(path)!r} is not a run directory.{hint}")
+    return run
 
 
-def _common_groups(runs: Sequence[StoredRun], by: Collection[str]) -> dict[str, Any]:
-    """Collect the groups of all runs; refuse runs that give one name to different groups."""
-    of_runs: dict[str, tuple[StoredRun, Any]] = {}
-    for run in runs:
-        for name, groups in own_groups(run).items():
-            first, known = of_runs.setdefault(name, (run, groups))
-            if name in by and known != groups:
-                unlike = f"{str(first.path)!r} and {str(run.path)!r} define the groups {name!r} differently"
-                raise ConfigError(f"{unlike}. Give a file with the groups to compare by: --by FILE.yaml.")
-    return {name: groups for name, (_, groups) in of_runs.items()}
+def _trained_model(run: StoredRun) -> Path:
+    if not run.trained_model.is_dir():
+        raise InputError(f"{str(run.path)!r}: the model that it trained was deleted or moved.")
+    return run.trained_model
 
 
-def grid_of(runs: Sequence[ComparedRun]) -> Grid:
-    """Join the runs that are seeds of one model, dataset by dataset."""
-    grid: Grid = {}
-    groups = [[runs[place] for place in places] for places in join_seeds([run.origin for run in runs])]
-    given = Counter((members[0].origin.dataset, members[0].origin.training.name) for members in groups)
-    for members in groups:
-        first = members[0].origin
-        alone = first.training.name if first.dataset and given[first.dataset, first.training.name] == 1 else ""
-        name = (
-            model_name([run.origin for run in members])
-            if len(members) > 1
-            else first.chosen or alone or members[0].name
-        )
-        models = grid.setdefault(first.dataset or runs[0].table.dataset, {})
-        if name in models:
-            where = f" on {first.dataset}" if first.dataset else ""
-            raise InputError(f"two models are called {name!r}{where}. Name them, as in NAME=PATH.")
-        models[name] = members
-    return grid
-
-
-def common_policies(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the policies that all runs share; options replace them.
-
-    If tie policies differ, as those of baselines do, :func:`common_ties` chooses one.
-    """
-    (first, *others) = runs
-    options = {"ties": common_ties(run.policies["ties"] for run in runs), **options}
-    for name, value in first.policies.items():
-        for run in others:
-            if name not in options and run.policies[name] != value:
-                unlike = f"{first.name} has {name} {value}, {run.name} {run.policies[name]}"
-                raise ConfigError(f"{unlike}. Choose one with {option_name(name)}.")
-    return {name: options.get(name, value) for name, value in first.policies.items()}
-
-
-def notes_on_changes(runs: Sequence[ComparedRun]) -> list[str]:
-    return [f"{run.name}: {change}" for run in runs for change in run.changes]
-
-
-def notes_on_ties(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> Iterator[str]:
-    if "ties" not in options:
-        policies = [run.policies["ties"] for run in runs]
-        yield from note_on_ties(policies, common_ties(policies))
-
-
-def notes_on_unfinished(runs: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Note the runs in folders that cannot be compared, because they failed or were interrupted."""
-    for path in (Path(path) for _, path in runs):
-        if missing := sorted({*CommonTable.read(path).failed, *unfinished_in(path)}):
-            yield f"not compared, because failed or unfinished in {str(path)!r}: {', '.join(missing)}."
-
-
-def values_by_dataset(
-    grid: Grid, metrics: Sequence[str], policies: Mapping[str, Any]
-) -> dict[MetricName, dict[str, dict[str, float]]]:
-    """Compute metrics of models on several datasets, means over their seeds; {metric: {dataset: {model: value}}}."""
-    options = MetricOptions(**policies)
-    means: dict[MetricName, dict[str, dict[str, float]]] = {}
-    for dataset, models in grid.items():
-        for model, runs in models.items():
-            summaries = [rank_summary(run.table, metrics, by=(), options=options) for run in runs]
-            for name in summaries[0].columns():
-                values = [summary[str(name)] for summary in summaries]
-                means.setdefault(name, {}).setdefault(dataset, {})[model] = sum(values) / len(values)
-    return means
-
-
-def _policies(table: RankTable, run: StoredRun) -> dict[str, Any]:
-    policies = {"ties": protocol_of(table).ties} | read_request(run).policies
-    return {name: value for name, value in policies.items() if name != "intervals"}
+def _refuse_changed_inputs(run: StoredRun, names: Collection[str] | None = None) -> None:
+    """Refuse a run if files that it read are others now; by default all of them are compared."""
+    for name, digest in run.input_digests.items():
+        if names is not None and name not in names:
+            continue
+        path = Path(name) if exists_safely(Path(name)) else Path(expanded(name))
+        if not exists_safely(path) or not path.is_file():
+            raise InputError(f"{str(run.path)!r}: {name!r}, which was ranked, was deleted or moved.")
+        if sha256_of_file(path) != digest:
+            raise InputError(f"{str(run.path)!r}: {name!r} has changed since it was ranked. Evaluate it again.")

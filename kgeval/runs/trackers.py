@@ -1,4 +1,8 @@
-"""Result trackers of PyKEEN (csv, mlflow, wandb, …), which also receive the configuration and metrics of a run."""
+"""Result trackers of PyKEEN (csv, mlflow, wandb, …), which get the configuration and the metrics of a run.
+
+``TrackerConfig`` is the block ``tracker`` of a configuration. The runner enters ``tracking`` around the work on a
+model, and calls ``report_results`` when that is done.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ from pydantic import ConfigDict, field_validator
 from kgeval.base.errors import ConfigError, RunError, reason
 from kgeval.base.files import exists_safely
 from kgeval.base.settings import Settings, as_validation_error
-from kgeval.runs.config.models import refuse_unknown
+from kgeval.runs.config.models import refuse_unknown_component
 
 PLACES = {"path", "name", "experiment_path", "experiment_name"}
 """options of csv, json and tensorboard that name the file or folder of one run"""
@@ -35,7 +39,7 @@ class TrackerConfig(Settings):
     @classmethod
     def _known(cls, value: str) -> str:
         with as_validation_error():
-            refuse_unknown("tracker", value)
+            refuse_unknown_component("tracker", value)
         return value
 
     def options(self, model: str) -> dict[str, Any]:
@@ -103,7 +107,7 @@ def tracking(config: TrackerConfig, model: str, dataset: str) -> Iterator[Any]:
         tracker.end_run(success=True)
 
 
-def report(tracker: Any, config: dict[str, Any], results: dict[str, Any], folder: str | None) -> None:
+def report_results(tracker: Any, config: dict[str, Any], results: dict[str, Any], folder: str | None) -> None:
     """Report a configuration, the run directory, and the defined metrics among the ``results`` (``metrics.json``).
 
     The ``@`` of ``hits@10``, which some trackers do not take in a name, becomes PyKEEN's ``hits_at_10``.

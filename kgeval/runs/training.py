@@ -1,4 +1,8 @@
-"""Train a model with PyKEEN, save it, and load the saved checkpoint, which is then evaluated."""
+"""Trainings: PyKEEN trains a model and saves it in the run directory; kgeval evaluates the saved checkpoint.
+
+A job of the runner calls ``train``: in go the block of the model, the dataset and the stage of the run, which is the
+folder that becomes the run directory; out comes a scorer.
+"""
 
 from __future__ import annotations
 

@@ -14,8 +14,9 @@ from kgeval.models.alignment import align
 from kgeval.models.families.bilinear import DistMult
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ModelRanking, ranking_of
+from kgeval.runs.executors import RayExecutor
 from kgeval.runs.resume import Fingerprint
-from kgeval.runs.shards import RayExecutor, ShardStore, divide
+from kgeval.runs.shards import ShardStore, divide
 from scripts.benchmark.graph import synthetic
 
 ENTITIES, DIM, SHARDS = 100_000, 200, 16

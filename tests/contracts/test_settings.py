@@ -11,7 +11,7 @@ import kgeval
 from kgeval.base.errors import InputError
 from kgeval.base.settings import descriptions
 from kgeval.cli import main
-from kgeval.cli.setting_options import DescribedOption
+from kgeval.cli.options import DescribedOption
 from kgeval.ranking.evaluation import Evaluation, EvaluationKeywords
 from kgeval.runs.config.run_config import RunConfig
 from tests.conftest import random_dataset

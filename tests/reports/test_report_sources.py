@@ -28,10 +28,10 @@ from kgeval.reports.origins import EXTREME, MOST, cumulative_points, cutoffs, ex
 from kgeval.reports.plots import PLOTS
 from kgeval.reports.study import read_dataset, read_models, study_of
 from kgeval.reports.trust import WAYS, leaks
+from kgeval.runs.compared_runs import grid_of, read_compared
 from kgeval.runs.config.load import check
 from kgeval.runs.config.yaml_document import Document
 from kgeval.runs.runner import run
-from kgeval.runs.stored import grid_of, read_compared
 from tests.reports.conftest import family, ranks_of
 
 pytest.importorskip("altair")

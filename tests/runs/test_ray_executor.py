@@ -20,8 +20,9 @@ from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.run_directory.contents import num_shards
 from kgeval.runs.config.load import load_config
+from kgeval.runs.executors import LocalExecutor, RayExecutor, _rank_shard
 from kgeval.runs.runner import run
-from kgeval.runs.shards import LocalExecutor, RayExecutor, ShardStore, _rank_shard, divide, join_shards
+from kgeval.runs.shards import ShardStore, divide, join_shards
 from tests.conftest import random_dataset
 from tests.runs.conftest import table
 from tests.runs.test_shards import distmult
@@ -57,7 +58,7 @@ def test_where_no_cluster_is_one_is_started_and_said(cluster):
 
 def test_the_cluster_of_another_run_is_not_joined(cluster):
     """It would end with that run."""
-    code = "from kgeval.runs.shards import RayExecutor as R\nwith R(workers=1)._connected(1, print): pass"
+    code = "from kgeval.runs.executors import RayExecutor as R\nwith R(workers=1)._connected(1, print): pass"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == cluster
 

@@ -23,12 +23,13 @@ from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.run_directory.contents import SHARDS, STAGE
 from kgeval.reports.study import read_models
+from kgeval.runs.compared_runs import read_compared
 from kgeval.runs.config.load import load_config
 from kgeval.runs.jobs import Job
 from kgeval.runs.resume import Fingerprint, leaves
 from kgeval.runs.runner import run
 from kgeval.runs.shards import KEY, OPERATIONS_A_MINUTE, ShardStore, divide, divide_exactly, usual_count
-from kgeval.runs.stored import read_compared, read_outcome
+from kgeval.runs.stored import read_outcome
 from tests.conftest import random_dataset
 from tests.ranking.test_kernels import Vectors
 from tests.runs.conftest import table

@@ -1,4 +1,8 @@
-"""``kgeval answers``: answer sets that contain the true answer with a chosen probability."""
+"""``kgeval answers``: answer sets that contain the true answer with a chosen probability.
+
+Stored ranks (``--valid``), a stored run, or a model with a dataset go to :mod:`kgeval.analysis.answer_sets`, which
+makes the sets; here they are shown, and written with ``--out``.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgeval.cli.configuration import configuration, model_and_dataset_of
-from kgeval.cli.setting_options import PATH, OneOf, blocks, option, options_of, setting_options, split_at_commas
+from kgeval.cli.options import PATH, OneOf, option, options_of, split_at_commas
+from kgeval.cli.setting_options import blocks, setting_options
 from kgeval.cli.shared_options import Printing, Replacing, refuse_file, run_or_model_and_dataset
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.runs.config.metric_request import MetricRequest

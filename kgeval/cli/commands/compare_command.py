@@ -1,4 +1,9 @@
-"""``kgeval compare``: which of several models is better, and whether the difference is significant."""
+"""``kgeval compare``: which of several models is better, and whether the difference is significant.
+
+Runs are read by :mod:`kgeval.runs.compared_runs` and compared by :mod:`kgeval.analysis.comparison`; here the options
+are read, and what was found is shown. ``kgeval run`` shows its runs of several seeds or datasets by ``compare_runs``
+too.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,8 @@ import click
 from kgeval.base.errors import ConfigError
 from kgeval.base.tables.shown import Page
 from kgeval.cli.display import show, show_notes
-from kgeval.cli.setting_options import PATH, given, option, options_of, setting_options
+from kgeval.cli.options import PATH, option, options_of
+from kgeval.cli.setting_options import given, setting_options
 from kgeval.cli.shared_options import FORMS, Comparing, Importing, Printing, chosen_form, named_runs
 from kgeval.cli.streams import say
 from kgeval.metrics.kinds import RANKS
@@ -18,7 +24,7 @@ from kgeval.runs.config.metric_request import POLICIES, MetricRequest, with_grou
 
 if TYPE_CHECKING:
     from kgeval.analysis.comparison.comparison import Comparison
-    from kgeval.runs.stored import Grid
+    from kgeval.runs.compared_runs import RunGrid
 
 
 class Differences(Comparing):
@@ -84,7 +90,7 @@ def compare_runs(
 ) -> None:
     """Show models with their differences, over datasets and seeds, or by their ranks on datasets."""
     from kgeval.analysis.comparison.compare import compare, compare_grid
-    from kgeval.runs.stored import (
+    from kgeval.runs.compared_runs import (
         common_policies,
         grid_of,
         notes_on_changes,
@@ -114,7 +120,7 @@ def compare_runs(
         baselines = {model for models in grid.values() for model, (run, *_) in models.items() if run.is_baseline}
         comparison = compare_grid(tables, spread=options["spread"], baselines=baselines, **settings)
     if form == "html":
-        say(_page(comparison).rstrip("\n"))
+        say(_html_of(comparison).rstrip("\n"))
     else:
         show(comparison, form)
     # A paper's table has notes on tests below it, and CSV has no differences.
@@ -122,7 +128,7 @@ def compare_runs(
     show_notes([*notes_on_changes(compared), *notes, *notes_on_ties(compared, options), *notes_on_unfinished(named)])
 
 
-def _page(comparison: Comparison) -> str:
+def _html_of(comparison: Comparison) -> str:
     if comparison.spread is None:
         from kgeval.reports.document import comparison_document
 
@@ -135,7 +141,7 @@ def _page(comparison: Comparison) -> str:
 def _compare_numbers(runs: tuple[str, ...], metrics: tuple[str, ...], options: dict[str, Any], *, form: str) -> None:
     """Show whether two runs have the same ranks and metrics, or which differ."""
     from kgeval.analysis.comparison.same_ranks import same_ranks
-    from kgeval.runs.stored import common_policies, notes_on_changes, notes_on_ties, read_compared
+    from kgeval.runs.compared_runs import common_policies, notes_on_changes, notes_on_ties, read_compared
 
     if form == "html" or options["across"] or options.get("by"):
         raise ConfigError("--same compares all ranks of two runs. Leave out --by, --across-datasets and --format html.")
@@ -149,7 +155,7 @@ def _compare_numbers(runs: tuple[str, ...], metrics: tuple[str, ...], options: d
 
 
 def _show_datasets(
-    grid: Grid, metrics: tuple[str, ...], policies: dict[str, Any], options: dict[str, Any], *, form: str
+    grid: RunGrid, metrics: tuple[str, ...], policies: dict[str, Any], options: dict[str, Any], *, form: str
 ) -> None:
     """Show how models rank on several datasets, for each metric."""
     if form == "html":
@@ -158,7 +164,7 @@ def _show_datasets(
         )
     from kgeval.analysis.comparison.dataset_ranks import rank_models
     from kgeval.cli.streams import say_json
-    from kgeval.runs.stored import values_by_dataset
+    from kgeval.runs.compared_runs import values_by_dataset
 
     by_metric = {
         name.column: rank_models(

@@ -1,4 +1,8 @@
-"""``kgeval audit``, ``negatives`` and ``convert``: search a dataset, write false triples or faster files."""
+"""``kgeval audit``, ``negatives`` and ``convert``: search a dataset, write false triples or faster files.
+
+Each command reads a dataset (``convert`` also a checkpoint), calls one function of the library, and shows what came
+out.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.setting_options import PATH, OneOf, corruption_block, option, options_of, pairs
+from kgeval.cli.options import PATH, OneOf, option, options_of
+from kgeval.cli.setting_options import corruption_block, pairs
 from kgeval.cli.shared_options import SPLITS, JsonAlone, Labels, Printing, Reading, Replacing, refuse_file
 
 if TYPE_CHECKING:
     from kgeval.data.dataset import Dataset
+    from kgeval.ranking.corruption import CorruptionGenerator
 
 
 class Audit(Replacing):
@@ -98,9 +104,8 @@ def negatives_command(dataset: str, corruption: str, out: Path, force: bool, as_
     from kgeval.cli.streams import say, say_json
     from kgeval.data.loading import load_dataset
     from kgeval.ranking.corruption.export import generate_negatives, write_negatives
-    from kgeval.runs.config.load import check_corruption
 
-    generator = check_corruption(corruption_block(corruption), {(): "--corruption"})
+    generator = _generator(corruption_block(corruption))
     refuse_file(out, force=force)
     notes: list[str] = []
     with watching("loading dataset"):
@@ -111,15 +116,31 @@ def negatives_command(dataset: str, corruption: str, out: Path, force: bool, as_
         content = {"written": written, "path": str(out), "corruption": generator.model_dump(), "notes": notes}
         say_json(content)
     else:
-        say(f"{written} negatives written to {out}: {_describe(generator.model_dump(exclude_none=True))}")
+        say(f"{written} negatives written to {out}: {_in_words(generator.model_dump(exclude_none=True))}")
     show_notes(notes)
 
 
-def _describe(options: dict[str, Any]) -> str:
+def _generator(block: dict[str, Any]) -> CorruptionGenerator:
+    """Make the generator of a corruption; messages name the option."""
+    from pydantic import TypeAdapter, ValidationError
+
+    from kgeval.base.settings import problems_of
+    from kgeval.ranking.corruption.generator import Corruption
+    from kgeval.runs.config.yaml_document import Document
+
+    try:
+        generator: CorruptionGenerator = TypeAdapter(Corruption).validate_python(block)
+    except ValidationError as error:
+        document = Document("corruption", block, options={(): "--corruption"})
+        raise document.refusal(problems_of(error, block, Corruption)) from error
+    return generator
+
+
+def _in_words(options: dict[str, Any]) -> str:
     """Describe a corruption, as in ``uniform, count 3, seed 0``."""
     kind, parts = options.pop("kind"), options.pop("of", ())
     words = [f"{name} {value}" for name, value in options.items() if value is not False]
-    return ", ".join([kind, *words, *(f"({_describe(part)})" for part in parts)])
+    return ", ".join([kind, *words, *(f"({_in_words(part)})" for part in parts)])
 
 
 class Converted:

@@ -1,8 +1,12 @@
-"""``kgeval evaluate``, ``classify`` and ``explain``: a checkpoint on a dataset, ranked, classified, or by protocols."""
+"""``kgeval evaluate``, ``classify`` and ``explain``: a checkpoint on a dataset, ranked, classified, or by protocols.
+
+The options of each become a configuration (:mod:`kgeval.cli.configuration`). ``evaluate`` and ``classify`` run it as
+``kgeval run`` runs a file; ``explain`` ranks its model by every protocol.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgeval.base.errors import ConfigError
-from kgeval.cli.configuration import configuration, model_and_dataset_of, refuse_other_keys, run_and_show
+from kgeval.cli.configuration import configuration, model_and_dataset_of, refuse_other_keys
 from kgeval.cli.display import refuse_unrequested
-from kgeval.cli.setting_options import OF_EVALUATION, PATH, OneOf, blocks, option, options_of, setting_options
+from kgeval.cli.options import PATH, OneOf, option, options_of
+from kgeval.cli.setting_options import OF_EVALUATION, blocks, setting_options
 from kgeval.cli.shared_options import Failing, Printing, Written, model_and_dataset
 from kgeval.metrics.intervals.estimate import Estimate
 from kgeval.metrics.intervals.interval import Intervals
@@ -24,7 +29,8 @@ if TYPE_CHECKING:
     from kgeval.ranking.protocols.explain import Explanation
     from kgeval.ranking.protocols.number_check import NumberCheck
     from kgeval.runs.config.run_config import RunConfig
-    from kgeval.runs.metric_bounds import Bounds
+    from kgeval.runs.metric_bounds import Bounds, Threshold
+    from kgeval.runs.outcome import Outcome
 
 
 class Rules:
@@ -70,13 +76,13 @@ def evaluate_command(
 
     Example: kgeval evaluate model.npz --dataset data/fb15k-237 --option model=ComplEx
     """
-    from kgeval.runs.metric_bounds import Judged, limits_of, misses, refuse_missed
+    from kgeval.runs.metric_bounds import Judged, checked_thresholds, misses, refuse_missed
 
     config = configuration("evaluate", checkpoint, dataset, options, _blocks(options))
     refuse_unrequested(config)
-    limits = limits_of(bounds, [config])
-    outcome = run_and_show(config, out, form, force=force, limits=limits)
-    refuse_missed(misses(limits, [Judged("", outcome.compute)]))
+    thresholds = checked_thresholds(bounds, [config])
+    outcome = _run_and_show(config, out, form, force=force, thresholds=thresholds)
+    refuse_missed(misses(thresholds, [Judged("", outcome.compute)]))
 
 
 def _blocks(options: dict[str, Any]) -> dict[str, Any]:
@@ -91,10 +97,24 @@ def _blocks(options: dict[str, Any]) -> dict[str, Any]:
     return {name: block for name, block in content.items() if block != {}}
 
 
+def _run_and_show(
+    config: RunConfig, out: Path | None, form: str, *, force: bool, thresholds: Sequence[Threshold] = ()
+) -> Outcome:
+    """Evaluate one model, and print its metrics and its run directory."""
+    from kgeval.cli.display import show_note, show_outcomes, show_remarks, watching
+    from kgeval.runs.runner import run
+
+    folder = out or (config.output and Path(config.output)) or None
+    (outcome,) = run(config, folder, force=force, watch=watching, warn=show_note, thresholds=thresholds)
+    show_outcomes([outcome], form)
+    show_remarks([outcome])
+    return outcome
+
+
 NEGATIVES = ("task", "negatives")
 
 
-class Negatives:
+class FalseTriples:
     """The false triples of a classification."""
 
     valid = option("--valid-negatives", place=(*NEGATIVES, "valid"), type=PATH, metavar="FILE")
@@ -105,7 +125,7 @@ class Negatives:
 
 @click.command("classify")
 @model_and_dataset
-@options_of(Negatives)
+@options_of(FalseTriples)
 @setting_options(
     Evaluation,
     "corruption",
@@ -144,7 +164,7 @@ def classify_command(
     task = content["task"] = {"kind": "classification", **content.get("task", {})}
     if options["corruption"] is not None:
         task["negatives"]["kind"] = "generated"
-    run_and_show(configuration("classify", checkpoint, dataset, options, content), out, form, force=force)
+    _run_and_show(configuration("classify", checkpoint, dataset, options, content), out, form, force=force)
 
 
 class Explained:
@@ -196,8 +216,6 @@ def explain_command(checkpoint: str, dataset: str | None, form: str, **options: 
 
 def _check(checkpoint: str, dataset: str | None, numbers: dict[str, str], options: dict[str, Any]) -> NumberCheck:
     """Check numbers against stored ranks, or against a model's ranks by every protocol."""
-    from pathlib import Path
-
     from kgeval.ranking.protocols.explain import explain_numbers
     from kgeval.ranking.protocols.number_check import check_numbers
     from kgeval.ranking.run_directory.stored_run import StoredRun

@@ -1,4 +1,7 @@
-"""``kgeval inspect``: describe a dataset, checkpoint or run."""
+"""``kgeval inspect``: what a path is, a dataset, a checkpoint, a run or a file of ranks, and a description of it.
+
+A description is plain data, whose first key is the kind of what was found. ``page_of`` lays it out.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ import click
 
 from kgeval.base.tables.shown import Page
 from kgeval.base.tables.table import Table
-from kgeval.cli.setting_options import PATH, options_of, pairs, setting_options
+from kgeval.cli.options import PATH, options_of
+from kgeval.cli.setting_options import pairs, setting_options
 from kgeval.cli.shared_options import Labels, Printing, Reading
 from kgeval.ranking.evaluation import Evaluation
 
@@ -37,59 +41,23 @@ def inspect_command(path: str, form: str, **settings: Any) -> None:
     kind = next(iter(description))
     if settings["names"] and kind != "dataset":
         raise ConfigError(f"--names is for datasets, and {path!r} is a {kind}. Leave it out.")
-    show(described(description), form)
+    show(page_of(description), form)
 
 
 def _describe(path: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """Tell what a path is, and describe it. The first that fits: a dataset's name, results, a checkpoint, a dataset."""
     from kgeval.base.files import exists_safely
     from kgeval.models.checkpoints.readers import readers_of
 
     place = Path(path)
     if not exists_safely(place):
-        return {"dataset": path, **_dataset(path, settings)}
+        return {"dataset": path, **_dataset_facts(path, settings)}
     if results := _results(path, place):
         return results
     said = settings["options"] or settings["format"] != "auto"
     if said or readers_of(place):
-        return {"checkpoint": path, **_checkpoint(place, settings)}
-    return _folder(path, settings)
-
-
-def _checkpoint(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
-    from kgeval.data.loading import load_dataset
-    from kgeval.models.checkpoints import read_checkpoint
-
-    dataset = settings["dataset"]
-    graph = None if dataset is None else load_dataset(dataset, layout=settings["layout"], columns=settings["columns"])
-    options = pairs(settings["options"], "--option")
-    nan = settings["nan"] or "error"
-    return read_checkpoint(path, options, dataset=graph, format=settings["format"], nan=nan).describe()
-
-
-def _folder(path: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """Describe a dataset in a folder, or runs; refuse another folder, and say what is in it."""
-    from kgeval.base.errors import DatasetError
-    from kgeval.data.layouts import layouts
-    from kgeval.models.checkpoints.readers import holds_models, recognise
-    from kgeval.ranking.run_directory.contents import progress_of
-    from kgeval.ranking.run_directory.folders import holds_runs
-
-    try:
-        return {"dataset": path, **_dataset(path, settings)}
-    except DatasetError as error:
-        place = Path(path)
-        if place.is_file() and (ranks := _foreign_ranks(place, settings)):
-            return {"ranks": path, **ranks}
-        if settings["layout"] != "auto" or any(known.recognises(place) for known in layouts().values()):
-            raise
-        if holds_models(place):
-            recognise(place)  # raises an error that says what is in the folder
-        if holds_runs(place):
-            return {"runs": path, **_runs(place)}
-        if progress := progress_of(place):
-            return {"runs": path, "complete": False, "notes": [progress.strip()]}
-        hint = "It is no checkpoint in a known format either: 'kgeval list formats' shows all."
-        raise DatasetError(f"{error}\n{hint}") from error
+        return {"checkpoint": path, **_checkpoint_facts(place, settings)}
+    return _dataset_or_other(path, settings)
 
 
 def _results(path: str, place: Path) -> dict[str, Any]:
@@ -100,18 +68,20 @@ def _results(path: str, place: Path) -> dict[str, Any]:
     from kgeval.ranking.run_directory.stored_run import StoredRun
 
     run = StoredRun(place)
-    if run.is_complete or CommonTable.is_in(place):
-        return {"run": path, "complete": True, **_run(run)} if run.is_complete else {"runs": path, **_runs(place)}
+    if run.is_complete:
+        return {"run": path, "complete": True, **_run_facts(run)}
+    if CommonTable.is_in(place):
+        return {"runs": path, **_facts_of_runs(place)}
     interrupted = {"run": path, "complete": False, "missing": f"{MANIFEST}: the run is not finished"}
     if holds_table(place):
-        return interrupted | _table(run)
+        return interrupted | _table_facts(run)
     if is_begun(place):
         return interrupted | {"notes": [progress_of(place).strip()]}
     is_table = place.suffix == ".parquet" and not is_foreign(place)
-    return {"table": path, **_table(run)} if is_table else {}
+    return {"table": path, **_table_facts(run)} if is_table else {}
 
 
-def _run(run: StoredRun) -> dict[str, Any]:
+def _run_facts(run: StoredRun) -> dict[str, Any]:
     metrics = run.metrics
     provenance = {"provenance": metrics["provenance"]} if "provenance" in metrics else {}
     changed = [f"{name} is not as the run wrote it" for name in run.changed_files]
@@ -119,7 +89,7 @@ def _run(run: StoredRun) -> dict[str, Any]:
     return {**provenance, **run.manifest, "notes": notes, "metrics": metrics.get("metrics", {})}
 
 
-def _runs(folder: Path) -> dict[str, Any]:
+def _facts_of_runs(folder: Path) -> dict[str, Any]:
     """Describe the runs inside a folder."""
     from kgeval.ranking.run_directory.folders import CommonTable, runs_in, unfinished_in
     from kgeval.ranking.run_directory.stored_run import StoredRun
@@ -137,7 +107,7 @@ def _runs(folder: Path) -> dict[str, Any]:
     return {"models": models, "failed": table.failed, "unfinished": others, "notes": table.notes}
 
 
-def _table(run: StoredRun) -> dict[str, Any]:
+def _table_facts(run: StoredRun) -> dict[str, Any]:
     if run.keeps == "classification":
         labels = run.labels()
         about = {"labelled triples": len(labels), "baselines": list(labels.baselines), "notes": list(labels.notes)}
@@ -145,6 +115,43 @@ def _table(run: StoredRun) -> dict[str, Any]:
     ranks = run.ranks()
     sides = sorted(set(ranks.column("side").tolist()))
     return {**ranks.provenance.to_dict(), "sides": sides, "ranks": len(ranks), "notes": list(ranks.notes)}
+
+
+def _checkpoint_facts(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
+    from kgeval.data.loading import load_dataset
+    from kgeval.models.checkpoints import read_checkpoint
+
+    dataset = settings["dataset"]
+    graph = None if dataset is None else load_dataset(dataset, layout=settings["layout"], columns=settings["columns"])
+    options = pairs(settings["options"], "--option")
+    nan = settings["nan"] or "error"
+    return read_checkpoint(path, options, dataset=graph, format=settings["format"], nan=nan).describe()
+
+
+def _dataset_or_other(path: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """Describe a dataset, or else ranks or runs; refuse any other file or folder, and say what is in it."""
+    from kgeval.base.errors import DatasetError
+    from kgeval.data.layouts import layouts
+    from kgeval.models.checkpoints.readers import holds_models, recognise
+    from kgeval.ranking.run_directory.contents import progress_of
+    from kgeval.ranking.run_directory.folders import holds_runs
+
+    try:
+        return {"dataset": path, **_dataset_facts(path, settings)}
+    except DatasetError as error:
+        place = Path(path)
+        if place.is_file() and (ranks := _foreign_ranks(place, settings)):
+            return {"ranks": path, **ranks}
+        if settings["layout"] != "auto" or any(known.recognises(place) for known in layouts().values()):
+            raise
+        if holds_models(place):
+            recognise(place)  # raises an error that says what is in the folder
+        if holds_runs(place):
+            return {"runs": path, **_facts_of_runs(place)}
+        if progress := progress_of(place):
+            return {"runs": path, "complete": False, "notes": [progress.strip()]}
+        hint = "It is no checkpoint in a known format either: 'kgeval list formats' shows all."
+        raise DatasetError(f"{error}\n{hint}") from error
 
 
 def _foreign_ranks(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
@@ -160,7 +167,11 @@ def _foreign_ranks(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
     return {**table, "ties": "known" if file.has_ties else "as in the file", "notes": list(file.notes)}
 
 
-def _dataset(path: str, settings: dict[str, Any]) -> dict[str, Any]:
+OPTIONAL = ("suspicion", "layout", "columns", "training graph", "confidences", "false", "times", "names")
+"""what few datasets have"""
+
+
+def _dataset_facts(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     from kgeval.data.human_names import num_named
     from kgeval.data.leaks import find_leaks, notes_on_leaks
     from kgeval.data.loading import load_dataset
@@ -185,7 +196,7 @@ def _dataset(path: str, settings: dict[str, Any]) -> dict[str, Any]:
         "swapped in train": {split: int(leak.swapped.sum()) for split, leak in leaks.items()},
         "confidences": {split: len(triples) for split, triples in dataset.confidences.items()},
         "false": {split: len(triples) for split, triples in dataset.negatives.items()},
-        "times": _times(dataset.times) if dataset.times else {},
+        "times": _time_facts(dataset.times) if dataset.times else {},
         "names": num_named(dataset, dataset.names) if dataset.names else {},
         "notes": notes,
         "files": [str(file) for file in dataset.files],
@@ -193,11 +204,7 @@ def _dataset(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in description.items() if value or name not in OPTIONAL}
 
 
-OPTIONAL = ("suspicion", "layout", "columns", "training graph", "confidences", "false", "times", "names")
-"""what few datasets have"""
-
-
-def _times(times: Vocabulary) -> dict[str, Any]:
+def _time_facts(times: Vocabulary) -> dict[str, Any]:
     return {"different": len(times), "first": times[0], "last": times[len(times) - 1]}
 
 
@@ -211,7 +218,7 @@ PARTS = {
 """the keys of blocks of which only a part is shown"""
 
 
-def described(description: Mapping[str, Any]) -> Page:
+def page_of(description: Mapping[str, Any]) -> Page:
     """Lay a description out: a line for each key, and the metrics as a table."""
     texts = {key: _line(key, value) for key, value in description.items() if key not in (*OMITTED, "models")}
     tables = (_by_part(description.get("metrics", {})), _by_model(description.get("models", {})))

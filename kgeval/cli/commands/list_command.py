@@ -1,4 +1,7 @@
-"""``kgeval list``: what there is to choose from."""
+"""``kgeval list``: what there is to choose from, such as metrics, and all that is known of one of them.
+
+The lists are those of :mod:`kgeval.cli.listings`; here one of them, or one entry, is laid out as a table.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
-from kgeval.cli.setting_options import LISTINGS, OneOf, options_of
+from kgeval.cli.listings import LISTS
+from kgeval.cli.options import OneOf, options_of
 from kgeval.cli.shared_options import Printing
 
 if TYPE_CHECKING:
@@ -22,7 +26,7 @@ BRIEF = {
     "corruptions": ("kind", "candidates"),
     "slices": ("name", "title"),
 }
-"""the columns of a list; one entry has all columns"""
+"""the columns of a list that are shown as text, if not all are; the details of one entry have all"""
 
 
 class _NameInList(OneOf):
@@ -30,11 +34,11 @@ class _NameInList(OneOf):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         what = ctx.params["what"]
-        return OneOf(what).shell_complete(ctx, param, incomplete) if what in LISTINGS else []
+        return OneOf(what).shell_complete(ctx, param, incomplete) if what in LISTS else []
 
 
 @click.command("list")
-@click.argument("what", type=click.Choice(sorted(LISTINGS)))
+@click.argument("what", type=click.Choice(sorted(LISTS)))
 @click.argument("name", required=False, type=_NameInList(""))
 @options_of(Printing, "form", "as_json", "quiet")
 def list_command(what: str, name: str | None, form: str) -> None:
@@ -46,7 +50,7 @@ def list_command(what: str, name: str | None, form: str) -> None:
     from kgeval.base.tables.table import Table
     from kgeval.cli.display import show
 
-    columns, rows = LISTINGS[what]()
+    columns, rows = LISTS[what]()
     entries = [dict(zip(columns, row, strict=True)) for row in rows]
     if name is not None:
         (entry,) = entries = [_entry(what, name, entries)]
@@ -58,19 +62,6 @@ def list_command(what: str, name: str | None, form: str) -> None:
     if name is not None and what == "formats":
         page = _format_page(entry) or page
     show(page, form)
-
-
-def _format_page(entry: dict[str, str]) -> Page | None:
-    """Show the models of a format that is a table of them; None for a format that is code."""
-    from kgeval.base.tables.shown import Page
-    from kgeval.base.tables.table import Table
-    from kgeval.models.checkpoints.readers import formats
-
-    models = formats()[entry["name"]].models
-    columns = list(dict.fromkeys(column for model in models for column in model))
-    table = Table(columns, [[model.get(column, "") for column in columns] for model in models], prose=True)
-    content = [{**entry, "models": [dict(model) for model in models]}]
-    return Page((f"{entry['name']}: {entry['files']}",), (table,), content=lambda: content) if models else None
 
 
 def _entry(what: str, name: str, entries: list[dict[str, str]]) -> dict[str, str]:
@@ -87,3 +78,16 @@ def _entry(what: str, name: str, entries: list[dict[str, str]]) -> dict[str, str
     if wanted not in names:
         raise ConfigError(f"no {name!r} among the {what}. {did_you_mean(name, filter(None, names), listed=what)}")
     return names[wanted]
+
+
+def _format_page(entry: dict[str, str]) -> Page | None:
+    """Show the models of a format that is a table of them; None for a format that is code."""
+    from kgeval.base.tables.shown import Page
+    from kgeval.base.tables.table import Table
+    from kgeval.models.checkpoints.readers import formats
+
+    models = formats()[entry["name"]].models
+    columns = list(dict.fromkeys(column for model in models for column in model))
+    table = Table(columns, [[model.get(column, "") for column in columns] for model in models], prose=True)
+    content = [{**entry, "models": [dict(model) for model in models]}]
+    return Page((f"{entry['name']}: {entry['files']}",), (table,), content=lambda: content) if models else None

@@ -1,4 +1,8 @@
-"""``kgeval predict``: the best answers of queries."""
+"""``kgeval predict``: the best answers of queries, printed or written to a file.
+
+The options become a configuration, whose model answers queries or the triples of a split
+(:mod:`kgeval.ranking.predictions`). ``Predictions``, below, is how the answers are printed and written.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,8 @@ from kgeval.base.errors import counted
 from kgeval.base.tables.shown import Shown
 from kgeval.base.tables.table import Cell, Figure, Table
 from kgeval.cli.configuration import configuration, refuse_other_keys
-from kgeval.cli.setting_options import OF_EVALUATION, PATH, blocks, option, options_of, setting_options
+from kgeval.cli.options import PATH, option, options_of
+from kgeval.cli.setting_options import OF_EVALUATION, blocks, setting_options
 from kgeval.cli.shared_options import Printing, Replacing, model_and_dataset, refuse_file
 from kgeval.ranking.evaluation import Evaluation
 
@@ -136,7 +141,6 @@ def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[Prediction
     from kgeval.cli.display import watching
     from kgeval.ranking.predictions.predict import predict
     from kgeval.ranking.predictions.prediction_files import read_query_file
-    from kgeval.runs.stored import load_model
 
     settings = config.evaluation
     with watching("loading dataset"):
@@ -146,7 +150,7 @@ def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[Prediction
     if options["query_file"]:
         queries = read_query_file(options["query_file"], dataset)
     with watching("loading model"):
-        model = load_model(config, dataset)
+        model = config.load_model(dataset)
     explicit = {
         name: getattr(settings, name) for name in settings.model_fields_set if f"evaluation.{name}" not in OF_RANKINGS
     }

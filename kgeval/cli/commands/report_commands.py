@@ -1,4 +1,8 @@
-"""``kgeval report`` and ``kgeval plot``: an HTML page, or one chart, of runs."""
+"""``kgeval report`` and ``kgeval plot``: an HTML page, or one chart, of runs.
+
+Both give runs to :mod:`kgeval.reports`. A kind of chart is a function in ``kgeval.reports.plots.PLOTS``, whose
+parameters say which options go with it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from typing import Any
 import click
 
 from kgeval.base.errors import ConfigError
-from kgeval.cli.setting_options import PATH, OneOf, option, options_of, split_at_commas
+from kgeval.cli.options import PATH, OneOf, option, options_of, split_at_commas
 from kgeval.cli.shared_options import Comparing, JsonAlone, Printing, Replacing, named_runs, refuse_file
 
 

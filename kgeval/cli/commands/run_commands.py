@@ -1,4 +1,8 @@
-"""``kgeval run`` runs experiments, ``merge`` finishes sharded runs, ``schema`` describes a configuration."""
+"""``kgeval run`` runs experiments, ``merge`` finishes sharded runs, ``schema`` describes a configuration.
+
+``run_command`` reads configurations, runs one after the other (:mod:`kgeval.runs.runner`), prints each as soon as it is
+done, and fails at the end if a run failed or a metric misses its bound.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgeval.base.settings import plain
-from kgeval.cli.setting_options import option, options_of
+from kgeval.cli.options import option, options_of
 from kgeval.cli.shared_options import FOLDER, Failing, JsonAlone, Printing, Source, Written
 
 if TYPE_CHECKING:
@@ -69,7 +73,7 @@ def run_command(  # noqa: C901
     from kgeval.cli.display import refuse_unrequested, show_outcomes, show_remarks
     from kgeval.cli.streams import say, say_json
     from kgeval.runs.config.load import load_configs
-    from kgeval.runs.metric_bounds import limits_of, misses, refuse_missed
+    from kgeval.runs.metric_bounds import checked_thresholds, misses, refuse_missed
     from kgeval.runs.trackers import refuse_unusable
 
     run_configs = load_configs(configs, overrides, only)
@@ -77,7 +81,7 @@ def run_command(  # noqa: C901
     if shard is not None:
         _run_shards(run_configs, folders, shard, force=force)
         return
-    limits = limits_of(bounds, [*run_configs.values()])
+    thresholds = checked_thresholds(bounds, [*run_configs.values()])
     for config in run_configs.values():  # before the first run
         refuse_unrequested(config)
         with config.document.concealed():
@@ -85,7 +89,7 @@ def run_command(  # noqa: C901
     outcomes: dict[Path, list[Outcome]] = {}
     failures: dict[Path, BaseException] = {}
     for path, config in run_configs.items():
-        outcomes[path], failure = _run(config, folders[path], limits, force=force, several=len(run_configs) > 1)
+        outcomes[path], failure = _run_one(config, folders[path], thresholds, force=force, several=len(run_configs) > 1)
         if failure is not None:
             failures[path] = failure
         if form != "json" and (path in configs or config.task is not None):
@@ -104,7 +108,7 @@ def run_command(  # noqa: C901
         say_json(contents if len(run_configs) > 1 else next(iter(contents.values())))
     if failures:
         raise RunError("\n".join(f"{path}: {str(why) or type(why).__name__}" for path, why in failures.items()))
-    refuse_missed(misses(limits, _judged(run_configs, outcomes)))
+    refuse_missed(misses(thresholds, _judged(run_configs, outcomes)))
 
 
 def _show_grid(parts: Mapping[Path, list[Outcome]], form: str, *, report: bool) -> None:
@@ -154,8 +158,8 @@ def _content(outcomes: list[Outcome], failure: BaseException | None, config: Run
     return results_of(outcomes, failure.failures if isinstance(failure, ModelsFailed) else {})
 
 
-def _run(
-    config: RunConfig, folder: Path, limits: Sequence[Threshold], *, force: bool, several: bool
+def _run_one(
+    config: RunConfig, folder: Path, thresholds: Sequence[Threshold], *, force: bool, several: bool
 ) -> tuple[list[Outcome], Exception | None]:
     """Run a configuration. If there are several, return an error, so that the others still run."""
     from kgeval.base.errors import KgevalError
@@ -164,7 +168,7 @@ def _run(
     from kgeval.runs.runner import run
 
     try:
-        return run(config, folder, force=force, watch=watching, warn=show_note, limits=limits), None
+        return run(config, folder, force=force, watch=watching, warn=show_note, thresholds=thresholds), None
     except ModelsFailed as failure:
         return failure.outcomes, failure
     except (KgevalError, OSError, MemoryError) as error:
@@ -228,17 +232,15 @@ def merge_command(folder: Path, force: bool, form: str) -> None:
 @JsonAlone.as_json
 def schema_command(as_json: bool) -> None:  # noqa: ARG001  # a schema is JSON in any case
     """Print the JSON schema of the configuration, which editors use for completion and checks."""
+    import json
+
     from kgeval.cli.streams import say_json
     from kgeval.runs.config.run_config import RunConfig
 
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **RunConfig.model_json_schema()}
-    say_json(_with_plain_descriptions(schema))
+    say_json(json.loads(json.dumps(schema), object_hook=_with_plain_description))
 
 
-def _with_plain_descriptions(schema: Any) -> Any:
-    if isinstance(schema, list):
-        return [_with_plain_descriptions(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    texts = {key: plain(text) for key, text in schema.items() if key == "description" and isinstance(text, str)}
-    return {key: _with_plain_descriptions(part) for key, part in schema.items()} | texts
+def _with_plain_description(block: dict[str, Any]) -> dict[str, Any]:
+    described = block.get("description")
+    return {**block, "description": plain(described)} if isinstance(described, str) else block

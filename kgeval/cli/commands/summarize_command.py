@@ -1,15 +1,20 @@
-"""``kgeval summarize``: compute metrics from the stored ranks or labels of a run."""
+"""``kgeval summarize``: compute metrics from the stored ranks or labels of a run.
+
+Stored runs are read by :mod:`kgeval.runs.stored`: one run gives a table of its metrics, a folder of runs gives one
+table.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.setting_options import given, option, options_of, setting_options
+from kgeval.cli.options import option, options_of
+from kgeval.cli.setting_options import given, setting_options
 from kgeval.cli.shared_options import FOLDER, Failing, Importing, Printing, Reading
 from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.kinds import ConfidenceOptions, LabelOptions
@@ -74,17 +79,30 @@ def _summarize_one(
     from kgeval.data.human_names import read_names
     from kgeval.ranking.run_directory.folders import words_of
     from kgeval.runs.metric_bounds import misses, refuse_missed, thresholds_of
-    from kgeval.runs.stored import named, read_outcome
+    from kgeval.runs.stored import read_outcome
 
     outcome = read_outcome(run, metrics, options)
     summary = outcome.summary
-    limits = [replace(limit, model="") for limit in thresholds_of(bounds, words_of(run)[-1:], [summary.kind])]
-    missed = misses(limits, [_judged(run, "", options)])
+    thresholds = [replace(one, model="") for one in thresholds_of(bounds, words_of(run)[-1:], [summary.kind])]
+    missed = misses(thresholds, [_judged(run, "", options)])
     if names:
-        summary = named(summary, {**ChainMap(*map(read_names, names))})
+        summary = _with_names(summary, {**ChainMap(*map(read_names, names))})
     show(summary, form)
     show_notes(summary.notes)
     refuse_missed(missed)
+
+
+def _with_names(summary: Summary, names: Mapping[str, str]) -> Summary:
+    """Put human names before the labels in the keys of groups: ``accuses (accusation)``."""
+    from kgeval.data.columns import TRIPLE
+    from kgeval.data.vocabulary import display_label
+
+    columns = {*TRIPLE, *(f"{column}_label" for column in TRIPLE)}  # whose values are labels
+
+    def named(key: dict[str, Any]) -> dict[str, Any]:
+        return {column: display_label(value, names) if column in columns else value for column, value in key.items()}
+
+    return replace(summary, groups=tuple(replace(group, key=named(group.key)) for group in summary.groups))
 
 
 def _summarize_several(
@@ -100,10 +118,10 @@ def _summarize_several(
     outcomes = read_outcomes(folder, metrics, options)
     failed, unfinished = CommonTable.read(folder).failed, unfinished_in(folder)
     kinds = [outcome.summary.kind for outcome in outcomes] or ["ranks"]
-    limits = thresholds_of(bounds, [*(outcome.name for outcome in outcomes), *failed, *unfinished], kinds)
+    thresholds = thresholds_of(bounds, [*(outcome.name for outcome in outcomes), *failed, *unfinished], kinds)
     # A bound is for the number in the table, by the tie policy of the table.
     shown = with_common_ties(outcomes)
-    missed = misses(limits, [_judged(each.folder or folder, each.name, options | _ties(each)) for each in shown])
+    missed = misses(thresholds, [_judged(each.folder or folder, each.name, options | _ties(each)) for each in shown])
     show_outcomes(outcomes, form, failed, unfinished)
     show_remarks(outcomes, failed, places=False)
     show_notes(
@@ -124,9 +142,17 @@ def _judged(run: Path, name: str, options: dict[str, Any]) -> Judged:
     """A stored run whose metrics are compared with thresholds."""
     from kgeval.ranking.run_directory.stored_run import StoredRun
     from kgeval.runs.metric_bounds import Judged
-    from kgeval.runs.stored import read_outcome, ungrouped
+    from kgeval.runs.stored import read_outcome
 
     def compute(metrics: Sequence[str]) -> Summary:
-        return read_outcome(run, tuple(metrics), ungrouped(run, options)).summary
+        return read_outcome(run, tuple(metrics), _ungrouped(run, options)).summary
 
     return Judged(name, compute, is_baseline=StoredRun(run).is_baseline)
+
+
+def _ungrouped(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what groups the rows (columns and, of a stored run, the dataset of slices), and intervals."""
+    from kgeval.ranking.run_directory.stored_run import StoredRun
+
+    left_out = {"by", "intervals"} | ({"dataset"} if StoredRun(path).is_stored else set())
+    return {name: value for name, value in options.items() if name not in left_out}

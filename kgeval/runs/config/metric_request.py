@@ -1,4 +1,9 @@
-"""What to compute from a model's scores: metrics, policies and groups. Commands make options of it, without arrays."""
+"""What to compute from the scores of a model: metrics, policies (such as that of ties), intervals and groups.
+
+``MetricRequest`` has these keys of a configuration; the command line makes options of them, and a stored run keeps
+them. Above it are the types of its fields, with the checks of their values, which import what they check with only when
+they are called: the help of a command comes without numpy.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +27,10 @@ def _scalar(value: Any) -> Any:
     return value
 
 
-def _metric(name: str, block: ValidationInfo) -> str:
+Scalar = Annotated[bool | int | float | str, BeforeValidator(_scalar)]
+
+
+def _known_metric(name: str, block: ValidationInfo) -> str:
     """Refuse an unknown metric: of the task of the block, or without a task, of ranks."""
     if "task" not in block.data:  # the task is malformed, which is reported already
         return name
@@ -34,27 +42,13 @@ def _metric(name: str, block: ValidationInfo) -> str:
     return name
 
 
-Scalar = Annotated[bool | int | float | str, BeforeValidator(_scalar)]
-
-
-def names_in(text: str) -> tuple[str, ...]:
-    """Split names at commas. A slice by pattern reaches to the end of the text, since patterns have commas.
-
-    >>> names_in("side, relation~^/([a-z]{2,5})")
-    ('side', 'relation~^/([a-z]{2,5})')
-    """
-    before, tilde, pattern = text.partition("relation~")
-    names = [name.strip() for name in before.split(",")]
-    return (*names[:-1], names[-1] + tilde + pattern)
-
-
 def _split_at_commas(value: Any) -> Any:
     return names_in(value) if isinstance(value, str) else value
 
 
 WITH_COMMAS = BeforeValidator(_split_at_commas, json_schema_input_type=str | tuple[str, ...])
 
-Metrics = Annotated[tuple[Annotated[str, AfterValidator(_metric)], ...], WITH_COMMAS, Field(strict=False)]
+Metrics = Annotated[tuple[Annotated[str, AfterValidator(_known_metric)], ...], WITH_COMMAS, Field(strict=False)]
 
 
 def _column_or_slice(name: str, block: ValidationInfo) -> str:
@@ -96,28 +90,10 @@ def _groups(value: Any) -> Any:
 
 
 Members = dict[str, list[str] | str | None]
+
 Groups = Annotated[
     dict[str, Any], BeforeValidator(_groups, json_schema_input_type=dict[str, Members | list[str] | str | None])
 ]
-
-
-def with_groups(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Read the files of groups that ``by`` names; without ``by``, the rows are grouped by ``groups``."""
-    from kgeval.analysis.slices.named_groups import groupings
-    from kgeval.runs.config.yaml_document import read_document
-
-    by, groups = content.get("by"), content.get("groups")
-    known = groupings(groups) if isinstance(groups, dict) else {}
-    names = [*known] if by is None else names_in(by) if isinstance(by, str) else by
-    if not names or not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-        return dict(content)
-    chosen: list[str] = []
-    for name in names:
-        path = Path(name)
-        read = groupings(read_document(path).content, alone=path.stem) if path.suffix in (".yaml", ".yml") else None
-        known, groups = (known, groups) if read is None else (known | read, known | read)
-        chosen += [name] if read is None else read
-    return {**content, "by": chosen} | ({} if groups is None else {"groups": groups})
 
 
 def _tie_names() -> list[str]:
@@ -150,7 +126,6 @@ def _exponents(value: Any) -> tuple[float, float]:
 
 Exponents = Annotated[tuple[float, float], BeforeValidator(_exponents, json_schema_input_type=tuple[float, float])]
 """βe and βr, of popularity"""
-
 
 POLICIES = ("ties", "seed", "chance", "popularity")
 
@@ -215,3 +190,33 @@ class MetricRequest(Settings):
             settings = {} if self.intervals is None else self.intervals.model_dump()
             changes["intervals"] = Intervals(**{**settings, **block})
         return self.model_copy(update=changes)
+
+
+def with_groups(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the files of groups that ``by`` names; without ``by``, the rows are grouped by ``groups``."""
+    from kgeval.analysis.slices.named_groups import groupings
+    from kgeval.runs.config.yaml_document import read_document
+
+    by, groups = content.get("by"), content.get("groups")
+    known = groupings(groups) if isinstance(groups, dict) else {}
+    names = [*known] if by is None else names_in(by) if isinstance(by, str) else by
+    if not names or not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        return dict(content)
+    chosen: list[str] = []
+    for name in names:
+        path = Path(name)
+        read = groupings(read_document(path).content, alone=path.stem) if path.suffix in (".yaml", ".yml") else None
+        known, groups = (known, groups) if read is None else (known | read, known | read)
+        chosen += [name] if read is None else read
+    return {**content, "by": chosen} | ({} if groups is None else {"groups": groups})
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """Split names at commas. A slice by pattern reaches to the end of the text, since patterns have commas.
+
+    >>> names_in("side, relation~^/([a-z]{2,5})")
+    ('side', 'relation~^/([a-z]{2,5})')
+    """
+    before, tilde, pattern = text.partition("relation~")
+    names = [name.strip() for name in before.split(",")]
+    return (*names[:-1], names[-1] + tilde + pattern)

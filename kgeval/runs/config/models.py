@@ -1,4 +1,8 @@
-"""The models of a configuration: read from files, or trained first by components of PyKEEN, which are checked."""
+"""The model of a configuration: a checkpoint in files, a training by PyKEEN, or a baseline.
+
+``ModelConfig`` is any of the three. A training is made of PyKEEN's components, such as a loss and an optimizer; below
+the settings are the checks of their names and arguments, which PyKEEN itself would check only when the work has begun.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +24,7 @@ from pydantic import (
     model_validator,
 )
 
-from kgeval.base import errors
-from kgeval.base.errors import ConfigError, MetricError, NoPathError, did_you_mean
+from kgeval.base.errors import ConfigError, MetricError, NoPathError, did_you_mean, refuse_unknown
 from kgeval.base.files import exists_safely, refuse_special, suggest_paths
 from kgeval.base.settings import (
     UNTRAINED,
@@ -39,145 +42,6 @@ from kgeval.models.baselines import Baseline, baselines
 from kgeval.models.checkpoints import Checkpoint, read_checkpoint
 from kgeval.models.checkpoints.readers import formats
 from kgeval.runs.config.metric_request import Scalar
-
-PARTS = ("training", "model", "loss", "regularizer", "optimizer", "lr_scheduler", "negative_sampler", "stopper")
-"""the parts with arguments, in blocks called ``<part>_kwargs``"""
-
-OUTSIDE = {
-    "training_kwargs": {"checkpoint_directory", "checkpoint_name", "checkpoint_frequency", "checkpoint_on_failure"},
-    "stopper_kwargs": {"best_model_path"},
-}
-"""arguments that make PyKEEN write outside the run directory, or read a pickled file and so run its code"""
-
-READERS = {
-    "training_kwargs": {"checkpoint", "checkpointtrainingcallback"},
-    "model_kwargs": {"precomputedpool", "precomputedpooltokenizer"},
-}
-"""components that read pickled files, wherever a value has their name"""
-
-NO_NUMBER = re.compile(r"[-+]?[\d.]+[eE][-+]?\d+")
-"""texts in YAML that were meant as numbers"""
-
-
-def refuse_unknown(part: str, name: str) -> None:
-    """Refuse a name that PyKEEN does not know; a part is a parameter of ``pykeen.pipeline.pipeline`` or a tracker."""
-    if part == "device":
-        _refuse_unknown_device(name)
-        return
-    resolver = _resolver(part)
-    try:
-        resolver.lookup(name)
-    except KeyError:
-        # Models are known by their class names, all other components by PyKEEN's short names.
-        known = [cls.__name__ for cls in resolver.lookup_dict.values()] if part == "model" else resolver.options
-        hint = did_you_mean(name, known)
-        raise ConfigError(f"PyKEEN has no {part.replace('_', ' ')} called {name!r}. {hint}") from None
-
-
-def _refuse_unknown_device(name: str) -> None:
-    import torch
-
-    try:
-        torch.device("cuda" if name == "gpu" else name)
-    except RuntimeError:
-        raise ConfigError(f"unknown device {name!r}. {did_you_mean(name, ['cpu', 'cuda', 'cuda:0', 'mps'])}") from None
-
-
-def has_device(name: str | None) -> bool:
-    """Whether the machine has the device of a training; without a name any device will do."""
-    import torch
-
-    device = torch.device("cuda" if name == "gpu" else name or "cpu")
-    return bool(device.type != "cuda" or (device.index or 0) < torch.cuda.device_count())
-
-
-def scores_new_entities(model: str) -> bool:
-    """Whether a model, such as InductiveNodePiece, learns from one graph and is evaluated on another."""
-    from pykeen.models.inductive import InductiveERModel
-
-    return issubclass(_resolver("model").lookup(model), InductiveERModel)
-
-
-def wrong_arguments(training: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield arguments that PyKEEN does not have, or that would make it use files outside the run directory.
-
-    ``training`` is the block as it was written. The arguments of an unknown component are not checked.
-    """
-    for part in PARTS:
-        block = f"{part}_kwargs"
-        arguments = training.get(block)
-        if not isinstance(arguments, dict):
-            continue
-        try:
-            names = _argument_names(_component(part, training.get("model"), training.get(part)))
-        except (KeyError, TypeError, ValueError):  # an unknown component
-            names = None
-        for name, value in arguments.items():
-            if problem := _problem((block, name), value, names):
-                yield problem
-
-
-def _problem(place: tuple[str, Any], value: Any, names: set[str] | None) -> Problem | None:
-    block, name = place
-    if name in OUTSIDE.get(block, ()) or _texts(value) & READERS.get(block, set()):
-        danger = "it lets PyKEEN work with files outside the run directory, and run the code that a pickled one holds"
-        return Problem(place, danger, "Leave it out: the trained model is saved in the run directory.")
-    if place == ("stopper_kwargs", "metric") and isinstance(value, str):
-        # Before the training, which may end before the stopper asks for its metric.
-        from kgeval.pykeen.results import KGEvalMetricResults
-
-        try:
-            KGEvalMetricResults.key_from_string(value)
-        except MetricError as error:
-            return Problem.of(place, error)
-    if names is not None and isinstance(name, str) and name not in names:
-        return Problem(place, f"unknown argument {short_repr(name)}", did_you_mean(name, names))
-    if isinstance(value, str) and NO_NUMBER.fullmatch(value):
-        hint = "Write a number as 1.0e-3: YAML takes 1e-3 for text."
-        return Problem(place, f"expected a number, found {short_repr(value)}", hint)
-    return None
-
-
-def _component(part: str, model: Any, name: Any) -> Callable[..., Any] | None:
-    """The class or function that PyKEEN calls with the arguments of a part; None where nothing is called.
-
-    Without a name it is the default one, which for loss and regularizer is the model's.
-    """
-    component: Callable[..., Any] | None = None
-    if part == "training":
-        component = _resolver("training_loop").lookup(None).train
-    elif name is None and part in {"loss", "regularizer"}:
-        component = getattr(_resolver("model").lookup(model), f"{part}_default", None)
-    elif name is not None or part in {"optimizer", "negative_sampler"}:
-        component = _resolver(part).lookup(name)
-    return component
-
-
-def _argument_names(callee: Callable[..., Any] | None) -> set[str] | None:
-    """The names of all arguments, with those of base classes; None if any name is accepted."""
-    names: set[str] = set()
-    inits = [vars(cls).get("__init__") for cls in callee.__mro__] if inspect.isclass(callee) else [callee]
-    for function in filter(None, inits):
-        parameters = inspect.signature(function).parameters
-        names |= parameters.keys() - {"self"}
-        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
-            return names
-    return None
-
-
-def _texts(value: Any) -> set[str]:
-    """Collect all texts inside a value, normalised as PyKEEN normalises names of components."""
-    if isinstance(value, str):
-        return {"".join(letter for letter in value.lower() if letter.isalnum())}
-    inside = [*value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
-    return set().union(*map(_texts, inside))
-
-
-def _resolver(part: str) -> Any:
-    module = {"negative_sampler": "sampling", "training_loop": "training", "loss": "losses"}.get(part, f"{part}s")
-    with writable_home():
-        return getattr(import_module(f"pykeen.{module}"), f"{part}_resolver")
-
 
 BASELINE = "baseline:"
 
@@ -242,7 +106,7 @@ class CheckpointConfig(Settings):
     @classmethod
     def _known_format(cls, value: str) -> str:
         with as_validation_error():
-            errors.refuse_unknown("unknown checkpoint format", value.lower(), ["auto", *formats()], listed="formats")
+            refuse_unknown("unknown checkpoint format", value.lower(), ["auto", *formats()], listed="formats")
         return value.lower()
 
     def load(self, dataset: Dataset, *, nan: str) -> Checkpoint:
@@ -306,7 +170,7 @@ class TrainingConfig(Settings):
     def _known(cls, value: str | None, info: ValidationInfo) -> str | None:
         if value is not None:
             with as_validation_error():
-                refuse_unknown(str(info.field_name), value)
+                refuse_unknown_component(str(info.field_name), value)
         return value
 
 
@@ -327,3 +191,149 @@ ModelConfig = Annotated[
 ]
 """a checkpoint, a training or a baseline, by the key ``kind`` or ``baseline``; a bare string is a path or
 ``baseline:NAME``"""
+
+PARTS = (
+    "training",
+    "model",
+    "loss",
+    "regularizer",
+    "optimizer",
+    "lr_scheduler",
+    "negative_sampler",
+    "stopper",
+)
+"""the parts with arguments, in blocks called ``<part>_kwargs``"""
+
+OUTSIDE = {
+    "training_kwargs": {"checkpoint_directory", "checkpoint_name", "checkpoint_frequency", "checkpoint_on_failure"},
+    "stopper_kwargs": {"best_model_path"},
+}
+"""arguments that make PyKEEN write outside the run directory, or read a pickled file and so run its code"""
+
+READERS = {
+    "training_kwargs": {"checkpoint", "checkpointtrainingcallback"},
+    "model_kwargs": {"precomputedpool", "precomputedpooltokenizer"},
+}
+"""components that read pickled files, wherever a value has their name"""
+
+NO_NUMBER = re.compile(r"[-+]?[\d.]+[eE][-+]?\d+")
+"""texts in YAML that were meant as numbers"""
+
+
+def refuse_unknown_component(part: str, name: str) -> None:
+    """Refuse a name that PyKEEN does not know; a part is a parameter of ``pykeen.pipeline.pipeline`` or a tracker."""
+    if part == "device":
+        _refuse_unknown_device(name)
+        return
+    resolver = _resolver(part)
+    try:
+        resolver.lookup(name)
+    except KeyError:
+        # Models are known by their class names, all other components by PyKEEN's short names.
+        known = [cls.__name__ for cls in resolver.lookup_dict.values()] if part == "model" else resolver.options
+        refuse_unknown(f"PyKEEN has no {part.replace('_', ' ')} called", name, known, ConfigError)
+
+
+def _refuse_unknown_device(name: str) -> None:
+    import torch
+
+    try:
+        torch.device("cuda" if name == "gpu" else name)
+    except RuntimeError:
+        raise ConfigError(f"unknown device {name!r}. {did_you_mean(name, ['cpu', 'cuda', 'cuda:0', 'mps'])}") from None
+
+
+def has_device(name: str | None) -> bool:
+    """Whether the machine has the device of a training; without a name any device will do."""
+    import torch
+
+    device = torch.device("cuda" if name == "gpu" else name or "cpu")
+    return bool(device.type != "cuda" or (device.index or 0) < torch.cuda.device_count())
+
+
+def scores_new_entities(model: str) -> bool:
+    """Whether a model, such as InductiveNodePiece, learns from one graph and is evaluated on another."""
+    from pykeen.models.inductive import InductiveERModel
+
+    return issubclass(_resolver("model").lookup(model), InductiveERModel)
+
+
+def wrong_arguments(training: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield arguments that PyKEEN does not have, or that would make it use files outside the run directory.
+
+    ``training`` is the block as it was written. The arguments of an unknown component are not checked.
+    """
+    for part in PARTS:
+        block = f"{part}_kwargs"
+        arguments = training.get(block)
+        if not isinstance(arguments, dict):
+            continue
+        try:
+            names = _argument_names(_component(part, training.get("model"), training.get(part)))
+        except (KeyError, TypeError, ValueError):  # an unknown component
+            names = None
+        for name, value in arguments.items():
+            if problem := _problem_of_argument((block, name), value, names):
+                yield problem
+
+
+def _problem_of_argument(place: tuple[str, Any], value: Any, names: set[str] | None) -> Problem | None:
+    block, name = place
+    if name in OUTSIDE.get(block, ()) or _texts(value) & READERS.get(block, set()):
+        danger = "it lets PyKEEN work with files outside the run directory, and run the code that a pickled one holds"
+        return Problem(place, danger, "Leave it out: the trained model is saved in the run directory.")
+    if place == ("stopper_kwargs", "metric") and isinstance(value, str):
+        # Before the training, which may end before the stopper asks for its metric.
+        from kgeval.pykeen.results import KGEvalMetricResults
+
+        try:
+            KGEvalMetricResults.key_from_string(value)
+        except MetricError as error:
+            return Problem.of(place, error)
+    if names is not None and isinstance(name, str) and name not in names:
+        return Problem(place, f"unknown argument {short_repr(name)}", did_you_mean(name, names))
+    if isinstance(value, str) and NO_NUMBER.fullmatch(value):
+        hint = "Write a number as 1.0e-3: YAML takes 1e-3 for text."
+        return Problem(place, f"expected a number, found {short_repr(value)}", hint)
+    return None
+
+
+def _component(part: str, model: Any, name: Any) -> Callable[..., Any] | None:
+    """The class or function that PyKEEN calls with the arguments of a part; None where nothing is called.
+
+    Without a name it is the default one, which for loss and regularizer is the model's.
+    """
+    component: Callable[..., Any] | None = None
+    if part == "training":
+        component = _resolver("training_loop").lookup(None).train
+    elif name is None and part in {"loss", "regularizer"}:
+        component = getattr(_resolver("model").lookup(model), f"{part}_default", None)
+    elif name is not None or part in {"optimizer", "negative_sampler"}:
+        component = _resolver(part).lookup(name)
+    return component
+
+
+def _argument_names(callee: Callable[..., Any] | None) -> set[str] | None:
+    """The names of all arguments, with those of base classes; None if any name is accepted."""
+    names: set[str] = set()
+    inits = [vars(cls).get("__init__") for cls in callee.__mro__] if inspect.isclass(callee) else [callee]
+    for function in filter(None, inits):
+        parameters = inspect.signature(function).parameters
+        names |= parameters.keys() - {"self"}
+        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+            return names
+    return None
+
+
+def _texts(value: Any) -> set[str]:
+    """Collect all texts inside a value, normalised as PyKEEN normalises names of components."""
+    if isinstance(value, str):
+        return {"".join(letter for letter in value.lower() if letter.isalnum())}
+    inside = [*value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
+    return set().union(*map(_texts, inside))
+
+
+def _resolver(part: str) -> Any:
+    module = {"negative_sampler": "sampling", "training_loop": "training", "loss": "losses"}.get(part, f"{part}s")
+    with writable_home():
+        return getattr(import_module(f"pykeen.{module}"), f"{part}_resolver")

@@ -1,4 +1,8 @@
-"""The configuration of a run: dataset, model, evaluation, metrics, output."""
+"""``RunConfig``, the configuration of a run: dataset, model, evaluation, metrics, output.
+
+It has the keys that the guide on configurations lists; the docstring below each is its description in the
+schema. It also reads what it names, the dataset and the model. :mod:`kgeval.runs.config.load` makes it from a file.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,14 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, PrivateAttr, TypeAdapter, field_validator, model_validator
 
+from kgeval.base.errors import ConfigError
 from kgeval.base.settings import ExistingFile, PathText, Settings, as_validation_error, writable
 from kgeval.data.dataset import Dataset
 from kgeval.data.dataset_config import DatasetConfig, dataset_block, readable
 from kgeval.metrics.kinds import KINDS, KindName
 from kgeval.metrics.ranks.ties import tie_policy
-from kgeval.models.baselines import Baseline
+from kgeval.models.baselines import Baseline, FittedBaseline
+from kgeval.models.checkpoints import Checkpoint
 from kgeval.ranking.corruption import CandidateUnion
 from kgeval.ranking.corruption.generator import Corruption
 from kgeval.ranking.evaluation import Evaluation
@@ -24,7 +30,7 @@ from kgeval.ranking.tasks.confidences import Confidences
 from kgeval.runs.config.metric_request import MetricRequest
 from kgeval.runs.config.models import CheckpointConfig, ModelConfig, TrainingConfig, model_block
 from kgeval.runs.config.yaml_document import Document
-from kgeval.runs.shards import ExecutorConfig
+from kgeval.runs.executors import ExecutorConfig
 from kgeval.runs.trackers import TrackerConfig
 
 
@@ -44,12 +50,6 @@ class RunEvaluation(Evaluation):
         else:
             TypeAdapter(dict[str, ExistingFile]).validate_python(_files_by_key(value))
         return value
-
-
-def _files_by_key(corruption: Corruption) -> dict[str, str]:
-    """Return the files that a corruption reads, by the keys that name them."""
-    named = {key: getattr(corruption, key, None) for key in ("path", "types")}
-    return {key: file for key, file in named.items() if isinstance(file, str) and Path(file) in corruption.files}
 
 
 class Evaluated(Settings):
@@ -136,7 +136,7 @@ class RunConfig(TaskRequest, Evaluated):
             return find_protocol(value).name
 
     @model_validator(mode="after")
-    def _some_model(self) -> RunConfig:
+    def _no_contradictions(self) -> RunConfig:
         from kgeval.reports.document import EXTRA, has_libraries
 
         is_task, is_sample = self.task is not None, self.evaluation.estimate is not None
@@ -163,10 +163,6 @@ class RunConfig(TaskRequest, Evaluated):
         return self._document
 
     @property
-    def folder(self) -> Path | None:
-        return None if self.output is None else Path(self.output)
-
-    @property
     def jobs(self) -> dict[str, CheckpointConfig | TrainingConfig | Baseline]:
         return {"": self.model} if self.model is not None else dict(self.models or {})
 
@@ -178,6 +174,14 @@ class RunConfig(TaskRequest, Evaluated):
     def load_dataset(self) -> Dataset:
         return self.dataset.load().snapshot()
 
+    def load_model(self, dataset: Dataset) -> Checkpoint | FittedBaseline:
+        """Read the one model from its files, or count a baseline; a model to train is refused."""
+        if self.model is None or isinstance(self.model, TrainingConfig):
+            raise ConfigError("model.kind: expected a checkpoint. Train the model with kgeval run first.")
+        if isinstance(self.model, Baseline):
+            return self.model.fit(dataset)
+        return self.model.load(dataset, nan=self.evaluation.nan)
+
     def resolved_evaluation(self, dataset: Dataset) -> ResolvedEvaluation:
         """Fill in the settings that the protocol decides; under the standard one, a baseline decides its ties."""
         protocol = find_protocol(self.protocol)
@@ -185,13 +189,19 @@ class RunConfig(TaskRequest, Evaluated):
         ties = self.ties or (None if baseline is None else baseline.ties)
         return protocol.resolve(self.evaluation, dataset, ties=ties, metrics=self.metrics)
 
-    def resolved(self, resolved: ResolvedEvaluation | None) -> RunConfig:
+    def with_decided(self, resolved: ResolvedEvaluation | None) -> RunConfig:
         """Fill in the settings that the protocol decided for a ranking, or those of a task."""
         if resolved is None:
             ties = self.ties or tie_policy(find_protocol(self.protocol).ties).name
             return self.model_copy(update={"metrics": self.metrics or KINDS[self.kind].metrics, "ties": ties})
         ties = tie_policy(resolved.ties).name
         return self.model_copy(update={"evaluation": resolved.evaluation, "metrics": resolved.metrics, "ties": ties})
+
+
+def _files_by_key(corruption: Corruption) -> dict[str, str]:
+    """Return the files that a corruption reads, by the keys that name them."""
+    named = {key: getattr(corruption, key, None) for key in ("path", "types")}
+    return {key: file for key, file in named.items() if isinstance(file, str) and Path(file) in corruption.files}
 
 
 def expand_shorthand(place: list[str], value: Any) -> Any:

@@ -1,4 +1,8 @@
-"""Configuration files as plain data: YAML with environment variables, the line of every value, and overrides."""
+"""Configuration files as plain data: YAML with environment variables, the line of every value, and overrides.
+
+``read_document`` makes a :class:`Document` of a file. Its ``content`` is not checked; the checks of
+:mod:`kgeval.runs.config.load` ask it where a wrong value stands, and a run is stored in the words of its file.
+"""
 
 from __future__ import annotations
 
@@ -27,88 +31,85 @@ from kgeval.base.settings_text import (
 )
 from kgeval.ranking.run_directory.stored_run import StoredRun
 
-HIDDEN = re.compile("\ue000([^\ue000\ue001]*)\ue001")
-
-
-class WrittenLoader(CountingLoader):
-    """Reads YAML with variables as they are written.
-
-    Braces have another meaning in YAML inside ``{…}`` and ``[…]``, so variables are hidden from its scanner.
-    """
-
-    quoted: type[str] = QuotedText
-
-    def __init__(self, text: str) -> None:
-        super().__init__(VARIABLE.sub(lambda match: f"\ue000{match[1]}{match[2]}{match[3] or ''}\ue001", text))
-
-    def compose_scalar_node(self, anchor: Any) -> yaml.ScalarNode:
-        node: yaml.ScalarNode = super().compose_scalar_node(anchor)
-        hidden, line = node.value, node.start_mark.line + 1
-        text = HIDDEN.sub(lambda match: self._value(match[1], line), hidden)
-        node.value = text if node.style is None else self.quoted(text)
-        if text != hidden and node.style is None:
-            node.tag = self.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
-        return node
-
-    def _value(self, variable: str, line: int) -> str:
-        dollars = "$" * variable.startswith("$")
-        return f"${dollars}{{{variable.removeprefix('$')}}}"
-
-
-class ExpandingLoader(WrittenLoader):
-    """Reads YAML with the values of variables. A variable expands to a value or a part of a value, never to structure.
-
-    A value without quotes is read as a number or a truth value if it is one after expansion.
-    """
-
-    quoted = str
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self._unset: dict[str, list[int]] = {}
-
-    def get_single_node(self) -> yaml.Node | None:
-        """Compose the document; refuse variables that are not set, each with all of its lines."""
-        root: yaml.Node | None = super().get_single_node()
-        messages = []
-        for name, lines in self._unset.items():
-            distinct = sorted(set(lines))
-            where = f"config line{'s' if len(distinct) > 1 else ''} {', '.join(map(str, distinct))}"
-            hint = f"Set it, give ${{{name}:-a default}}, or write $${{{name}}} for the text itself."
-            messages.append(f"the environment variable {name} is not set ({where}). {hint}")
-        if messages:
-            raise ConfigError("\n".join(messages))
-        return root
-
-    def _value(self, variable: str, line: int) -> str:
-        """Look up ``NAME`` or ``NAME:-default``; the default also replaces an empty variable, as in a shell."""
-        value = look_up(variable)
-        if value is None:
-            self._unset.setdefault(variable, []).append(line)
-        return value or ""
-
-
 Place = tuple[str, ...]
 """the path to a value: its keys and positions, as they are written"""
-
-SHORTEST = 3
-"""the least length of a value that is replaced in messages; shorter ones occur by chance"""
 
 SERVICES = ("tracker", "executor")
 """blocks for services, where the values of variables may be secret"""
 
-
-def innermost(place: Place, known: Container[Place]) -> Place | None:
-    """The longest known beginning of a place: the place itself, or a block around it."""
-    return next((place[:depth] for depth in range(len(place), -1, -1) if place[:depth] in known), None)
-
+SHORTEST = 3
+"""the least length of a value that is replaced in messages; shorter ones occur by chance"""
 
 UNCLOSED = re.compile(r"(?<!\$)\$\{([A-Za-z_]\w*)[^}]*$")
 """a variable without the brace at its end"""
 
 
+def read_document(path: Path) -> Document:
+    """Read a configuration file; a folder, a missing file or unreadable YAML is refused."""
+    refuse_special(path)
+    if exists_safely(path) and path.is_dir():
+        raise ConfigError(f"no such configuration file {short_repr(str(path))}: it is {_describe_folder(path)}")
+    if not exists_safely(path) or not path.is_file():
+        raise ConfigError(f"no such configuration file {short_repr(str(path))}. {suggest_paths(path)}".strip())
+    try:
+        text = read_settings(path)
+        content, written = (read_yaml(text, loader) for loader in (ExpandingLoader, WrittenLoader))
+        lines, problems = survey(text)
+    except FileError:
+        raise
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path}: not readable YAML: {' '.join(str(error).split())}.") from error
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path}: expected keys such as dataset, model and evaluation.")
+    return Document(str(path), content, lines, problems, written=written, paths=paths_of(content, written))
+
+
+def _describe_folder(path: Path) -> str:
+    run = StoredRun(path)
+    if run.is_complete:
+        again = "" if run.is_of_pykeen else f"; 'kgeval run {run.config_file}' runs it again"
+        return f"a run directory. 'kgeval summarize {path}' shows its metrics{again}."
+    inside = ", ".join(str(file) for file in sorted(path.glob("*.y*ml"))[:8])
+    return f"a folder. It contains {inside}." if inside else "a folder without a configuration (.yaml)."
+
+
+def survey(text: str) -> tuple[dict[Place, str], list[str]]:
+    """Return the line of every value, and a problem for every duplicate key."""
+    lines: dict[Place, str] = {}
+    problems: list[str] = []
+    walked: set[int] = set()
+
+    def walk(node: yaml.Node, place: Place) -> None:
+        # Each block once: following its aliases too could take exponential time.
+        if id(node) in walked:
+            return
+        walked.add(id(node))
+        for key, mark, value in _items(node):
+            path, line = (*place, key), f"config line {mark.line + 1}"
+            if path in lines:
+                first = lines[path].removeprefix("config ")
+                problems.append(Problem(path, f"duplicate key, first in {first}", "Keep one of them.").format(line))
+            lines[path] = line
+            walk(value, path)
+
+    if (root := ExpandingLoader(text).get_single_node()) is not None:
+        walk(root, ())
+    return lines, problems
+
+
+def _items(node: yaml.Node) -> Iterator[tuple[str, yaml.Mark, yaml.Node]]:
+    if isinstance(node, yaml.MappingNode):
+        yield from ((key.value, key.start_mark, value) for key, value in node.value)
+    elif isinstance(node, yaml.SequenceNode):
+        yield from ((str(index), value.start_mark, value) for index, value in enumerate(node.value))
+
+
 @dataclass(frozen=True)
 class Document:
+    """The content of a configuration, and where each value of it was written."""
+
     source: str
     content: dict[str, Any]
     lines: dict[Place, str] = field(default_factory=dict)
@@ -150,10 +151,6 @@ class Document:
         if self.options and len(messages) == 1:
             return ConfigError(messages[0])
         return ConfigError("\n  ".join([f"{self.source}: {counted(len(messages), 'problem')}", *messages]))
-
-    @property
-    def as_written(self) -> dict[str, Any]:
-        return self.write(self.content)
 
     def write(self, content: dict[str, Any]) -> dict[str, Any]:
         """Write a configuration with the variables in its services, and in paths that are there."""
@@ -232,42 +229,17 @@ class Document:
         self.lines[(*parents, last)] = "--set"
 
 
+def innermost(place: Place, known: Container[Place]) -> Place | None:
+    """The longest known beginning of a place: the place itself, or a block around it."""
+    return next((place[:depth] for depth in range(len(place), -1, -1) if place[:depth] in known), None)
+
+
 def paths_of(content: Any, written: Any) -> dict[str, str]:
     """Find the paths with variables in a part of a configuration: as they are read, and as they are written."""
     if isinstance(content, dict | list) and isinstance(written, dict | list):
         pairs = zip(*(part.values() if isinstance(part, dict) else part for part in (content, written)), strict=False)
         return {path: text for pair in pairs for path, text in paths_of(*pair).items()}
     return {str(Path(content)): written} if isinstance(content, str) and content != written and "/" in content else {}
-
-
-def read_document(path: Path) -> Document:
-    refuse_special(path)
-    if exists_safely(path) and path.is_dir():
-        raise ConfigError(f"no such configuration file {short_repr(str(path))}: it is {_describe_folder(path)}")
-    if not exists_safely(path) or not path.is_file():
-        raise ConfigError(f"no such configuration file {short_repr(str(path))}. {suggest_paths(path)}".strip())
-    try:
-        text = read_settings(path)
-        content, written = (read_yaml(text, loader) for loader in (ExpandingLoader, WrittenLoader))
-        lines, problems = survey(text)
-    except FileError:
-        raise
-    except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from error
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{path}: not readable YAML: {' '.join(str(error).split())}.") from error
-    if not isinstance(content, dict):
-        raise ConfigError(f"{path}: expected keys such as dataset, model and evaluation.")
-    return Document(str(path), content, lines, problems, written=written, paths=paths_of(content, written))
-
-
-def _describe_folder(path: Path) -> str:
-    run = StoredRun(path)
-    if run.is_complete:
-        again = "" if run.is_of_pykeen else f"; 'kgeval run {run.config_file}' runs it again"
-        return f"a run directory. 'kgeval summarize {path}' shows its metrics{again}."
-    inside = ", ".join(str(file) for file in sorted(path.glob("*.y*ml"))[:8])
-    return f"a folder. It contains {inside}." if inside else "a folder without a configuration (.yaml)."
 
 
 def parse_value(text: str, where: str, loader: type[CountingLoader] = CountingLoader) -> Any:
@@ -280,32 +252,62 @@ def parse_value(text: str, where: str, loader: type[CountingLoader] = CountingLo
         raise ConfigError(f"{where}: the value is not readable YAML.") from error
 
 
-def survey(text: str) -> tuple[dict[Place, str], list[str]]:
-    """Return the line of every value, and a problem for every duplicate key."""
-    lines: dict[Place, str] = {}
-    problems: list[str] = []
-    walked: set[int] = set()
-
-    def walk(node: yaml.Node, place: Place) -> None:
-        # Each block once: following its aliases too could take exponential time.
-        if id(node) in walked:
-            return
-        walked.add(id(node))
-        for key, mark, value in _items(node):
-            path, line = (*place, key), f"config line {mark.line + 1}"
-            if path in lines:
-                first = lines[path].removeprefix("config ")
-                problems.append(Problem(path, f"duplicate key, first in {first}", "Keep one of them.").format(line))
-            lines[path] = line
-            walk(value, path)
-
-    if (root := ExpandingLoader(text).get_single_node()) is not None:
-        walk(root, ())
-    return lines, problems
+HIDDEN = re.compile("\ue000([^\ue000\ue001]*)\ue001")
 
 
-def _items(node: yaml.Node) -> Iterator[tuple[str, yaml.Mark, yaml.Node]]:
-    if isinstance(node, yaml.MappingNode):
-        yield from ((key.value, key.start_mark, value) for key, value in node.value)
-    elif isinstance(node, yaml.SequenceNode):
-        yield from ((str(index), value.start_mark, value) for index, value in enumerate(node.value))
+class WrittenLoader(CountingLoader):
+    """Reads YAML with variables as they are written.
+
+    Braces have another meaning in YAML inside ``{…}`` and ``[…]``, so variables are hidden from its scanner.
+    """
+
+    quoted: type[str] = QuotedText
+
+    def __init__(self, text: str) -> None:
+        super().__init__(VARIABLE.sub(lambda match: f"\ue000{match[1]}{match[2]}{match[3] or ''}\ue001", text))
+
+    def compose_scalar_node(self, anchor: Any) -> yaml.ScalarNode:
+        node: yaml.ScalarNode = super().compose_scalar_node(anchor)
+        hidden, line = node.value, node.start_mark.line + 1
+        text = HIDDEN.sub(lambda match: self._value(match[1], line), hidden)
+        node.value = text if node.style is None else self.quoted(text)
+        if text != hidden and node.style is None:
+            node.tag = self.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
+        return node
+
+    def _value(self, variable: str, line: int) -> str:
+        dollars = "$" * variable.startswith("$")
+        return f"${dollars}{{{variable.removeprefix('$')}}}"
+
+
+class ExpandingLoader(WrittenLoader):
+    """Reads YAML with the values of variables. A variable expands to a value or a part of a value, never to structure.
+
+    A value without quotes is read as a number or a truth value if it is one after expansion.
+    """
+
+    quoted = str
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._unset: dict[str, list[int]] = {}
+
+    def get_single_node(self) -> yaml.Node | None:
+        """Compose the document; refuse variables that are not set, each with all of its lines."""
+        root: yaml.Node | None = super().get_single_node()
+        messages = []
+        for name, lines in self._unset.items():
+            distinct = sorted(set(lines))
+            where = f"config line{'s' if len(distinct) > 1 else ''} {', '.join(map(str, distinct))}"
+            hint = f"Set it, give ${{{name}:-a default}}, or write $${{{name}}} for the text itself."
+            messages.append(f"the environment variable {name} is not set ({where}). {hint}")
+        if messages:
+            raise ConfigError("\n".join(messages))
+        return root
+
+    def _value(self, variable: str, line: int) -> str:
+        """Look up ``NAME`` or ``NAME:-default``; the default also replaces an empty variable, as in a shell."""
+        value = look_up(variable)
+        if value is None:
+            self._unset.setdefault(variable, []).append(line)
+        return value or ""

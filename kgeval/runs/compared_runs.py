@@ -1,0 +1,197 @@
+"""Runs to compare: their ranks read from folders and files, joined by model and seed, under policies that all share.
+
+``kgeval compare`` calls ``read_compared`` with names and paths. Out come ``ComparedRun``s, which ``grid_of`` joins to
+{dataset: {model: runs}}; :mod:`kgeval.analysis.comparison` compares what is in this grid.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kgeval.analysis.comparison.comparable import dataset_names
+from kgeval.base.errors import ConfigError, InputError
+from kgeval.data.dataset import Dataset
+from kgeval.metrics.names import MetricName
+from kgeval.metrics.rank_summary import rank_summary
+from kgeval.metrics.ranks.ties import common_ties, note_on_ties
+from kgeval.metrics.selection import MetricOptions
+from kgeval.ranking.protocols.protocol import protocol_of
+from kgeval.ranking.rank_table import RankTable
+from kgeval.ranking.run_directory.folders import (
+    CommonTable,
+    RunOf,
+    Training,
+    distinct_names,
+    join_seeds,
+    model_name,
+    runs_at,
+    unfinished_in,
+    words_of,
+)
+from kgeval.ranking.run_directory.stored_run import StoredRun
+from kgeval.runs.stored import (
+    IMPORT_OPTIONS,
+    group_stored,
+    names_slices,
+    notes_on_unknown,
+    option_name,
+    own_groups,
+    read_request,
+)
+
+
+@dataclass(frozen=True)
+class ComparedRun:
+    """A run that is compared with others: its ranks, and what they are of."""
+
+    name: str
+    table: RankTable
+    """the ranks, with the slices to group them by"""
+    policies: Mapping[str, Any]
+    changes: tuple[str, ...]
+    """what no installed package has any more, and what has changed in the run or its dataset since it was ranked"""
+    origin: RunOf
+    is_baseline: bool = False
+
+
+RunGrid = dict[str, dict[str, list[ComparedRun]]]
+"""the runs of each model on each dataset, one for each seed: {dataset: {model: runs}}"""
+
+
+def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -> list[ComparedRun]:
+    """Read the ranks of runs, each given by a name, which may be empty, and a path.
+
+    Runs on different datasets may have the same name, unless ``allow`` has ``dataset``: then they are compared as one
+    dataset. Other files of a run or of a folder of runs, as ``runs/*/*`` finds them, are skipped. Options are ``by``
+    (columns or slices); ``dataset``, for text files and for slices of files that do not name it; for text files also
+    those of :func:`kgeval.load_ranks`. For stored ranks, an empty ``filter`` means raw ranks.
+    """
+    places = [
+        (f"{name}/{model}" if name and model else name, StoredRun(run))
+        for name, path in runs
+        for model, run in runs_at(Path(path), named=bool(name)).items()
+    ]
+    if not places:
+        raise InputError(f"{runs[0][1]!r} is a file of a run, not its ranks: give the run directory.")
+    files = [run.ranks_file.resolve() for _, run in places]
+    for number, (_, run) in enumerate(places):
+        if files[number] in files[:number]:
+            raise InputError(f"{str(run.path)!r} is given twice. Leave one of them out.")
+    imported = {name: options[name] for name in ("dataset", *IMPORT_OPTIONS) if name in options}
+    by = tuple(options.get("by", ()))
+    given = options.get("groups", {})
+    groups = {**_common_groups([run for _, run in places], {*by} - {*given}), **given}
+    raw = imported.get("filter") == ()
+    used = {"dataset": names_slices(by, groups), "filter": raw}
+    idle = [name for name in imported if not used.get(name)]
+    if idle and not any(run.is_text for _, run in places):
+        raise ConfigError(
+            f"{option_name(idle[0])} applies to text files of ranks only; a stored run keeps its setting. Leave it out."
+        )
+    tables = [run.ranks(**imported) if run.is_text else run.ranks().raw() if raw else run.ranks() for _, run in places]
+    datasets = dataset_names(tables)
+    apart = len(set(datasets)) > 1 and "dataset" not in options.get("allow", ())
+    names = distinct_names(
+        [[name] if name else words_of(run.path) for name, run in places],
+        [(dataset, bool(name)) for dataset, (name, _) in zip(datasets, places, strict=True)] if apart else None,
+    )
+    compared, loaded = [], dict[str, tuple[Dataset, str]]()
+    for name, (chosen, run), table, dataset in zip(names, places, tables, datasets, strict=True):
+        grouped, changes = group_stored(table, by, run, options.get("dataset"), groups, loaded)
+        training = Training.of(run.config, run.manifest)
+        origin = RunOf(dataset if apart else "", chosen, name, training, training.key(run.config))
+        unknown = notes_on_unknown(run, table, [*options, "metrics", "by"])
+        policies, notes = _policies_of(table, run), (*unknown, *run.changes, *changes)
+        compared.append(ComparedRun(name, grouped, policies, notes, origin, run.is_baseline))
+    return compared
+
+
+def _common_groups(runs: Sequence[StoredRun], by: Collection[str]) -> dict[str, Any]:
+    """Collect the groups of all runs; refuse runs that give one name to different groups."""
+    of_runs: dict[str, tuple[StoredRun, Any]] = {}
+    for run in runs:
+        for name, groups in own_groups(run).items():
+            first, known = of_runs.setdefault(name, (run, groups))
+            if name in by and known != groups:
+                unlike = f"{str(first.path)!r} and {str(run.path)!r} define the groups {name!r} differently"
+                raise ConfigError(f"{unlike}. Give a file with the groups to compare by: --by FILE.yaml.")
+    return {name: groups for name, (_, groups) in of_runs.items()}
+
+
+def _policies_of(table: RankTable, run: StoredRun) -> dict[str, Any]:
+    policies = {"ties": protocol_of(table).ties} | read_request(run).policies
+    return {name: value for name, value in policies.items() if name != "intervals"}
+
+
+def grid_of(runs: Sequence[ComparedRun]) -> RunGrid:
+    """Join the runs that are seeds of one model, dataset by dataset."""
+    grid: RunGrid = {}
+    groups = [[runs[place] for place in places] for places in join_seeds([run.origin for run in runs])]
+    given = Counter((members[0].origin.dataset, members[0].origin.training.name) for members in groups)
+    for members in groups:
+        first = members[0].origin
+        alone = first.training.name if first.dataset and given[first.dataset, first.training.name] == 1 else ""
+        name = (
+            model_name([run.origin for run in members])
+            if len(members) > 1
+            else first.chosen or alone or members[0].name
+        )
+        models = grid.setdefault(first.dataset or runs[0].table.dataset, {})
+        if name in models:
+            where = f" on {first.dataset}" if first.dataset else ""
+            raise InputError(f"two models are called {name!r}{where}. Name them, as in NAME=PATH.")
+        models[name] = members
+    return grid
+
+
+def common_policies(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the policies that all runs share; options replace them.
+
+    If tie policies differ, as those of baselines do, :func:`common_ties` chooses one.
+    """
+    (first, *others) = runs
+    options = {"ties": common_ties(run.policies["ties"] for run in runs), **options}
+    for name, value in first.policies.items():
+        for run in others:
+            if name not in options and run.policies[name] != value:
+                unlike = f"{first.name} has {name} {value}, {run.name} {run.policies[name]}"
+                raise ConfigError(f"{unlike}. Choose one with {option_name(name)}.")
+    return {name: options.get(name, value) for name, value in first.policies.items()}
+
+
+def values_by_dataset(
+    grid: RunGrid, metrics: Sequence[str], policies: Mapping[str, Any]
+) -> dict[MetricName, dict[str, dict[str, float]]]:
+    """Compute metrics of models on several datasets, means over their seeds; {metric: {dataset: {model: value}}}."""
+    options = MetricOptions(**policies)
+    means: dict[MetricName, dict[str, dict[str, float]]] = {}
+    for dataset, models in grid.items():
+        for model, runs in models.items():
+            summaries = [rank_summary(run.table, metrics, by=(), options=options) for run in runs]
+            for name in summaries[0].columns():
+                values = [summary[str(name)] for summary in summaries]
+                means.setdefault(name, {}).setdefault(dataset, {})[model] = sum(values) / len(values)
+    return means
+
+
+def notes_on_changes(runs: Sequence[ComparedRun]) -> list[str]:
+    """Say for each run what has changed since it was written."""
+    return [f"{run.name}: {change}" for run in runs for change in run.changes]
+
+
+def notes_on_ties(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> Iterator[str]:
+    """Say which tie policy was chosen, if those of the runs differ and no option names one."""
+    if "ties" not in options:
+        policies = [run.policies["ties"] for run in runs]
+        yield from note_on_ties(policies, common_ties(policies))
+
+
+def notes_on_unfinished(runs: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Note the runs in folders that cannot be compared, because they failed or were interrupted."""
+    for path in (Path(path) for _, path in runs):
+        if missing := sorted({*CommonTable.read(path).failed, *unfinished_in(path)}):
+            yield f"not compared, because failed or unfinished in {str(path)!r}: {', '.join(missing)}."
