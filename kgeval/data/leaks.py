@@ -246,7 +246,7 @@ def count_leaks(
     share = (counts.repeated + counts.swapped) / max(len(ranked), 1)
     if share >= LARGE_SHARE and dataset.times is None:
         leaked = f"{percent(share)} of the ranked triples are in train, unchanged or with head and tail swapped"
-        parts = "has them as repeated and reverse; its none leaves out near-duplicate and inverse triples too"
+        parts = "has them as repeated and reverse; its group none leaves out the groups duplicate and inverse too"
         notes.append(f"{leaked}. The slice leak (kgeval summarize RUN --by leak) {parts}.")
     return (counts if share else None), notes
 

@@ -18,7 +18,7 @@ from kgeval.base.errors import MetricError, counted, did_you_mean, first_few
 from kgeval.base.provenance import LabelProvenance, Provenance, subject_of
 from kgeval.base.tables.shown import Brief, Shown
 from kgeval.base.tables.table import Ends, Figure, number
-from kgeval.metrics.intervals.interval import FEWEST_DECIMALS, Interval, NoInterval, justified_decimals
+from kgeval.metrics.intervals.interval import FEWEST_DECIMALS, FEWEST_SEEDS, Interval, NoInterval, justified_decimals
 from kgeval.metrics.kinds import KindName
 from kgeval.metrics.metric import Metric, Undefined, or_reason
 from kgeval.metrics.names import MetricName, parse
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 MODEL = "model"
 """the name of the model beside the baselines"""
-
-FEWEST_SEEDS = 3
-"""the fewest runs of which an interval or a test over seeds is computed"""
 
 NUMBER = re.compile(r"(?<![\w@.\-])[-−]?\d[\d,]*(?:\.\d+)?(?![\w@\-]|\.\d)")
 """a number of a note, but not of a name, as in hits@10 or FB15k-237"""

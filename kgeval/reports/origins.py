@@ -12,13 +12,13 @@ from kgeval.analysis.slices.slice import slices
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import counted
 from kgeval.data.triples import TARGETS
-from kgeval.metrics.intervals.interval import Intervals
+from kgeval.metrics.intervals.interval import FEWEST_SEEDS, Intervals
 from kgeval.metrics.intervals.over_seeds import summary_over_seeds
 from kgeval.metrics.names import short_title, title_of
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.metrics.selection import MetricOptions
 from kgeval.metrics.summarize import summarize
-from kgeval.metrics.summary import FEWEST_SEEDS, Summary
+from kgeval.metrics.summary import Summary
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import TIME, RankTable
 from kgeval.reports.document import Section, isolated

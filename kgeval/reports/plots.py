@@ -15,10 +15,9 @@ from kgeval.analysis.slices.slice import slices as known_slices
 from kgeval.base.errors import ConfigError, InputError, did_you_mean, visible
 from kgeval.base.storage import replacing, write_text
 from kgeval.data.loading import Source
-from kgeval.metrics.intervals.interval import Unit
+from kgeval.metrics.intervals.interval import FEWEST_SEEDS, Unit
 from kgeval.metrics.names import parse, title_of
 from kgeval.metrics.ranks.ties import Ties, common_ties
-from kgeval.metrics.summary import FEWEST_SEEDS
 from kgeval.reports.document import document, isolated, library, unvalidated, vega_version
 from kgeval.reports.origins import (
     axes,

@@ -207,6 +207,22 @@ def test_notes_of_one_kind_are_one_note_that_names_models_and_datasets(results):
     assert found.heads[0].startswith("2 models on 10 datasets, 201 test triples, ")
 
 
+def test_models_of_which_some_seeds_alone_are_equal_are_not_called_one(results):
+    sums, products = results["nations"]["sums"], results["nations"]["products"]
+    note = "sums and mixed have the same ranks in every row: are they one model?"
+    for mixed, is_said in ((sums, True), ([*sums[:2], products[2]], False)):
+        compared = compare_grid({"nations": {"sums": sums, "mixed": mixed}}, "mrr")
+        assert (note in compared.remarks) == is_said
+
+
+def test_a_note_of_some_seeds_stands_beside_that_of_all_seeds_of_another_model(results):
+    tables = results["nations"]["sums"]
+    few = [replace(table, notes=(f"{place} labels were cut.",) if place else ()) for place, table in enumerate(tables)]
+    every = [replace(table, notes=("7 labels were cut.",)) for table in tables]
+    notes = compare_grid({"nations": {"few": few, "every": every}}, "mrr").notes
+    assert [note for note in notes if "labels" in note] == ["few (in 2 of 3 seeds), every: 1–7 labels were cut."]
+
+
 def test_the_latex_has_a_head_above_the_columns_of_a_dataset_and_compiles(grid, tmp_path):
     latex = grid.to_latex()
     assert r"\multicolumn{3}{c}{nations} & \multicolumn{3}{c}{umls}" in latex

@@ -133,7 +133,7 @@ def test_the_ranks_of_a_run_are_described(data, done):
     found = data("inspect", "run/ranks.parquet")
     expected = {"table": "run/ranks.parquet", "sides": ["head", "tail"], "ranks": 12}
     what = "33.3 % of the ranked triples are in train, unchanged or with head and tail swapped"
-    parts = "has them as repeated and reverse; its none leaves out near-duplicate and inverse triples too"
+    parts = "has them as repeated and reverse; its group none leaves out the groups duplicate and inverse too"
     expected["notes"] = [f"{what}. The slice leak (kgeval summarize RUN --by leak) {parts}."]
     assert found == expected | data("summarize", "run")["provenance"]
     assert data("inspect", "run")["provenance"] == data("summarize", "run")["provenance"]

@@ -144,7 +144,7 @@ def test_few_leaks_are_a_line_and_many_a_note_and_swapped_triples_do_not_leak_re
     assert count_leaks(kgeval.load_dataset("umls"), "test", np.arange(661)) == (LeakCounts(661, swapped=11), [])
     leaking = graph_of(train=[(0, 0, 1), (2, 0, 3), (3, 0, 2)], test=[(1, 0, 0)], entities=4, relations=1)
     what = "100.0 % of the ranked triples are in train, unchanged or with head and tail swapped"
-    parts = "has them as repeated and reverse; its none leaves out near-duplicate and inverse triples too"
+    parts = "has them as repeated and reverse; its group none leaves out the groups duplicate and inverse too"
     note = f"{what}. The slice leak (kgeval summarize RUN --by leak) {parts}."
     for sides, expected in (("relation", None), (("head", "relation"), LeakCounts(1, swapped=1))):
         table = kgeval.evaluate(lambda h, r, t: h + t, leaking, sides=sides)
@@ -162,7 +162,7 @@ def test_the_line_and_the_note_count_what_they_say():
     parts = kgeval.annotate(table, nations, "leak").column("leak").astype(str)
     assert np.isin(parts, ["repeated", "reverse"]).sum() == 2 * (table.leaks.repeated + table.leaks.swapped)
     assert np.isin(parts, ["duplicate", "inverse"]).any()
-    assert "has them as repeated and reverse; its none leaves out" in "".join(table.notes)
+    assert "has them as repeated and reverse; its group none leaves out" in "".join(table.notes)
 
 
 def test_a_table_counts_the_leaks_of_its_own_triples():

@@ -252,7 +252,7 @@ class _Rules:
             else:
                 pairs = differences_over_seeds(groups, keys, names, self.differences, self.baselines)
         if same.of_all:
-            remarks += _notes_on_equals({model: tables[model] for model in models}, same)
+            remarks += _notes_on_equals(keys, tables, same)
         return summaries, pairs, [*remarks, *notes_on_unknowns(firsts)]
 
     def _remarks(self, same: SharedRows, models: Collection[str], differing: Mapping[str, str]) -> list[str]:
@@ -305,12 +305,15 @@ def _groups(
         yield key, np.sort(places[grouping.of_group(number)])
 
 
-def _notes_on_equals(tables: Mapping[str, RankTable], same: SharedRows) -> Iterator[str]:
-    """Say which models are the same in every row, as one model under two names is."""
+def _notes_on_equals(
+    keys: Mapping[str, Sequence[str]], tables: Mapping[str, RankTable], same: SharedRows
+) -> Iterator[str]:
+    """Say which models are the same in every row of every run, as one model under two names is."""
+    names = ("greater", "tied", "candidates")
     counts = {
-        model: [table.column(name)[same.rows[model]] for name in ("greater", "tied", "candidates")]
-        for model, table in tables.items()
+        model: np.array([tables[key].column(name)[same.rows[key]] for key in runs for name in names])
+        for model, runs in keys.items()
     }
-    for one, other in combinations(tables, 2):
-        if all(np.array_equal(left, right) for left, right in zip(counts[one], counts[other], strict=True)):
+    for one, other in combinations(counts, 2):
+        if np.array_equal(counts[one], counts[other]):
             yield f"{one} and {other} have the same ranks in every row: are they one model?"

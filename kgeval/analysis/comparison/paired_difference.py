@@ -304,6 +304,6 @@ def _not_adjusted_for(pairs: Sequence[PairedDifference]) -> str:
     first, *others = dict.fromkeys(pair.name for pair in pairs)
     groups = len({str(pair.group) for pair in pairs if pair.p is not None})
     numbers = [f"metrics ({first}, the first, decides)"] if others else []
-    by_chance = f"by chance, up to {100 * (1 - pairs[0].level):.2g} % of them show a difference"
+    by_chance = f"by chance, on average up to {100 * (1 - pairs[0].level):.2g} % of them show a difference"
     numbers += [f"groups ({by_chance})"] if groups > 1 else []
     return f"; not adjusted for the number of {' or of '.join(numbers)}" if numbers else ""

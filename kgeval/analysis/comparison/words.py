@@ -7,8 +7,9 @@ for ``kgeval.runs``; the words on a test itself are in ``paired_difference.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,8 @@ from kgeval.analysis.comparison.paired_difference import adjustment, by_reason, 
 from kgeval.base.errors import counted, first_few
 from kgeval.base.provenance import LabelProvenance, Provenance, shared_description
 from kgeval.base.tables.table import Figure
-from kgeval.metrics.intervals.interval import PLURAL
-from kgeval.metrics.summary import FEWEST_SEEDS, NUMBER, Group
+from kgeval.metrics.intervals.interval import FEWEST_SEEDS, PLURAL
+from kgeval.metrics.summary import NUMBER, Group
 from kgeval.ranking.corruption.generator import size_range
 
 MOST_DATASETS = 3
@@ -27,6 +28,9 @@ MOST_DATASETS = 3
 
 MOST_MODELS = 6
 """the most models that a note names"""
+
+OF_SEEDS = re.compile(r"^(in \d+ of \d+ seeds): ")
+"""how a note begins that some runs of a model have"""
 
 ALL_ENTITIES = re.compile(r"all [\d,]+ entities")
 """the candidates of a dataset if all entities compete; datasets differ in their number"""
@@ -219,26 +223,35 @@ def collected_notes(
     ['a, b: 3–4 ranks tie.']
     >>> collected_notes({("umls", "a"): tie, ("umls", "b"): more, ("nations", "a"): tie, ("nations", "b"): tie})
     ['a, b on umls: 3–4 ranks tie.', 'nations: 3 ranks tie.']
+
+    How many seeds of a model a note is of stands beside the model.
+
+    >>> collected_notes({("umls", "a"): ["in 2 of 3 seeds: 3 ranks tie."], ("umls", "b"): more})
+    ['a (in 2 of 3 seeds), b: 3–4 ranks tie.']
     """
-    kinds: dict[str, dict[str, list[tuple[str, str]]]] = {}
-    for place, of_place in notes.items():
+    kinds: dict[str, dict[tuple[str, str], list[str]]] = {}
+    for (dataset, model), of_place in notes.items():
         for note in dict.fromkeys(of_place):
-            kinds.setdefault(note if exact else NUMBER.sub("#", note), {}).setdefault(note, []).append(place)
+            *_, seeds, text = ["", *OF_SEEDS.split(note)]
+            place = dataset, f"{model} ({seeds})" if model and seeds else model or seeds
+            kinds.setdefault(text if exact else NUMBER.sub("#", text), {}).setdefault(place, []).append(text)
     collected = []
-    for texts in kinds.values():
-        places = {place for of_text in texts.values() for place in of_text}
-        parts: dict[str, list[tuple[str, str]]] = {}
-        for dataset in dict.fromkeys(dataset for dataset, _ in notes):
-            if own := [text for text, of_text in texts.items() if any(place[0] == dataset for place in of_text)]:
-                here = [place for place in notes if place in places and place[0] == dataset]
-                parts.setdefault(_with_ranges(own), []).extend(here)
+    for of_kind in kinds.values():
+        texts, parts = _distinct(of_kind.values()), dict[str, list[tuple[str, str]]]()
+        for dataset in dict.fromkeys(dataset for dataset, _ in of_kind):
+            here = [place for place in of_kind if place[0] == dataset]
+            parts.setdefault(_with_ranges(_distinct(of_kind[place] for place in here)), []).extend(here)
         if len(parts) > MOST_DATASETS:
-            parts = {_with_ranges(list(texts)): [place for place in notes if place in places]}
+            parts = {_with_ranges(texts): [*of_kind]}
         for text, of_part in parts.items():
             several = text not in texts  # a range of several models
             names = _places_in_words(of_part, list(notes), named=named or len(texts) > 1, models_too=several)
             collected.append(": ".join(filter(None, [names, text])))
     return collected
+
+
+def _distinct(several: Iterable[Sequence[str]]) -> list[str]:
+    return [*dict.fromkeys(chain.from_iterable(several))]
 
 
 def _with_ranges(texts: Sequence[str]) -> str:

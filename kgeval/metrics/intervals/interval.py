@@ -27,6 +27,9 @@ PLURAL: dict[Unit, str] = {"triple": "triples", "query": "queries", "relation": 
 FEWEST_UNITS = 20
 """with fewer units there is no interval: they show too little of how the metric varies"""
 
+FEWEST_SEEDS = 3
+"""the fewest runs of which an interval or a test over seeds is computed"""
+
 FEWEST_DECIMALS = 3
 """the least number of decimals in tables"""
 
@@ -126,6 +129,12 @@ def too_few(count: int, unit: Unit, what: str) -> str:
     """Say that there are fewer units than an interval or a test needs; empty if there are enough."""
     few = f"only {count} {unit if count == 1 else PLURAL[unit]}; {what} needs at least {FEWEST_UNITS}"
     return few if count < FEWEST_UNITS else ""
+
+
+def too_few_seeds(count: int) -> str:
+    """Say that a model has fewer runs than an interval or a test needs; empty if there are enough."""
+    few = f"{count} seed{'s' * (count != 1)}: an interval or a test over seeds needs at least {FEWEST_SEEDS}"
+    return few if count < FEWEST_SEEDS else ""
 
 
 def refuse_few(count: int, unit: Unit) -> None:

@@ -43,6 +43,7 @@ from kgeval.metrics.intervals.interval import (
     read_intervals,
     refuse_constant,
     refuse_few,
+    too_few_seeds,
 )
 from kgeval.metrics.intervals.mean_terms import Units, mean_terms, units_of
 from kgeval.metrics.intervals.selection_intervals import attempt, drawn_values, t_quantile
@@ -57,7 +58,7 @@ from kgeval.metrics.selection import (
     TableView,
     refuse_other_tables,
 )
-from kgeval.metrics.summary import FEWEST_SEEDS, NUMBER, Value
+from kgeval.metrics.summary import NUMBER, Value
 
 OverSeeds = Value
 """the public name of a metric over several runs of one model: a value that is the mean of its ``runs``"""
@@ -192,12 +193,6 @@ def _mean_over_runs(
     both, alone = (one if isinstance(one, Interval) else None for one in made)
     reasons = dict.fromkeys(str(one) for one in made if isinstance(one, NoInterval))
     return mean._replace(interval=both, of_seeds=alone, reason="; ".join(reasons))
-
-
-def too_few_seeds(count: int) -> str:
-    """Say that a model has fewer runs than an interval or a test needs; empty if there are enough."""
-    few = f"{count} seed{'s' * (count != 1)}: an interval or a test over seeds needs at least {FEWEST_SEEDS}"
-    return few if count < FEWEST_SEEDS else ""
 
 
 def _interval_of_seeds_and_units(
