@@ -15,7 +15,7 @@ from kgeval.data.columns import Columns
 from kgeval.data.dataset import Dataset
 from kgeval.data.human_names import with_names
 from kgeval.data.layouts.labelled import LABELLED_ENDINGS
-from kgeval.data.layouts.pykeen import read_named, refuse_unknown
+from kgeval.data.layouts.pykeen import read_named, refuse_unknown_name
 from kgeval.data.loading import PYKEEN, load_dataset, recognised, refuse_unknown_layout
 from kgeval.data.text import first_line
 
@@ -108,7 +108,7 @@ class DatasetConfig(Settings):
             raise ValueError(f"{missing}. For the PyKEEN dataset of that name, leave the layout out")
         with as_validation_error():
             if self.name is not None:
-                refuse_unknown(self.name)
+                refuse_unknown_name(self.name)
             elif self.layout == "auto" and Path(str(self.path)).is_dir():
                 recognised(Path(str(self.path)))
         return self

@@ -1,6 +1,7 @@
-"""Inductive datasets: beside the graph that is evaluated, the graph of other entities that models learn from.
+"""Layouts of inductive datasets: beside the evaluated graph, a graph of other entities that models learn from.
 
-Their training messages run over ``facts``, and their training queries are ``train``: for evaluation both are known.
+The registry of layouts finds ``ILPC``, ``INGRAM``, ``GRAIL`` and ``MTDEA``. ``RED_GNN``, at the end, has one graph,
+whose train triples are in two files.
 """
 
 from __future__ import annotations
@@ -186,7 +187,7 @@ MTDEA = _layout(
 FACTS = {"facts": ("facts",)}
 
 
-def read(folder: Path, columns: Columns = UNSAID) -> Dataset:
+def read_red_gnn(folder: Path, columns: Columns = UNSAID) -> Dataset:
     """Read ``facts`` and ``train`` as train, beside ``valid`` (optional) and ``test``."""
     facts = label_layout.find_needed(folder, ("facts",), FACTS)["facts"]
     files = label_layout.find_needed(folder)
@@ -197,13 +198,13 @@ def read(folder: Path, columns: Columns = UNSAID) -> Dataset:
     return replace(dataset, notes=(*dataset.notes, note))
 
 
-LAYOUT = Layout(
+RED_GNN = Layout(
     name="red-gnn",
     summary="facts and train, which together are train; valid (optional), test",
     recognises=lambda folder: (
         "facts" in label_layout.candidates(folder, FACTS) and label_layout.LABELLED.recognises(folder)
     ),
-    read=read,
+    read=read_red_gnn,
     needs=(tuple(f"facts{ending}" for ending in label_layout.ENDINGS), *label_layout.LABELLED.needs),
     has_columns=True,
 )
