@@ -19,6 +19,8 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Pace:
+    """How often progress is written."""
+
     every: float = 10.0
     """seconds from one line to the next"""
     tick: float = 0.5

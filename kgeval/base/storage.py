@@ -1,4 +1,7 @@
-"""Storage: files and folders are written whole or not at all, under a temporary name until then; tables in Parquet."""
+"""Storage: files and folders are written whole or not at all, under a temporary name until then.
+
+All that kgeval writes is written within :func:`replacing` or :func:`replacing_folder`, or by :func:`write_text`.
+"""
 
 from __future__ import annotations
 

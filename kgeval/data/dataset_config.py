@@ -10,7 +10,8 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_v
 
 from kgeval.base.errors import NoPathError
 from kgeval.base.files import exists_safely, suggest_paths
-from kgeval.base.settings import PathText, Settings, as_validation_error, existing, listed, or_text, short_repr
+from kgeval.base.setting_problems import short_repr
+from kgeval.base.settings import PathText, Settings, as_validation_error, existing, listed, or_text
 from kgeval.data.columns import Columns
 from kgeval.data.dataset import Dataset
 from kgeval.data.human_names import with_names

@@ -22,7 +22,7 @@ PRINT_FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
 LABEL_WIDTH = 150
 """pixels after which a label of a page ends in …; a tooltip has all of it"""
 
-LETTERS = 22
+LABEL_LETTERS = 22
 """of a line of a label in a picture; longer names have several lines"""
 
 ROOM = {"left": 2, "top": 2, "right": 12, "bottom": 2}
@@ -45,6 +45,8 @@ DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [14, 4], [10, 2, 2, 2, 2, 2], [4
 
 @dataclass(frozen=True)
 class Look:
+    """How a chart tells a model from others."""
+
     color: str
     shape: str
     dash: list[int]
@@ -169,7 +171,7 @@ def themed(chart: Any, palette: Palette) -> alt.Chart:
     return styled
 
 
-def in_lines(name: str, letters: int = LETTERS) -> str:
+def in_lines(name: str, letters: int = LABEL_LETTERS) -> str:
     r"""Break a long name into lines; they are joined by line feeds, and nothing of it is lost.
 
     >>> in_lines("ComplEx"), in_lines("TransE_dim200_lr0.001_neg64")

@@ -1,4 +1,8 @@
-"""The checks of a page, and how its runs were made."""
+"""The sections of the page on trust: the checks of its numbers, and how its runs were made.
+
+``page.py`` calls :func:`trust` and :func:`making`. A new check is a function from ``Study`` to ``Check``, listed in
+:func:`trust`.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,8 @@ from kgeval.metrics.summarize import summarize
 from kgeval.ranking.protocols.protocol import protocol_of
 from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.reports.document import Section, isolated
-from kgeval.reports.study import EvaluatedModel, Study
+from kgeval.reports.evaluated_models import EvaluatedModel
+from kgeval.reports.study import Study
 from kgeval.reports.theme import each_text
 
 
@@ -73,18 +78,6 @@ def ties(study: Study) -> Check:
     return Check("Ties", " ".join(warnings), unknown=unknown and not warnings)
 
 
-def unseen(study: Study) -> Check:
-    warnings, known = [], False
-    for model in study.runs:
-        triples = model.manifest.get("dataset", {}).get("triples", {}).get(model.table.split)
-        known = known or triples is not None
-        if triples and model.table.num_triples < triples and model.table.sampling is None:
-            left = triples - model.table.num_triples
-            what = f"{left:,} of {triples:,} {model.table.split} triples were left out."
-            warnings.append(f"{isolated(model.name)}: {what}")
-    return Check("Unseen entities", " ".join(warnings), unknown=not known)
-
-
 def exactness(study: Study) -> Check:
     """Whether the numbers are exact: of all test triples, and of ranks among all candidates; or of a sample."""
     estimated = [f"{isolated(run.name)} is {sample}" for run in study.runs if (sample := run.table.sampling)]
@@ -98,7 +91,28 @@ def exactness(study: Study) -> Check:
     return Check(name, " ".join(warnings), unknown=UNKNOWN in named and not warnings)
 
 
-cached_audit = cache(audit)
+def filtering(study: Study) -> Check:
+    filters = {model.table.filter for model in study.models}
+    if None in filters:
+        return Check("Filter", unknown=True)
+    needed = {"train", study.models[0].table.split}
+    missing = sorted({split for splits in filters for split in needed - {*(splits or ())}})
+    if missing and any(splits and not {*SPLITS}.issuperset(splits) for splits in filters):
+        return Check("Filter", unknown=True)  # the filter has triples of which the ranks do not tell the split
+    warning = f"Known answers from {' and '.join(missing)} were not filtered out, which lowers the metrics."
+    return Check("Filter", warning if missing else "")
+
+
+def unseen(study: Study) -> Check:
+    warnings, known = [], False
+    for model in study.runs:
+        triples = model.manifest.get("dataset", {}).get("triples", {}).get(model.table.split)
+        known = known or triples is not None
+        if triples and model.table.num_triples < triples and model.table.sampling is None:
+            left = triples - model.table.num_triples
+            what = f"{left:,} of {triples:,} {model.table.split} triples were left out."
+            warnings.append(f"{isolated(model.name)}: {what}")
+    return Check("Unseen entities", " ".join(warnings), unknown=not known)
 
 
 def leaks(study: Study) -> Check:
@@ -124,17 +138,7 @@ WAYS = {
     "inverse": "with head and tail swapped, under an inverse relation",
 }
 
-
-def filtering(study: Study) -> Check:
-    filters = {model.table.filter for model in study.models}
-    if None in filters:
-        return Check("Filter", unknown=True)
-    needed = {"train", study.models[0].table.split}
-    missing = sorted({split for splits in filters for split in needed - {*(splits or ())}})
-    if missing and any(splits and not {*SPLITS}.issuperset(splits) for splits in filters):
-        return Check("Filter", unknown=True)  # the filter has triples of which the ranks do not tell the split
-    warning = f"Known answers from {' and '.join(missing)} were not filtered out, which lowers the metrics."
-    return Check("Filter", warning if missing else "")
+cached_audit = cache(audit)
 
 
 def relations(study: Study) -> Check:
@@ -180,13 +184,13 @@ def making(study: Study) -> Section:
     content = {
         "protocol": rules,
         "ties": str(getattr(study.ties, "name", study.ties)),
-        "models": [_described(model) for model in study.models],
+        "models": [_model_in_words(model) for model in study.models],
         "citation": CITATION % version("kgeval"),
     }
     return Section("made", "How it was made", "How the results were made", content)
 
 
-def _described(model: EvaluatedModel) -> dict[str, Any]:
+def _model_in_words(model: EvaluatedModel) -> dict[str, Any]:
     import yaml
 
     blocks = {name: model.manifest.get(name) or {} for name in ("model", "ranking", "seeds", "seconds", "versions")}

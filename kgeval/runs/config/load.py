@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from kgeval.analysis.slices.slice import slice_of
 from kgeval.base.errors import ConfigError, DatasetError, InputError, did_you_mean
-from kgeval.base.settings import Location, Problem, as_texts, problems_of
+from kgeval.base.setting_problems import Location, Problem, as_texts, problems_of
 from kgeval.data.dataset import Dataset
 from kgeval.data.dataset_config import dataset_block
 from kgeval.data.known import known_answers

@@ -36,7 +36,7 @@ from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import CheckpointError, InputError
 from kgeval.base.files import JSON, Budget
 from kgeval.base.pickled import PICKLED, read_pickled
-from kgeval.base.settings import problems_of
+from kgeval.base.setting_problems import problems_of
 from kgeval.base.settings_text import flat
 from kgeval.base.storage import replacing
 from kgeval.data.vocabulary import Vocabulary
