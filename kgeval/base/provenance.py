@@ -116,12 +116,8 @@ class LabelProvenance:
         return (str(self),)
 
     def to_dict(self) -> dict[str, Any]:
-        content = asdict(self)
-        if self.candidates is None:
-            del content["filter"], content["candidates"]
-        elif self.filter is not None:
-            content["filter"] = list(self.filter)
-        return content
+        content = {**asdict(self), "filter": None if self.filter is None else list(self.filter)}
+        return {name: value for name, value in content.items() if value is not None}
 
     def __str__(self) -> str:
         return shared_description(subject_of(self.model, self.dataset), self, ())

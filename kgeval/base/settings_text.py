@@ -142,7 +142,11 @@ def expanded(content: Any) -> Any:
 
 
 def map_texts(content: Any, change: Callable[[str], str]) -> Any:
-    """Change each text of a block or list, also the keys."""
+    """Change each text of a block or list, also the keys.
+
+    >>> map_texts({"mark": ["a", 3]}, str.upper)
+    {'MARK': ['A', 3]}
+    """
     if isinstance(content, dict):
         return {map_texts(key, change): map_texts(value, change) for key, value in content.items()}
     if isinstance(content, list):

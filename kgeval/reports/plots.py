@@ -17,6 +17,7 @@ from kgeval.analysis.comparison.dataset_ranks import rank_models
 from kgeval.analysis.slices.slice import slice_of
 from kgeval.analysis.slices.slice import slices as known_slices
 from kgeval.base.errors import ConfigError, InputError, did_you_mean, visible
+from kgeval.base.settings_text import map_texts
 from kgeval.base.storage import replacing, write_text
 from kgeval.data.loading import Source
 from kgeval.metrics.intervals.interval import Unit
@@ -52,7 +53,7 @@ from kgeval.reports.pictures import (
 )
 from kgeval.reports.standings import standings_title
 from kgeval.reports.study import HEADLINES, SHOWN, Study, curve_points, study_of
-from kgeval.reports.theme import IN_PAGE, LIGHT, PRINT, each_text
+from kgeval.reports.theme import IN_PAGE, LIGHT, PRINT
 
 if TYPE_CHECKING:
     import altair as alt
@@ -365,7 +366,7 @@ class OfflineChart:
     """
 
     def to_dict(self, *args: Any, **options: Any) -> Any:
-        return each_text(super().to_dict(*args, **options), visible)  # type: ignore[misc]
+        return map_texts(super().to_dict(*args, **options), visible)  # type: ignore[misc]
 
     def _repr_mimebundle_(self, *args: Any, **options: Any) -> Any:
         if library("altair").renderers.active != "default":
@@ -452,7 +453,7 @@ def printed(svg: str, inches: float, unit: float = 1, name: str = "in") -> str:
 
 
 def picture_document(chart: alt.Chart, name: str) -> str:
-    spec = each_text(chart.to_dict(), lambda text: IN_PAGE.get(text, text))
+    spec = map_texts(chart.to_dict(), lambda text: IN_PAGE.get(text, text))
     title = spec.pop("title", "")
     return document(
         "picture.html.j2",

@@ -59,7 +59,7 @@ class Study:
     """Models on one dataset, compared with each other, and their tables of ranks."""
 
     models: Sequence[EvaluatedModel]
-    """the best first; their tables have the same rows"""
+    """the best first; their tables have the same rows in the same order"""
     dataset: Dataset | None
     ties: Ties
     unit: Unit
@@ -140,17 +140,9 @@ class Study:
         policy = "realistic" if tie_policy(self.ties).name == "expected" else self.ties
         return replace(view.ranks, ties=policy, draws=view.draws_for(policy)).values
 
-    @cached_property
+    @property
     def tables(self) -> Tables:
-        runs = [run.table for run in self.runs]
-        if len(runs) > 1:
-            rows = shared_rows({str(place): table for place, table in enumerate(runs)}).rows.values()
-            runs = [
-                replace(table, data=table.data.take(pa.array(of_table)))
-                for table, of_table in zip(runs, rows, strict=True)
-            ]
-        ordered = iter(runs)
-        return {model.name: [next(ordered) for _ in model.runs] for model in self.models}
+        return {model.name: [run.table for run in model.runs] for model in self.models}
 
     @cached_property
     def sliced(self) -> Tables:
@@ -246,17 +238,17 @@ def in_order(
 
 
 def _on_shared_rows(models: list[EvaluatedModel]) -> list[EvaluatedModel]:
-    """Keep of the tables of all models and seeds what all of them ranked."""
+    """Keep of the tables of all models and seeds what all of them ranked, in one order."""
     runs_of_all = [run for model in models for run in model.runs]
-    same = shared_rows({str(place): run.table for place, run in enumerate(runs_of_all)})
-    if same.of_all:
+    if len(runs_of_all) == 1:
         return models
-    masks = (same.mask(name) for name in same.rows)
-    cut = [[replace(run, table=run.table.where(next(masks))) for run in model.runs] for model in models]
-    return [
-        replace(model, table=runs[model.middle].table, seeds=tuple(runs) if model.seeds else ())
-        for model, runs in zip(models, cut, strict=True)
-    ]
+    rows = iter(shared_rows({str(place): run.table for place, run in enumerate(runs_of_all)}).rows.values())
+    shared = []
+    for model in models:
+        tables = [replace(run.table, data=run.table.data.take(pa.array(next(rows)))) for run in model.runs]
+        runs = tuple(replace(run, table=table) for run, table in zip(model.runs, tables, strict=True))
+        shared.append(replace(model, table=tables[model.middle], seeds=runs if model.seeds else ()))
+    return shared
 
 
 def with_slices(tables: Tables, dataset: Dataset | None, names: Iterable[str]) -> Tables:

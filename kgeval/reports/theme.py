@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -137,19 +137,6 @@ IN_PAGE = (
     | {"#ffffff": "var(--paper)"}
 )
 """the colours of a page, by those of a finished picture"""
-
-
-def each_text(spec: Any, write: Callable[[str], Any]) -> Any:
-    """Write each text in plain data anew, such as the colours, labels and titles in the specification of a picture.
-
-    >>> each_text({"mark": {"color": "#0072b2", "size": 3}}, lambda text: IN_PAGE.get(text, text))
-    {'mark': {'color': 'var(--model-1)', 'size': 3}}
-    """
-    if isinstance(spec, dict):
-        return {name: each_text(part, write) for name, part in spec.items()}
-    if isinstance(spec, list):
-        return [each_text(part, write) for part in spec]
-    return write(spec) if isinstance(spec, str) else spec
 
 
 def themed(chart: Any, palette: Palette) -> alt.Chart:

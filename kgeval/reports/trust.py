@@ -20,6 +20,7 @@ import numpy as np
 from kgeval.analysis.audits.audit import audit
 from kgeval.base.errors import counted
 from kgeval.base.provenance import UNKNOWN, percent
+from kgeval.base.settings_text import map_texts
 from kgeval.data.dataset import SPLITS
 from kgeval.metrics.intervals.interval import FEWEST_UNITS
 from kgeval.metrics.ranks.ties import tie_policy
@@ -29,7 +30,6 @@ from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.reports.document import Section, isolated
 from kgeval.reports.evaluated_models import EvaluatedModel
 from kgeval.reports.study import Study
-from kgeval.reports.theme import each_text
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,7 @@ def _relative(content: Any, folder: Path | None) -> Any:
     >>> _relative({"model": {"path": "/runs/ck"}, "seed": 0}, Path("/runs/a"))
     {'model': {'path': '../ck'}, 'seed': 0}
     """
-    return each_text(content, lambda text: _relative_path(text, folder) if Path(text).is_absolute() else text)
+    return map_texts(content, lambda text: _relative_path(text, folder) if Path(text).is_absolute() else text)
 
 
 def _relative_path(path: str, folder: Path | None) -> str:
@@ -255,7 +255,7 @@ def _relative_path(path: str, folder: Path | None) -> str:
 def _without_paths(text: str, model: EvaluatedModel) -> str:
     """Replace, in a text on a run, the absolute paths of its folder and of all files that it read."""
     files: list[Any] = [*model.manifest.get("sha256", {}), *([model.folder] if model.folder else [])]
-    each_text(dict(model.config), lambda path: files.append(path) if Path(path).is_absolute() else None)
+    map_texts(dict(model.config), lambda path: files.append(path) if Path(path).is_absolute() else None)
     known = {str(place) for file in files for place in (Path(file).absolute(), Path(file).absolute().parent)}
     for place in sorted(known - {os.sep}, key=len, reverse=True):
         text = text.replace(place, _relative_path(place, model.folder))
