@@ -35,12 +35,14 @@ POINTER, MAX_POINTER = b"version https://git-lfs.github.com/spec/v1\n", 1024
 
 
 def read_bytes(path: Path) -> bytes:
+    """Read a file whole, if it fits into memory."""
     size = checked(path, times=READ)
     with path.open("rb") as file:
         return file.read(size)
 
 
 def read_settings(path: Path) -> str:
+    """Read a file of settings as text."""
     if checked(path) > MAX_SETTINGS:
         raise FileError(f"{path}: it has {path.stat().st_size} bytes; settings have at most {MAX_SETTINGS}.")
     return read_bytes(path).decode("utf-8")
@@ -155,6 +157,7 @@ class Budget:
 
 
 def free_memory() -> int:
+    """Return the bytes of memory that are free."""
     import psutil
 
     return int(psutil.virtual_memory().available)

@@ -229,6 +229,7 @@ def subject_of(model: str, dataset: str) -> str:
 
 
 def of_split(split: str) -> str:
+    """Name the triples of a split."""
     name = "validation" if split == "valid" else split
     return "triples of an unknown split" if split == UNKNOWN else f"{name} triples"
 

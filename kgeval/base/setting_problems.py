@@ -38,17 +38,13 @@ KEYS = ("baseline", "kind")
 
 
 _EXPECTED = {
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
+    **dict.fromkeys(("int_type", "int_from_float"), "a whole number"),
+    **dict.fromkeys(("byte_size", "byte_size_unit"), "bytes, such as 2000000000 or 2GB"),
+    **dict.fromkeys(("tuple_type", "list_type"), "a list"),
+    **dict.fromkeys(("dict_type", "model_type"), "a block of keys"),
     "float_type": "a number",
     "bool_type": "true or false",
-    "byte_size": "bytes, such as 2000000000 or 2GB",
-    "byte_size_unit": "bytes, such as 2000000000 or 2GB",
     "string_type": "text",
-    "tuple_type": "a list",
-    "list_type": "a list",
-    "dict_type": "a block of keys",
-    "model_type": "a block of keys",
     "json_invalid": "JSON ({error})",
     "greater_than_equal": "at least {ge}",
     "less_than": "less than {lt}",
@@ -151,6 +147,7 @@ def _nearest(value: Any, choices: list[str]) -> str:
 
 
 def as_texts(location: Location) -> tuple[str, ...]:
+    """Write each step of a location as text."""
     return tuple(step if isinstance(step, str) else short_repr(step) for step in location)
 
 
@@ -168,6 +165,7 @@ def short_repr(value: Any) -> str:
 
 
 def short(text: str) -> str:
+    """Cut a text after some characters."""
     return text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 1] + "…"
 
 

@@ -224,10 +224,12 @@ def writable(path: str) -> str:
 
 
 def is_file(path: str) -> bool:
+    """Whether a path leads to a file; no path raises."""
     return exists_safely(Path(path)) and Path(path).is_file()
 
 
 def existing(path: str) -> str:
+    """Refuse a path that leads to no file."""
     if not is_file(path):
         raise NoPathError(no_file(Path(path)))
     return path

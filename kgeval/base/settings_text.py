@@ -141,7 +141,7 @@ def expanded(content: Any) -> Any:
     return map_texts(content, lambda text: VARIABLE.sub(_value_of, text))
 
 
-def map_texts(content: Any, change: Callable[[str], str]) -> Any:
+def map_texts(content: Any, change: Callable[[str], Any]) -> Any:
     """Change each text of a block or list, also the keys.
 
     >>> map_texts({"mark": ["a", 3]}, str.upper)

@@ -48,6 +48,7 @@ def replacing_folder(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
+    """Write a text file."""
     with replacing(path) as partial:
         partial.write_text(text, encoding="utf-8")
 

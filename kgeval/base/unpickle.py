@@ -336,6 +336,7 @@ def tensor(storage: Storage, offset: int, size: tuple[int, ...], stride: tuple[i
 
 
 def shape_of(lengths: Any) -> tuple[int, ...]:
+    """Refuse what is no shape of an array."""
     if not isinstance(lengths, tuple) or not all(isinstance(length, int) and length >= 0 for length in lengths):
         raise PickleError(f"the pickle holds an array of the shape {short(lengths)}.")
     return lengths

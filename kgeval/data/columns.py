@@ -186,6 +186,7 @@ LETTERS = ({*"hrt"}, {*"spo"}, {*"sro"}, {*"srt"})
 
 
 def unquoted(cell: str) -> str:
+    """Take a name without the white space and quotes around it."""
     return cell.strip().strip('"').strip()
 
 

@@ -1,4 +1,8 @@
-"""Datasets: train, valid and test triples over one entity and one relation vocabulary."""
+"""Datasets: train, valid and test triples over one entity and one relation vocabulary.
+
+``kgeval.load_dataset`` reads one from files (``loading.py``), by a layout that calls :meth:`Dataset.build`. Every
+evaluation has one.
+"""
 
 from __future__ import annotations
 

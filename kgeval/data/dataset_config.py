@@ -1,4 +1,7 @@
-"""The block of a configuration that names a graph: a folder, or a dataset of PyKEEN."""
+"""The block of a configuration that names a graph: a folder, or a dataset of PyKEEN.
+
+``kgeval run`` reads it as the key ``dataset``, and calls :meth:`DatasetConfig.load`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Human names of entities and relations whose labels are identifiers, such as ``/m/06cx9`` or ``Q42``."""
+"""Human names of entities and relations whose labels are identifiers, such as ``/m/06cx9`` or ``Q42``.
+
+``load_dataset`` gives a dataset those in its folder (:func:`with_found_names`), or those that the user names
+(:func:`with_names`).
+"""
 
 from __future__ import annotations
 

@@ -83,6 +83,7 @@ def _read_source(source: Source, layout: str, columns: Columns) -> Dataset:
 
 
 def refuse_unknown_layout(layout: str) -> None:
+    """Refuse a name that no layout has."""
     refuse_unknown("unknown dataset layout", layout, ["auto", PYKEEN, *layouts()], DatasetError, listed="datasets")
 
 

@@ -20,14 +20,11 @@ from kgeval.data.triples import Triples, find_sorted
 MOST_COMPARED = 2**30
 """the most pairs of facts between the same two entities that are counted by their relations: some seconds"""
 
-
 MOST_FOUND = 2**22
 """the most pairs of relations that overlap, which bounds memory"""
 
-
 DENSE = 2**24
 """how many products of numbers take less time in a full matrix than the import of scipy's sparse ones"""
-
 
 AT_ONCE = 2**23
 """how many pairs of relations, or of triples and related relations, are held at once: below a gigabyte"""
@@ -132,18 +129,6 @@ class PairedFacts:
         return Overlaps(first, second, shared, sizes)
 
 
-def _code(triples: Triples, entities: int, relations: int) -> IntArray:
-    """Number triples; int64[triple]."""
-    codes = np.minimum(triples.heads, triples.tails)
-    codes *= entities
-    codes += np.maximum(triples.heads, triples.tails)
-    codes *= 2
-    codes += triples.heads > triples.tails
-    codes *= relations
-    codes += triples.relations
-    return codes
-
-
 @dataclass(frozen=True, eq=False)
 class Overlaps:
     """Pairs of relations, and how many pairs (head, tail) both have."""
@@ -170,3 +155,15 @@ class Overlaps:
         """Collect the relations that overlap each of some, in ascending order."""
         starts, stops = (np.searchsorted(self.first, relations, side) for side in ("left", "right"))
         return Rows.spans(starts, stops, self.second)
+
+
+def _code(triples: Triples, entities: int, relations: int) -> IntArray:
+    """Number triples; int64[triple]."""
+    codes = np.minimum(triples.heads, triples.tails)
+    codes *= entities
+    codes += np.maximum(triples.heads, triples.tails)
+    codes *= 2
+    codes += triples.heads > triples.tails
+    codes *= relations
+    codes += triples.relations
+    return codes

@@ -101,6 +101,7 @@ def _vega() -> str:
 
 
 def vega_version() -> str:
+    """Return the version of Vega-Lite that Altair writes."""
     return str(library("altair").SCHEMA_VERSION.removeprefix("v").rpartition(".")[0])
 
 
@@ -118,6 +119,7 @@ def _text(name: str) -> str:
 
 
 def library(module: str) -> ModuleType:
+    """Import a library of the extra, or say how to install it."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -129,6 +131,7 @@ def library(module: str) -> ModuleType:
 
 
 def has_libraries() -> bool:
+    """Whether all libraries of the extra are installed."""
     return all(find_spec(module) is not None for module in PACKAGES)
 
 
@@ -139,6 +142,7 @@ def unvalidated() -> AbstractContextManager[None]:
 
 
 def comparison_document(comparison: Comparison) -> str:
+    """Write a comparison as a page: its table, differences and notes."""
     (table, *_) = comparison.tables()
     (of_models,) = comparison.summaries.values()
     provenances = [summary.provenance for summary in of_models.values()]

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 
 def origins(study: Study) -> Section:
+    """Make the section of slices and relations."""
     groups, relations = slice_scores(study), relation_scores(study)
     display = study.dataset.display_label if study.dataset else str
     relations["relation"] = list(map(display, relations["relation"]))
@@ -105,6 +106,7 @@ def _rows(study: Study, tables: Sequence[RankTable], name: str, model: str) -> I
 
 
 def slices_title(study: Study, groups: pd.DataFrame) -> str:
+    """Say on which slice the best model is clearly worst and best, if it is."""
     of_first = groups[(groups["model"] == study.names[0]) & groups["low"].notna()]
     metric = f"{'mean ' if study.models[0].seeds else ''}{short_title(study.metric)}"
     for name, kind in (("cardinality", "relations"), ("side", "answers")):
@@ -149,6 +151,7 @@ def _by_relation(study: Study, table: RankTable) -> dict[str, float]:
 
 
 def relations_title(study: Study, relations: pd.DataFrame) -> str:
+    """Say on how many relations the best model is better than the next."""
     name = short_title(study.metric)
     if len(study.names) == 1:
         of_relations = f"number of test triples of {counted(len(relations), 'relation')}"
@@ -191,6 +194,7 @@ FACTORS = (100.0, 10.0, 2.0)
 
 
 def cumulative(study: Study) -> Section:
+    """Make the section of Hits@k for every k, and of ranks that differ between two models."""
     points = cumulative_points(study)
     look: dict[str, Any] = {"baselines": study.baselines, "width": "container", "legend": False}
     chart = distribution(points, PAGE, of_seeds=study.has_seeds, **look)
@@ -268,6 +272,7 @@ def shares_by_factor(ratio: Float64Array) -> list[float]:
 
 
 def ranks_title(study: Study) -> str:
+    """Say which model has the lowest median rank."""
     if not any(len(table) for tables in study.tables.values() for table in tables):
         return "There are no ranks"
     medians = {name: float(np.mean([np.median(of_run) for of_run in runs])) for name, runs in study.ranks.items()}
@@ -321,6 +326,7 @@ EXTREME = 2_000
 
 
 def triple_table(study: Study) -> Section:
+    """Make the section of all triples, or of the most telling ones, with what was predicted for them."""
     rows = study.rows
     ranks = rows[[f"m{index}" for index in range(len(study.names))]].to_numpy()
     extreme = extreme_rows(ranks)

@@ -139,6 +139,7 @@ SECTIONS = (standings, trust, origins, cumulative, triple_table, making)
 
 
 def render(study: Study) -> str:
+    """Make the page of one dataset."""
     sections = []
     with long_loop("building the page", len(SECTIONS), unit="sections") as report, unvalidated():
         for make in SECTIONS:

@@ -320,6 +320,7 @@ def slice_panel(
 
 
 def category_height(models: int, lane: int, palette: Palette) -> float:
+    """Pixels for a category with a lane for each model."""
     return max(lane * models + 8, 2.5 * palette.line_height)
 
 

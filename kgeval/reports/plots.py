@@ -396,6 +396,7 @@ def about(chart: alt.Chart) -> dict[str, Any]:
 
 
 def svg_of(chart: alt.Chart) -> str:
+    """Draw a chart as SVG."""
     # The descriptions for screen readers are computed: there the escapes of labels became control characters again.
     return visible(library("vl_convert").vegalite_to_svg(chart.to_dict(validate=False), vl_version=vega_version()))
 
@@ -453,6 +454,7 @@ def printed(svg: str, inches: float, unit: float = 1, name: str = "in") -> str:
 
 
 def picture_document(chart: alt.Chart, name: str) -> str:
+    """Write a page of one chart."""
     spec = map_texts(chart.to_dict(), lambda text: IN_PAGE.get(text, text))
     title = spec.pop("title", "")
     return document(

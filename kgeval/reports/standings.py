@@ -27,6 +27,7 @@ EXCEPTIONS = 3
 
 
 def standings(study: Study) -> Section:
+    """Make the section of the verdict and the leaderboard."""
     scores = study.scores
     panels = {
         f"leaderboard-{metric}": themed(metric_panel(of_metric, PAGE, width="container"), PAGE)
@@ -55,6 +56,7 @@ def _row(study: Study, name: str) -> dict[str, Any]:
 
 
 def standings_title(study: Study) -> str:
+    """Say in one sentence which model is best, and whether the difference is significant."""
     first = study.scores[study.scores["metric"] == HEADLINES[0]].dropna(subset=["value"]).set_index("model")
     kind = "baseline" if set(study.names) == set(study.baselines) else "model"
     learned = first[first["baseline"] == (kind == "baseline")]
@@ -137,6 +139,7 @@ def signed(number: str) -> str:
 
 
 def p_value(pair: PairedDifference) -> str:
+    """Write the p-value of a difference."""
     return f"p {pair.p_text}" if pair.p_text[:1] in "≤<" else f"p = {pair.p_text}"
 
 
@@ -169,6 +172,7 @@ def _listed(pairs: list[PairedDifference]) -> str:
 
 
 def basis(study: Study) -> str:
+    """Say what was tested and how."""
     tested = [pair for pair in study.pairs if pair.p is not None]
     if not tested:
         return ""

@@ -1,4 +1,7 @@
-"""The look of all charts: colours, shapes and dashes of models, thin lines, one typeface, nothing that is not data."""
+"""The look of all charts: colours, shapes and dashes of models, thin lines, one typeface, nothing that is not data.
+
+``pictures.py`` draws with a ``Palette``: ``LIGHT`` on screen, ``PRINT`` in a paper, ``PAGE`` in a page.
+"""
 
 from __future__ import annotations
 
@@ -140,6 +143,7 @@ IN_PAGE = (
 
 
 def themed(chart: Any, palette: Palette) -> alt.Chart:
+    """Give a chart the colours, sizes and typeface of a palette."""
     text: dict[str, Any] = {"labelColor": palette.muted, "titleColor": palette.muted}
     text |= {"labelFontSize": palette.size, "titleFontSize": palette.size}
     rules = dict.fromkeys(("gridColor", "domainColor", "tickColor"), palette.line)

@@ -48,6 +48,7 @@ class Check:
 
 
 def trust(study: Study) -> Section:
+    """Make the section of checks."""
     making_checks = (ties, exactness, filtering, unseen, leaks, relations, versions, alike, unaltered)
     checks = [check(study) for check in making_checks]
     states = Counter(check.state for check in checks)
@@ -92,6 +93,7 @@ def exactness(study: Study) -> Check:
 
 
 def filtering(study: Study) -> Check:
+    """Whether known answers were filtered."""
     filters = {model.table.filter for model in study.models}
     if None in filters:
         return Check("Filter", unknown=True)
@@ -104,6 +106,7 @@ def filtering(study: Study) -> Check:
 
 
 def unseen(study: Study) -> Check:
+    """Whether triples were left out, whose entities a model does not know."""
     warnings, known = [], False
     for model in study.runs:
         triples = model.manifest.get("dataset", {}).get("triples", {}).get(model.table.split)
@@ -116,6 +119,7 @@ def unseen(study: Study) -> Check:
 
 
 def leaks(study: Study) -> Check:
+    """How many of the ranked triples leak from train."""
     split = study.models[0].table.split
     if study.dataset is None or split not in ("valid", "test"):
         return Check("Leaks", unknown=True)
@@ -142,12 +146,14 @@ cached_audit = cache(audit)
 
 
 def relations(study: Study) -> Check:
+    """Whether there are enough relations for intervals over them."""
     count = len(np.unique(study.models[0].table.column("relation")))
     few = f"{counted(count, 'relation')}: too few for intervals over relations (at least {FEWEST_UNITS})."
     return Check("Number of relations", few if count < FEWEST_UNITS else "")
 
 
 def versions(study: Study) -> Check:
+    """Whether the runs are of one dataset and one version of kgeval."""
     compared = {
         "datasets (SHA-256)": {run.fingerprint for run in study.runs},
         "versions of kgeval": {run.manifest.get("versions", {}).get("kgeval") for run in study.runs},
@@ -167,6 +173,7 @@ def alike(study: Study) -> Check:
 
 
 def unaltered(study: Study) -> Check:
+    """What has changed in the files of the runs since they were written."""
     warnings = [f"{isolated(run.name)}: {remark}" for run in study.runs for remark in run.remarks]
     return Check("Files", " ".join(warnings), unknown=not any(run.manifest for run in study.runs))
 
@@ -178,6 +185,7 @@ CITATION = "@software{kgeval, author = {The kgeval authors}, title = {kgeval}, v
 
 
 def making(study: Study) -> Section:
+    """Make the section of how each run was made."""
     named = [model.table for model in study.models if model.table.protocol != UNKNOWN]
     protocol = protocol_of(named[0]) if named else None
     rules = f"Protocol {protocol.name}: {protocol.summary}." if protocol else "The protocol of these ranks is unknown."

@@ -1,4 +1,8 @@
-"""A table: its numbers stay numbers until they are written, as text, HTML, Markdown, LaTeX or CSV."""
+"""A table: its numbers stay numbers until they are written, as text, HTML, Markdown, LaTeX or CSV.
+
+Summaries, comparisons and commands make ``Table`` of rows of numbers and ``Figure``; ``shown.py`` writes it. The
+layout as text is in ``text_layout.py``. The second half of the file is LaTeX.
+"""
 
 from __future__ import annotations
 

@@ -102,6 +102,7 @@ def candidates(folder: Path, stems: Mapping[str, Sequence[str]] = STEMS) -> dict
 
 
 def lacks_train(folder: Path, splits: Collection[str]) -> bool:
+    """Whether a folder has these splits and no train."""
     return {*splits} <= (files := candidates(folder)).keys() and "train" not in files
 
 
@@ -211,6 +212,7 @@ QUERIES = ("*-queries.pkl", "*_ans_*.pkl")
 
 
 def refuse_queries(folder: Path) -> NoReturn:
+    """Refuse a folder of complex queries."""
     fault = f"folder {str(folder)!r} holds complex queries ({_queries(folder)[0].name}), as of BetaE or Query2box"
     raise DatasetError(f"{fault}; kgeval evaluates single triples. For those beside them: --layout labels.")
 
