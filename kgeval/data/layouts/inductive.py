@@ -1,7 +1,7 @@
 """Layouts of inductive datasets: beside the evaluated graph, a graph of other entities that models learn from.
 
-The registry of layouts finds ``ILPC``, ``INGRAM``, ``GRAIL`` and ``MTDEA``. ``RED_GNN``, at the end, has one graph,
-whose train triples are in two files.
+The registry of layouts finds ``ILPC``, ``INGRAM``, ``GRAIL`` and ``MTDEA``. PyKEEN's inductive datasets, too, are made
+by :func:`with_training_graph`.
 """
 
 from __future__ import annotations
@@ -181,30 +181,4 @@ MTDEA = _layout(
     "which models learn from",
     suffixes=("-trans", "-ind"),
     new_relations=True,
-)
-
-
-FACTS = {"facts": ("facts",)}
-
-
-def read_red_gnn(folder: Path, columns: Columns = UNSAID) -> Dataset:
-    """Read ``facts`` and ``train`` as train, beside ``valid`` (optional) and ``test``."""
-    facts = label_layout.find_needed(folder, ("facts",), FACTS)["facts"]
-    files = label_layout.find_needed(folder)
-    dataset = label_layout.read_files(folder.resolve().name, files, further_train=(facts,), columns=columns)
-    train = files["train"].name
-    together = f"{facts.name} and {train} together are read as train, as in RED-GNN's code"
-    note = f"{together}. To read {train} alone, use the layout labels (--layout labels)."
-    return replace(dataset, notes=(*dataset.notes, note))
-
-
-RED_GNN = Layout(
-    name="red-gnn",
-    summary="facts and train, which together are train; valid (optional), test",
-    recognises=lambda folder: (
-        "facts" in label_layout.candidates(folder, FACTS) and label_layout.LABELLED.recognises(folder)
-    ),
-    read=read_red_gnn,
-    needs=(tuple(f"facts{ending}" for ending in label_layout.ENDINGS), *label_layout.LABELLED.needs),
-    has_columns=True,
 )

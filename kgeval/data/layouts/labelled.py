@@ -1,7 +1,8 @@
 """The layout of labelled triples: a folder with train, valid and test files of head, relation, tail; or one such file.
 
 ``load_dataset`` finds ``LABELLED`` in the registry of layouts; other layouts find and read such files with
-:func:`candidates`, :func:`find_needed` and :func:`read_files`. Folders of complex queries are refused here (``BETAE``).
+:func:`candidates`, :func:`find_needed` and :func:`read_files`. In ``RED_GNN`` train is in two files; folders of complex
+queries are refused (``BETAE``).
 """
 
 from __future__ import annotations
@@ -206,6 +207,29 @@ def read_file(path: Path, columns: Columns = UNSAID) -> Dataset:
     splits: dict[str, NamedTable] = {split: table.where(names == split) for split in SPLITS if (names == split).any()}
     return Dataset.build(path.name.split(".")[0], **number(splits), files=(path,), id_source="kgeval")
 
+
+FACTS = {"facts": ("facts",)}
+
+
+def read_red_gnn(folder: Path, columns: Columns = UNSAID) -> Dataset:
+    """Read ``facts`` and ``train`` as train, beside ``valid`` (optional) and ``test``."""
+    facts = find_needed(folder, ("facts",), FACTS)["facts"]
+    files = find_needed(folder)
+    dataset = read_files(folder.resolve().name, files, further_train=(facts,), columns=columns)
+    train = files["train"].name
+    together = f"{facts.name} and {train} together are read as train, as in RED-GNN's code"
+    note = f"{together}. To read {train} alone, use the layout labels (--layout labels)."
+    return replace(dataset, notes=(*dataset.notes, note))
+
+
+RED_GNN = Layout(
+    name="red-gnn",
+    summary="facts and train, which together are train; valid (optional), test",
+    recognises=lambda folder: "facts" in candidates(folder, FACTS) and LABELLED.recognises(folder),
+    read=read_red_gnn,
+    needs=(tuple(f"facts{ending}" for ending in ENDINGS), *LABELLED.needs),
+    has_columns=True,
+)
 
 QUERIES = ("*-queries.pkl", "*_ans_*.pkl")
 """the files of queries, of BetaE and of Query2box"""
