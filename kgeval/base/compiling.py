@@ -1,4 +1,7 @@
-"""Compiled functions: stored in numba's cache, or compiled by each process if there is no place for a cache."""
+"""Compiled functions: stored in numba's cache, or compiled by each process if there is no place for a cache.
+
+Kernels are compiled with :func:`njit`; programs that wait for the compiler say so (:func:`telling`).
+"""
 
 from __future__ import annotations
 
@@ -70,6 +73,7 @@ def telling(tell: Callable[[], None]) -> AbstractContextManager[None]:
 
 
 def tell_if_cold() -> None:
+    """Call the function of :func:`telling` if loops have to be compiled first."""
     if (tell := _on_compiling.get()) is not None and is_cache_cold():
         tell()
 

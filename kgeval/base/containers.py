@@ -1,4 +1,7 @@
-"""Zip, Parquet and HDF5 files, read within bounds: a few bytes may decode to very many."""
+"""Zip, Parquet and HDF5 files, read within bounds: a few bytes may decode to very many.
+
+Tables and datasets are read with :func:`read_parquet`, checkpoints with :func:`open_zip` and :func:`open_hdf5`.
+"""
 
 from __future__ import annotations
 
@@ -16,29 +19,6 @@ import pyarrow.parquet as pq
 
 from kgeval.base.errors import FileError, reason
 from kgeval.base.files import LEAST, Budget, checked
-
-MAX_CONTENTS = 2**21
-"""the most bytes of an archive's list of contents: about 20,000 tensors"""
-
-
-class _ShortReads(io.BufferedReader):
-    """A file with a bound on the length of a read, which applies while it is opened as an archive."""
-
-    longest: int | None = MAX_CONTENTS
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        """Read some bytes; ``zipfile`` reads the list of contents as one piece."""
-        if self.longest is not None and size is not None and size > self.longest:
-            raise FileError(f"{self.name}: its list of contents has {size} bytes, more than a model needs.")
-        return super().read(size)
-
-
-@contextmanager
-def open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
-    with _ShortReads(io.FileIO(path)) as file, zipfile.ZipFile(file) as archive:
-        file.longest = None
-        yield archive
-
 
 MAX_EXPANSION = 100
 """the most bytes in memory, as a multiple of the size of the file"""
@@ -84,6 +64,46 @@ def _longest(path: Path, fields: list[Any]) -> int:
     return longest
 
 
+@contextmanager
+def open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
+    """Open a zip archive, whose list of contents is not too long."""
+    with _ShortReads(io.FileIO(path)) as file, zipfile.ZipFile(file) as archive:
+        file.longest = None
+        yield archive
+
+
+MAX_CONTENTS = 2**21
+"""the most bytes of an archive's list of contents: about 20,000 tensors"""
+
+
+class _ShortReads(io.BufferedReader):
+    """A file with a bound on the length of a read, which applies while it is opened as an archive."""
+
+    longest: int | None = MAX_CONTENTS
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read some bytes; ``zipfile`` reads the list of contents as one piece."""
+        if self.longest is not None and size is not None and size > self.longest:
+            raise FileError(f"{self.name}: its list of contents has {size} bytes, more than a model needs.")
+        return super().read(size)
+
+
+@contextmanager
+def open_hdf5(path: Path, *, times: int = 1) -> Iterator[Arrays]:
+    """Open an HDF5 file, of which ``times`` its size may be read: more than 1 where it is compressed."""
+    try:
+        import h5py
+    except ImportError as error:
+        raise FileError(f"{path}: it is read with h5py, which is not installed: pip install 'kgeval[pbg]'.") from error
+    try:
+        checked(path)
+        file = h5py.File(path, "r")
+    except OSError as error:
+        raise FileError(f"{path}: missing, or not a readable HDF5 file ({reason(error)}).") from error
+    with file:
+        yield Arrays(path, file, Budget(path, times=times, least=0))
+
+
 class Arrays:
     """The arrays of an open HDF5 file."""
 
@@ -117,19 +137,3 @@ class Arrays:
         if node.is_virtual or node.external:
             raise FileError(f"{self.path}: the numbers of {name!r} are in other files. It was refused.")
         return node
-
-
-@contextmanager
-def open_hdf5(path: Path, *, times: int = 1) -> Iterator[Arrays]:
-    """Open an HDF5 file, of which ``times`` its size may be read: more than 1 where it is compressed."""
-    try:
-        import h5py
-    except ImportError as error:
-        raise FileError(f"{path}: it is read with h5py, which is not installed: pip install 'kgeval[pbg]'.") from error
-    try:
-        checked(path)
-        file = h5py.File(path, "r")
-    except OSError as error:
-        raise FileError(f"{path}: missing, or not a readable HDF5 file ({reason(error)}).") from error
-    with file:
-        yield Arrays(path, file, Budget(path, times=times, least=0))

@@ -1,4 +1,9 @@
-"""Untrusted files: whether a path exists, and how a regular file is opened within a budget of bytes and steps."""
+"""Untrusted files: they are read within bounds of memory and steps; pipes, devices and files that change are refused.
+
+Every reader opens files through :func:`read_bytes`, :func:`read_json` or, where a library opens them, :func:`checked`;
+what is decoded from them is paid for from a ``Budget``. Then: paths that may be wrong (:func:`exists_safely`,
+:func:`no_file`), and files that must stay as they were while a run reads them (``ReadFiles``).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,98 @@ from typing import Any
 from kgeval.base.contexts import holding
 from kgeval.base.errors import FileError, RunError, nearest
 
+MAX_SETTINGS = 2**21
+"""the most bytes of a file of settings"""
+
+READ, JSON = 2, 10
+"""the bytes of memory for each byte of a file while it is read, and as Python objects if it is JSON"""
+
 SPECIAL = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+
+SYSTEM = (Path("/proc"), Path("/sys"))
+"""folders of the system, whose files may have no end"""
+
+POINTER, MAX_POINTER = b"version https://git-lfs.github.com/spec/v1\n", 1024
+"""the first line, and the most bytes, of a Git LFS pointer, the text in place of a file that was not fetched"""
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a file whole, if it fits into memory."""
+    size = checked(path, times=READ)
+    with path.open("rb") as file:
+        return file.read(size)
+
+
+def read_settings(path: Path) -> str:
+    """Read a file of settings as text."""
+    if checked(path) > MAX_SETTINGS:
+        raise FileError(f"{path}: it has {path.stat().st_size} bytes; settings have at most {MAX_SETTINGS}.")
+    return read_bytes(path).decode("utf-8")
+
+
+def read_json(path: Path, *, strict: bool = False) -> Any:
+    """Read a JSON file; ``strict`` refuses NaN and Infinity, which Python writes but which are no JSON."""
+    checked(path, times=JSON)
+    try:
+        text = read_bytes(path).decode("utf-8")
+        return json.loads(text, parse_constant=_refuse_constant) if strict else json.loads(text)
+    except MemoryError as error:  # lists of empty lists take more
+        raise FileError(f"{path}: its content does not fit into memory.") from error
+
+
+def _refuse_constant(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def beginning_of(path: Path, size: int) -> bytes:
+    """Read the first bytes of a file, by which its kind is recognised."""
+    with path.open("rb") as file:
+        return file.read(size)
+
+
+def sha256_of_file(path: Path) -> str:
+    """Hash a file, a part at a time."""
+    checked(path)
+    with path.open("rb") as file:
+        digest = hashlib.sha256()
+        while block := file.read(2**20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def checked(path: Path, *, times: int = 0) -> int:
+    """Return the size of a file that takes ``times`` bytes of memory for each to read, 0 if it is memory-mapped."""
+    refuse_special(path)
+    size = path.stat().st_size
+    if times and times * size > (free := free_memory()):
+        raise FileError(f"{path}: reading its {size} bytes takes {times} times that memory, but {free} bytes are free.")
+    return size
+
+
+def refuse_special(path: Path) -> None:
+    """Refuse a pipe, a socket, a device, a file of the system or a Git LFS pointer; accept a missing file.
+
+    Under ``noting_openings``, the state of the file is noted.
+    """
+    try:
+        status, place = path.stat(), path.resolve()
+    except (OSError, ValueError, RuntimeError):
+        return
+    if (opened := _OPENED.get()) is not None:
+        opened[path.absolute()] = _state(status)
+    kind = special(path)
+    if not kind and any(place.is_relative_to(system) for system in SYSTEM):
+        kind = "a part of the system"
+    if kind:
+        raise FileError(f"{path}: it is {kind}, not a file. Copy its content to a file, and give that.")
+    if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_POINTER and _begins_with(path, POINTER):
+        raise FileError(f"{path}: it is a pointer of Git LFS, not the file itself. Fetch the file: git lfs pull.")
+
+
+def _begins_with(path: Path, beginning: bytes) -> bool:
+    with suppress(OSError):  # who opens it says why
+        return beginning_of(path, len(beginning)) == beginning
+    return False
 
 
 def special(path: Path) -> str:
@@ -22,44 +118,6 @@ def special(path: Path) -> str:
     with suppress(OSError, ValueError, RuntimeError):
         return SPECIAL.get(stat.S_IFMT(path.stat().st_mode), "")
     return ""
-
-
-def exists_safely(path: Path) -> bool:
-    """Whether there is a file or a folder; no path raises, however odd."""
-    with suppress(OSError, ValueError):
-        return path.is_file() or path.is_dir()
-    return False
-
-
-def is_plain_name(name: object) -> bool:
-    """Whether a text is the name of one file or folder, which leads nowhere else.
-
-    >>> is_plain_name("ranks.parquet"), is_plain_name("../secret"), is_plain_name("/etc"), is_plain_name("..")
-    (True, False, False, False)
-    """
-    return (
-        isinstance(name, str)
-        and name not in {"", ".", ".."}
-        and not set(name) & set("/\\")
-        and name.isprintable()
-        and len(name.encode(errors="replace")) <= 255  # bytes that file systems allow
-    )
-
-
-def suggest_paths(path: Path) -> str:
-    """Name existing paths that are similar to a wrong one."""
-    near = {}
-    with suppress(OSError, ValueError):
-        near = {it.name: it for it in path.parent.iterdir() if not it.name.startswith(".") and it.name != path.name}
-    names = nearest(path.name, near)
-    return f"Nearby: {', '.join(repr(str(near[name])) for name in names)}." if names else ""
-
-
-def no_file(path: Path) -> str:
-    """Return the message for a path that is not a file."""
-    if exists_safely(path) and path.is_dir():
-        return f"{str(path)!r} is a folder; a file is expected."
-    return f"no such file {str(path)!r}. {suggest_paths(path)}".strip()
 
 
 LEAST = 64 * 2**20
@@ -70,12 +128,6 @@ STEPS, LEAST_STEPS, MOST_STEPS = 4, 10_000, 2**25
 
 STEP = 256
 """bytes that a single instruction may take"""
-
-
-def free_memory() -> int:
-    import psutil
-
-    return int(psutil.virtual_memory().available)
 
 
 class Budget:
@@ -104,68 +156,49 @@ class Budget:
             raise FileError(f"{self._path}: it takes too many steps to read for a file of {self._size} bytes.")
 
 
-SYSTEM = (Path("/proc"), Path("/sys"))
-"""folders of the system, whose files may have no end"""
+def free_memory() -> int:
+    """Return the bytes of memory that are free."""
+    import psutil
 
-MAX_SETTINGS = 2**21
-"""the most bytes of a file of settings"""
-
-READ, JSON = 2, 10
-"""the bytes of memory for each byte of a file while it is read, and as Python objects if it is JSON"""
-
-POINTER, MAX_POINTER = b"version https://git-lfs.github.com/spec/v1\n", 1024
-"""the first line, and the most bytes, of a Git LFS pointer, the text in place of a file that was not fetched"""
+    return int(psutil.virtual_memory().available)
 
 
-def refuse_special(path: Path) -> None:
-    """Refuse a pipe, a socket, a device, a file of the system or a Git LFS pointer; accept a missing file.
+def exists_safely(path: Path) -> bool:
+    """Whether there is a file or a folder; no path raises, however odd."""
+    with suppress(OSError, ValueError):
+        return path.is_file() or path.is_dir()
+    return False
 
-    Under ``noting_openings``, the state of the file is noted.
+
+def is_plain_name(name: object) -> bool:
+    """Whether a text is the name of one file or folder, which leads nowhere else.
+
+    >>> is_plain_name("ranks.parquet"), is_plain_name("../secret"), is_plain_name("/etc"), is_plain_name("..")
+    (True, False, False, False)
     """
-    try:
-        status, place = path.stat(), path.resolve()
-    except (OSError, ValueError, RuntimeError):
-        return
-    if (opened := _OPENED.get()) is not None:
-        opened[path.absolute()] = _state(status)
-    kind = special(path)
-    if not kind and any(place.is_relative_to(system) for system in SYSTEM):
-        kind = "a part of the system"
-    if kind:
-        raise FileError(f"{path}: it is {kind}, not a file. Copy its content to a file, and give that.")
-    if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_POINTER and _begins_with(path, POINTER):
-        raise FileError(f"{path}: it is a pointer of Git LFS, not the file itself. Fetch the file: git lfs pull.")
+    return (
+        isinstance(name, str)
+        and name not in {"", ".", ".."}
+        and not set(name) & set("/\\")
+        and name.isprintable()
+        and len(name.encode(errors="replace")) <= 255  # bytes that file systems allow
+    )
 
 
-def checked(path: Path, *, times: int = 0) -> int:
-    """Return the size of a file that takes ``times`` bytes of memory for each to read, 0 if it is memory-mapped."""
-    refuse_special(path)
-    size = path.stat().st_size
-    if times and times * size > (free := free_memory()):
-        raise FileError(f"{path}: reading its {size} bytes takes {times} times that memory, but {free} bytes are free.")
-    return size
+def no_file(path: Path) -> str:
+    """Return the message for a path that is not a file."""
+    if exists_safely(path) and path.is_dir():
+        return f"{str(path)!r} is a folder; a file is expected."
+    return f"no such file {str(path)!r}. {suggest_paths(path)}".strip()
 
 
-def beginning_of(path: Path, size: int) -> bytes:
-    """Read the first bytes of a file, by which its kind is recognised."""
-    with path.open("rb") as file:
-        return file.read(size)
-
-
-def read_bytes(path: Path) -> bytes:
-    size = checked(path, times=READ)
-    with path.open("rb") as file:
-        return file.read(size)
-
-
-def sha256_of_file(path: Path) -> str:
-    """Hash a file, a part at a time."""
-    checked(path)
-    with path.open("rb") as file:
-        digest = hashlib.sha256()
-        while block := file.read(2**20):
-            digest.update(block)
-    return digest.hexdigest()
+def suggest_paths(path: Path) -> str:
+    """Name existing paths that are similar to a wrong one."""
+    near = {}
+    with suppress(OSError, ValueError):
+        near = {it.name: it for it in path.parent.iterdir() if not it.name.startswith(".") and it.name != path.name}
+    names = nearest(path.name, near)
+    return f"Nearby: {', '.join(repr(str(near[name])) for name in names)}." if names else ""
 
 
 State = tuple[int, ...]
@@ -173,10 +206,6 @@ State = tuple[int, ...]
 
 _OPENED: ContextVar[dict[Path, State] | None] = ContextVar("opened", default=None)
 """the state of each file when it was last opened"""
-
-
-def _state(status: os.stat_result) -> State:
-    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def noting_openings() -> AbstractContextManager[None]:
@@ -211,27 +240,5 @@ class ReadFiles:
             raise RunError(f"{path}: it changed while it was evaluated. Evaluate it again, or a copy of it.")
 
 
-def read_settings(path: Path) -> str:
-    if checked(path) > MAX_SETTINGS:
-        raise FileError(f"{path}: it has {path.stat().st_size} bytes; settings have at most {MAX_SETTINGS}.")
-    return read_bytes(path).decode("utf-8")
-
-
-def read_json(path: Path, *, strict: bool = False) -> Any:
-    """Read a JSON file; ``strict`` refuses NaN and Infinity, which Python writes but which are no JSON."""
-    checked(path, times=JSON)
-    try:
-        text = read_bytes(path).decode("utf-8")
-        return json.loads(text, parse_constant=_refuse_constant) if strict else json.loads(text)
-    except MemoryError as error:  # lists of empty lists take more
-        raise FileError(f"{path}: its content does not fit into memory.") from error
-
-
-def _refuse_constant(constant: str) -> None:
-    raise ValueError(f"{constant} is not JSON")
-
-
-def _begins_with(path: Path, beginning: bytes) -> bool:
-    with suppress(OSError):  # who opens it says why
-        return beginning_of(path, len(beginning)) == beginning
-    return False
+def _state(status: os.stat_result) -> State:
+    return status.st_ino, status.st_size, status.st_mtime_ns

@@ -1,4 +1,7 @@
-"""Tables with required columns and metadata, each in one Parquet file."""
+"""Tables with required columns and metadata, each in one Parquet file.
+
+Tables of ranks, of labels and of predictions are classes below ``StoredTable``, which name their columns.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Pickle files: zip archives and older streams of ``torch.save``, plain pickles; and the strings in them."""
+"""Pickle files: zip archives and older streams of ``torch.save``, and plain pickles, read without running their code.
+
+Readers of checkpoints and of datasets call :func:`read_pickled`; :func:`pickle_strings` tells them whose file it is.
+"""
 
 from __future__ import annotations
 
@@ -45,14 +48,6 @@ PICKLES = 5
 """the pickles of a stream: magic number, version, machine, the object, and the order of its storages"""
 
 
-def is_pickled(file: Path) -> bool:
-    """Whether ``torch.save`` or ``pickle`` wrote a file: by its ending, or if it has none, by how it begins."""
-    if file.suffix or not file.is_file():
-        return file.suffix in PICKLED and file.is_file()
-    beginning = beginning_of(file, LOCAL_HEADER)
-    return beginning[:1] == b"\x80" or (beginning[:2] == b"PK" and b"data.pkl" in beginning)
-
-
 def read_pickled(path: Path) -> Any:
     """Read the object in a ``torch.save`` file of any version or a plain pickle: tensors as arrays, others as stubs.
 
@@ -75,6 +70,94 @@ def read_pickled(path: Path) -> Any:
     except Exception as error:  # a damaged pickle can fail in any way; none of its code is executed
         why = f"{type(error).__name__}: {reason(error)}"
         raise PickleError(f"{path}: not a PyTorch file or a pickle, or damaged ({why}).") from error
+
+
+def _is_zip(path: Path) -> bool:
+    return beginning_of(path, 2) == b"PK"
+
+
+def _read_archive(path: Path, budget: Budget) -> Any:
+    with open_zip(path) as archive:
+        program = _program_name(archive)
+        prefix = program.removesuffix("data.pkl")
+        order, numbers = f"{prefix}byteorder", f"{prefix}data/"
+        members = (info for info in archive.infolist() if info.filename.startswith((program, numbers, order)))
+        if any(info.compress_type != zipfile.ZIP_STORED for info in members):
+            raise PickleError("not a PyTorch file: its archive is compressed.")
+
+        def member(name: str) -> bytes:
+            budget.take(archive.getinfo(name).file_size)
+            return archive.read(name)
+
+        if order in archive.namelist() and member(order) != b"little":
+            raise PickleError("written on a big-endian machine, which is not supported.")
+        return _unpickle(member(program), budget, lambda key: member(f"{numbers}{key}"))
+
+
+def _program_name(archive: zipfile.ZipFile) -> str:
+    names = [name for name in archive.namelist() if name == "data.pkl" or name.endswith("/data.pkl")]
+    if len(names) != 1:
+        raise PickleError("not a PyTorch file: the archive holds no data.pkl.")
+    return names[0]
+
+
+def read_stream(content: bytes, budget: Budget) -> Any:
+    """Read the format of ``torch.save`` before version 1.6: five pickles, then the numbers of each storage."""
+    if not content.startswith(STREAM_START):
+        raise PickleError("not a PyTorch file (a zip archive), or cut short (the file is of a different kind).")
+    file = io.BytesIO(content)
+    programs = []
+    for _ in range(PICKLES):
+        start = file.tell()
+        for _ in pickletools.genops(file):
+            budget.step()
+        programs.append(content[start : file.tell()])
+    machine = _unpickle(programs[2], budget)
+    if not machine.get("little_endian"):
+        raise PickleError("written on a big-endian machine, which is not supported.")
+    refuse_instructions(programs[3], budget)
+    types = _StorageTypes(programs[3])
+    types.load()
+    numbers: dict[str, bytes] = {}
+    for key in _unpickle(programs[4], budget):
+        count = int.from_bytes(file.read(8), "little")
+        numbers[key] = file.read(min(count * types.dtypes[key].itemsize, len(content)))
+    return _unpickle(programs[3], budget, numbers.__getitem__)
+
+
+class _StorageTypes(BoundedUnpickler):
+    """Collects the dtypes of the storages that a pickle refers to, without reading their numbers."""
+
+    def __init__(self, program: bytes) -> None:
+        super().__init__(io.BytesIO(program))
+        self.dtypes: dict[str, np.dtype[Any]] = {}
+        self.stub = type("Stub", (StubObject,), {})  # of this pickle alone, since objects change their class
+
+    def find_class(self, module: str, name: str) -> Any:
+        return StorageType(name) if module == "torch" and name in DTYPES else self.stub
+
+    def persistent_load(self, pid: Any) -> Any:
+        """Keep the dtype of a storage."""
+        if (module := module_class(pid)) is None:
+            reference = Reference.of(pid)
+            self.dtypes[reference.key] = reference.storage_type.dtype
+        return module
+
+
+def _no_numbers(key: str) -> bytes:
+    raise PickleError(f"the pickle refers to numbers ({key}) that are not in the file.")
+
+
+def _unpickle(program: bytes, budget: Budget, numbers: Callable[[str], bytes] = _no_numbers) -> Any:
+    return unpickle(program, numbers, budget, nested=read_stream)
+
+
+def is_pickled(file: Path) -> bool:
+    """Whether ``torch.save`` or ``pickle`` wrote a file: by its ending, or if it has none, by how it begins."""
+    if file.suffix or not file.is_file():
+        return file.suffix in PICKLED and file.is_file()
+    beginning = beginning_of(file, LOCAL_HEADER)
+    return beginning[:1] == b"\x80" or (beginning[:2] == b"PK" and b"data.pkl" in beginning)
 
 
 def pickle_strings(path: Path) -> frozenset[str]:
@@ -123,83 +206,3 @@ def strings_of(file: Any, budget: Budget) -> list[str]:
             elif argument == MAGIC:
                 pickles = PICKLES - 2
     return strings
-
-
-def _is_zip(path: Path) -> bool:
-    return beginning_of(path, 2) == b"PK"
-
-
-def read_stream(content: bytes, budget: Budget) -> Any:
-    """Read the format of ``torch.save`` before version 1.6: five pickles, then the numbers of each storage."""
-    if not content.startswith(STREAM_START):
-        raise PickleError("not a PyTorch file (a zip archive), or cut short (the file is of a different kind).")
-    file = io.BytesIO(content)
-    programs = []
-    for _ in range(PICKLES):
-        start = file.tell()
-        for _ in pickletools.genops(file):
-            budget.step()
-        programs.append(content[start : file.tell()])
-    machine = _unpickle(programs[2], budget)
-    if not machine.get("little_endian"):
-        raise PickleError("written on a big-endian machine, which is not supported.")
-    refuse_instructions(programs[3], budget)
-    types = _StorageTypes(programs[3])
-    types.load()
-    numbers: dict[str, bytes] = {}
-    for key in _unpickle(programs[4], budget):
-        count = int.from_bytes(file.read(8), "little")
-        numbers[key] = file.read(min(count * types.dtypes[key].itemsize, len(content)))
-    return _unpickle(programs[3], budget, numbers.__getitem__)
-
-
-def _no_numbers(key: str) -> bytes:
-    raise PickleError(f"the pickle refers to numbers ({key}) that are not in the file.")
-
-
-def _unpickle(program: bytes, budget: Budget, numbers: Callable[[str], bytes] = _no_numbers) -> Any:
-    return unpickle(program, numbers, budget, nested=read_stream)
-
-
-class _StorageTypes(BoundedUnpickler):
-    """Collects the dtypes of the storages that a pickle refers to, without reading their numbers."""
-
-    def __init__(self, program: bytes) -> None:
-        super().__init__(io.BytesIO(program))
-        self.dtypes: dict[str, np.dtype[Any]] = {}
-        self.stub = type("Stub", (StubObject,), {})  # of this pickle alone, since objects change their class
-
-    def find_class(self, module: str, name: str) -> Any:
-        return StorageType(name) if module == "torch" and name in DTYPES else self.stub
-
-    def persistent_load(self, pid: Any) -> Any:
-        """Keep the dtype of a storage."""
-        if (module := module_class(pid)) is None:
-            reference = Reference.of(pid)
-            self.dtypes[reference.key] = reference.storage_type.dtype
-        return module
-
-
-def _read_archive(path: Path, budget: Budget) -> Any:
-    with open_zip(path) as archive:
-        program = _program_name(archive)
-        prefix = program.removesuffix("data.pkl")
-        order, numbers = f"{prefix}byteorder", f"{prefix}data/"
-        members = (info for info in archive.infolist() if info.filename.startswith((program, numbers, order)))
-        if any(info.compress_type != zipfile.ZIP_STORED for info in members):
-            raise PickleError("not a PyTorch file: its archive is compressed.")
-
-        def member(name: str) -> bytes:
-            budget.take(archive.getinfo(name).file_size)
-            return archive.read(name)
-
-        if order in archive.namelist() and member(order) != b"little":
-            raise PickleError("written on a big-endian machine, which is not supported.")
-        return _unpickle(member(program), budget, lambda key: member(f"{numbers}{key}"))
-
-
-def _program_name(archive: zipfile.ZipFile) -> str:
-    names = [name for name in archive.namelist() if name == "data.pkl" or name.endswith("/data.pkl")]
-    if len(names) != 1:
-        raise PickleError("not a PyTorch file: the archive holds no data.pkl.")
-    return names[0]

@@ -1,4 +1,7 @@
-"""Progress on standard error: on a terminal a bar or the seconds, elsewhere a plain line every ten seconds."""
+"""Progress on standard error: on a terminal a bar or the seconds, elsewhere a plain line every ten seconds.
+
+Loops that may be long are a :func:`long_loop`; commands show them within :func:`watching` or :func:`loops_shown`.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,8 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Pace:
+    """How often progress is written."""
+
     every: float = 10.0
     """seconds from one line to the next"""
     tick: float = 0.5

@@ -1,4 +1,8 @@
-"""Provenance: the model, dataset, split, rules and candidates of a result."""
+"""Provenance: the model, dataset, split, rules and candidates of a result, and the line above it that names them.
+
+Tables of ranks, of labels and of predictions make one; summaries show it, and comparisons what several have in common
+(:func:`shared_description`).
+"""
 
 from __future__ import annotations
 
@@ -19,46 +23,6 @@ BOTH = ("head", "tail")
 
 ALIKE = ("dataset", "split", "protocol", "filter", "times", "candidates")
 """the fields that must be equal for metrics to compare"""
-
-
-@dataclass(frozen=True)
-class LeakCounts:
-    """How many triples of a split can be looked up in train.
-
-    >>> print(LeakCounts(661, swapped=11).in_words("test"))
-    11 of 661 test triples (1.7 %) are in train with head and tail swapped under a symmetric or inverse relation
-    >>> print(LeakCounts(963, repeated=1, swapped=2).in_words("test").partition(", and ")[0])
-    1 of 963 test triples (0.1 %) is in train
-    >>> print(LeakCounts(8963, repeated=4953).in_words("test", any_time=True))
-    4,953 of 8,963 test triples (55.3 %) are in train at any time
-    """
-
-    triples: int
-    """how many triples were ranked, or looked up"""
-    repeated: int = 0
-    """how many of them are in train too, in a temporal graph at any time"""
-    swapped: int = 0
-    """how many are in train with head and tail swapped, under an inverse or the same symmetric relation"""
-
-    def in_words(self, split: str, *, any_time: bool = False, all_of: str = "") -> str:
-        """Name the counts and shares that are not 0; of a temporal graph, whose times were ignored, say so."""
-        train = "in train at any time" if any_time else "in train"
-        whole, counts = f" of {all_of}{self.triples:,} {of_split(split)}", list[str]()
-        swapped = f"{train} with head and tail swapped under a symmetric or inverse relation"
-        for count, where in ((self.repeated, train), (self.swapped, swapped)):
-            if count:
-                share = f"({percent(count / self.triples)}) {'is' if count == 1 else 'are'} {where}"
-                counts.append(f"{count:,}{'' if counts else whole} {share}")
-        return ", and ".join(counts)
-
-
-def percent(share: float) -> str:
-    """Write a share with one decimal.
-
-    >>> percent(11 / 661)
-    '1.7 %'
-    """
-    return f"{100 * share:.1f} %"
 
 
 @dataclass(frozen=True)
@@ -152,17 +116,11 @@ class LabelProvenance:
         return (str(self),)
 
     def to_dict(self) -> dict[str, Any]:
-        content = asdict(self)
-        if self.candidates is None:
-            del content["filter"], content["candidates"]
-        elif self.filter is not None:
-            content["filter"] = list(self.filter)
-        return content
+        content = {**asdict(self), "filter": None if self.filter is None else list(self.filter)}
+        return {name: value for name, value in content.items() if value is not None}
 
     def __str__(self) -> str:
-        labelled = f"{self.triples:,} labelled {of_split(self.split)}, negatives: {self.negatives}"
-        ranks = "" if self.candidates is None else f", ranks {_filtered(self.filter)}, candidates: {self.candidates}"
-        return f"{subject_of(self.model, self.dataset)}, {labelled}{ranks}"
+        return shared_description(subject_of(self.model, self.dataset), self, ())
 
 
 def shared_description(
@@ -185,20 +143,37 @@ def shared_description(
 
 def _described(of: Provenance | LabelProvenance, kept: Mapping[str, Any], subject: str, triples: str = "") -> str:
     """Describe a subject by the fields that are kept."""
+    labelled, ranks = ("labelled ", "ranks ") if isinstance(of, LabelProvenance) else ("", "")
     triples = triples or (f"{of.triples:,}" if "triples" in kept else "")
     triples += " " if triples else ""
-    triples += of_split(of.split) if "split" in kept else "triples" if triples else ""
-    triples += _of_sides(kept.get("sides", BOTH)) + _without(kept.get("missing", 0))
-    times = _at_times(of) if isinstance(of, Provenance) and "times" in kept else ""
+    triples += labelled + of_split(of.split) if "split" in kept else f"{labelled}triples" if triples else ""
+    triples += _of_sides(kept.get("sides", BOTH))
+    triples += f" (without {missing:,} of the split's ranks)" if (missing := kept.get("missing")) else ""
+    times = f" ({kept['times']})" if kept.get("times") and of.filter else ""
+    competing = kept.get("competing")
+    known = "" if competing is None else f" (only the {competing:,} entities that the model knows compete)"
     parts = (
         subject,
         triples,
         f"protocol {kept['protocol']}" if "protocol" in kept else "",
         f"negatives: {kept['negatives']}" if "negatives" in kept else "",
-        _filtered(of.filter) + times if "filter" in kept else "",
-        f"candidates: {of.candidates}{_known(kept.get('competing'))}" if "candidates" in kept else "",
+        ranks + _filtered(of.filter) + times if "filter" in kept else "",
+        f"candidates: {of.candidates}{known}" if "candidates" in kept else "",
     )
     return ", ".join(filter(None, parts))
+
+
+def _of_sides(sides: tuple[str, ...]) -> str:
+    if sides == BOTH or not sides:
+        return ""
+    *others, last = (f"{side}s" for side in sides)
+    return f" ({', '.join(others)} and {last})" if others else f" ({last} only)"
+
+
+def _filtered(splits: tuple[str, ...] | None) -> str:
+    if splits is None:
+        return "filter unknown"
+    return f"filtered by {', '.join(splits)}" if splits else "unfiltered"
 
 
 @dataclass(frozen=True)
@@ -254,30 +229,46 @@ def subject_of(model: str, dataset: str) -> str:
 
 
 def of_split(split: str) -> str:
+    """Name the triples of a split."""
     name = "validation" if split == "valid" else split
     return "triples of an unknown split" if split == UNKNOWN else f"{name} triples"
 
 
-def _of_sides(sides: tuple[str, ...]) -> str:
-    if sides == BOTH or not sides:
-        return ""
-    *others, last = (f"{side}s" for side in sides)
-    return f" ({', '.join(others)} and {last})" if others else f" ({last} only)"
+@dataclass(frozen=True)
+class LeakCounts:
+    """How many triples of a split can be looked up in train.
+
+    >>> print(LeakCounts(661, swapped=11).in_words("test"))
+    11 of 661 test triples (1.7 %) are in train with head and tail swapped under a symmetric or inverse relation
+    >>> print(LeakCounts(963, repeated=1, swapped=2).in_words("test").partition(", and ")[0])
+    1 of 963 test triples (0.1 %) is in train
+    >>> print(LeakCounts(8963, repeated=4953).in_words("test", any_time=True))
+    4,953 of 8,963 test triples (55.3 %) are in train at any time
+    """
+
+    triples: int
+    """how many triples were ranked, or looked up"""
+    repeated: int = 0
+    """how many of them are in train too, in a temporal graph at any time"""
+    swapped: int = 0
+    """how many are in train with head and tail swapped, under an inverse or the same symmetric relation"""
+
+    def in_words(self, split: str, *, any_time: bool = False, all_of: str = "") -> str:
+        """Name the counts and shares that are not 0; of a temporal graph, whose times were ignored, say so."""
+        train = "in train at any time" if any_time else "in train"
+        whole, counts = f" of {all_of}{self.triples:,} {of_split(split)}", list[str]()
+        swapped = f"{train} with head and tail swapped under a symmetric or inverse relation"
+        for count, where in ((self.repeated, train), (self.swapped, swapped)):
+            if count:
+                share = f"({percent(count / self.triples)}) {'is' if count == 1 else 'are'} {where}"
+                counts.append(f"{count:,}{'' if counts else whole} {share}")
+        return ", and ".join(counts)
 
 
-def _without(missing: int) -> str:
-    return f" (without {missing:,} of the split's ranks)" if missing else ""
+def percent(share: float) -> str:
+    """Write a share with one decimal.
 
-
-def _known(competing: int | None) -> str:
-    return "" if competing is None else f" (only the {competing:,} entities that the model knows compete)"
-
-
-def _filtered(splits: tuple[str, ...] | None) -> str:
-    if splits is None:
-        return "filter unknown"
-    return f"filtered by {', '.join(splits)}" if splits else "unfiltered"
-
-
-def _at_times(provenance: Provenance) -> str:
-    return f" ({provenance.times})" if provenance.times and provenance.filter else ""
+    >>> percent(11 / 661)
+    '1.7 %'
+    """
+    return f"{100 * share:.1f} %"

@@ -37,23 +37,6 @@ GROUPS = (
 T = TypeVar("T")
 
 
-@functools.cache
-def _installed(path: tuple[str, ...]) -> Any:  # noqa: ARG001  # the packages that Python finds on it
-    return metadata.entry_points()
-
-
-def entry_points(group: str) -> Iterable[Any]:
-    """List the entry points of a group; the packages are looked through once, unless the search path changes."""
-    return list(_installed(tuple(sys.path)).select(group=group))
-
-
-def modules(package: str) -> list[ModuleType]:
-    """Import a package, and every module of it and of the packages in it, in alphabetical order."""
-    root = importlib.import_module(package)
-    names = sorted(info.name for info in pkgutil.walk_packages(root.__path__, f"{package}."))
-    return [root, *map(importlib.import_module, names)]
-
-
 def instances(package: str, kind: type[T]) -> list[T]:
     """List the objects of one type that a package's modules define at their top level."""
     values = (value for module in modules(package) for value in vars(module).values() if isinstance(value, kind))
@@ -70,6 +53,13 @@ def subclasses(package: str, base: type[T]) -> list[type[T]]:
     ]
 
 
+def modules(package: str) -> list[ModuleType]:
+    """Import a package, and every module of it and of the packages in it, in alphabetical order."""
+    root = importlib.import_module(package)
+    names = sorted(info.name for info in pkgutil.walk_packages(root.__path__, f"{package}."))
+    return [root, *map(importlib.import_module, names)]
+
+
 def load_entry_points(group: str, kind: type[Any], *, classes: bool = False) -> list[Any]:
     """Load what installed packages declare in a group of entry points: objects of a type, or classes below it.
 
@@ -81,7 +71,7 @@ def load_entry_points(group: str, kind: type[Any], *, classes: bool = False) -> 
 
 
 def _loaded(point: Any, kind: type[Any], *, classes: bool) -> list[Any]:
-    where = _described(point)
+    where = _point_in_words(point)
     try:
         value = point.load()
     except (Exception, SystemExit) as error:  # whatever foreign code raises
@@ -112,7 +102,7 @@ def _warn(problem: str) -> None:
     warnings.warn(f"{problem}. Update or uninstall the package.", BrokenPackage, stacklevel=2)
 
 
-def _described(point: Any) -> str:
+def _point_in_words(point: Any) -> str:
     package = "" if point.dist is None else f" of package {point.dist.name}"
     return f"entry point {point.name!r} ({point.value}) in group {point.group}{package}"
 
@@ -126,20 +116,14 @@ def last_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {reason(error)}" if str(error) else type(error).__name__
 
 
-def find_plugin_of(error: BaseException) -> str | None:
-    """Find whose code raised an exception: the innermost package with entry points, or its entry point, if it has one.
+def entry_points(group: str) -> Iterable[Any]:
+    """List the entry points of a group; the packages are looked through once, unless the search path changes."""
+    return list(_installed(tuple(sys.path)).select(group=group))
 
-    None if no such package has code in the traceback.
-    """
-    points: dict[str, list[Any]] = {}
-    for point in (point for group in GROUPS for point in entry_points(group=group)):
-        points.setdefault(point.module.partition(".")[0], []).append(point)
-    modules = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
-    package = next((name for module in reversed(modules) if (name := module.partition(".")[0]) in points), None)
-    if package is None:
-        return None
-    first, *others = points[package]
-    return f"package {package if first.dist is None else first.dist.name}" if others else _described(first)
+
+@functools.cache
+def _installed(path: tuple[str, ...]) -> Any:  # noqa: ARG001  # the packages that Python finds on it
+    return metadata.entry_points()
 
 
 def by_name(
@@ -155,3 +139,19 @@ def by_name(
             raise InputError(f"two {what} are called {name!r}. {cure}")
         mapping[name] = member
     return mapping
+
+
+def find_plugin_of(error: BaseException) -> str | None:
+    """Find whose code raised an exception: the innermost package with entry points, or its entry point, if it has one.
+
+    None if no such package has code in the traceback.
+    """
+    points: dict[str, list[Any]] = {}
+    for point in (point for group in GROUPS for point in entry_points(group=group)):
+        points.setdefault(point.module.partition(".")[0], []).append(point)
+    modules = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
+    package = next((name for module in reversed(modules) if (name := module.partition(".")[0]) in points), None)
+    if package is None:
+        return None
+    first, *others = points[package]
+    return f"package {package if first.dist is None else first.dist.name}" if others else _point_in_words(first)

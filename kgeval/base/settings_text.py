@@ -39,28 +39,6 @@ def read_yaml(text: str, loader: type[CountingLoader] | None = None) -> Any:
         raise ValueError(str(error)) from error
 
 
-class QuotedText(str):
-    """Text that is written in quotes, so that it is read as text whatever its variables hold."""
-
-    __slots__ = ()
-
-
-class _Dumper(yaml.SafeDumper):
-    """Writes some text in quotes."""
-
-
-_Dumper.add_representer(QuotedText, lambda dumper, text: dumper.represent_scalar(TEXT, str(text), style="'"))
-
-
-def dump_yaml(content: Mapping[str, Any]) -> str:
-    r"""Format keys and values as YAML.
-
-    >>> dump_yaml({"path": QuotedText("${NUMBER}"), "count": 3})
-    "path: '${NUMBER}'\ncount: 3\n"
-    """
-    return str(yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True))
-
-
 class CountingLoader(yaml.SafeLoader):
     """Counts values while it reads them, which takes most of the time."""
 
@@ -96,6 +74,28 @@ def _children(node: yaml.Node) -> list[yaml.Node]:
     if node.tag != TEXT and len(node.value) > MAX_SCALAR:
         raise ValueError(f"a value of {len(node.value)} characters is too long")
     return []
+
+
+class QuotedText(str):
+    """Text that is written in quotes, so that it is read as text whatever its variables hold."""
+
+    __slots__ = ()
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes some text in quotes."""
+
+
+_Dumper.add_representer(QuotedText, lambda dumper, text: dumper.represent_scalar(TEXT, str(text), style="'"))
+
+
+def dump_yaml(content: Mapping[str, Any]) -> str:
+    r"""Format keys and values as YAML.
+
+    >>> dump_yaml({"path": QuotedText("${NUMBER}"), "count": 3})
+    "path: '${NUMBER}'\ncount: 3\n"
+    """
+    return str(yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True))
 
 
 DEEPEST = 4
@@ -141,8 +141,12 @@ def expanded(content: Any) -> Any:
     return map_texts(content, lambda text: VARIABLE.sub(_value_of, text))
 
 
-def map_texts(content: Any, change: Callable[[str], str]) -> Any:
-    """Change each text of a block or list, also the keys."""
+def map_texts(content: Any, change: Callable[[str], Any]) -> Any:
+    """Change each text of a block or list, also the keys.
+
+    >>> map_texts({"mark": ["a", 3]}, str.upper)
+    {'MARK': ['A', 3]}
+    """
     if isinstance(content, dict):
         return {map_texts(key, change): map_texts(value, change) for key, value in content.items()}
     if isinstance(content, list):

@@ -1,4 +1,7 @@
-"""Storage: files and folders are written whole or not at all, under a temporary name until then; tables in Parquet."""
+"""Storage: files and folders are written whole or not at all, under a temporary name until then.
+
+All that kgeval writes is written within :func:`replacing` or :func:`replacing_folder`, or by :func:`write_text`.
+"""
 
 from __future__ import annotations
 
@@ -45,6 +48,7 @@ def replacing_folder(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
+    """Write a text file."""
     with replacing(path) as partial:
         partial.write_text(text, encoding="utf-8")
 

@@ -1,4 +1,7 @@
-"""Threads: how many are used, a parallel loop over blocks of work, and what a forked process may use."""
+"""Threads: how many are used, a parallel loop over blocks of work, and what a forked process may use.
+
+Kernels count blocks of queries with :func:`parallel_for`, within the :func:`bound_threads` of an evaluation.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 """A safe unpickler: it makes tensors, arrays and plain values; every other object becomes a stub.
 
+``pickled.py`` calls :func:`unpickle` with the bytes of one pickle. A further library whose names model files hold is
+added to ``LIBRARIES``; a class that becomes a plain value is added to ``_CONSTRUCTORS``.
+
 A pickle is a program: it names classes and functions, and calls them. Here a name is either one of a few harmless
 constructors (tensors, arrays, ordered dictionaries), or, for libraries whose names occur in model files, a stub that
 keeps its arguments and does nothing. Any other name is refused without being imported.
@@ -26,12 +29,21 @@ from kgeval.base.arrays import bfloat16_to_float32
 from kgeval.base.errors import PickleError
 from kgeval.base.files import Budget
 
+
+def unpickle(program: bytes, numbers: Callable[[str], bytes], budget: Budget, *, nested: NestedReader) -> Any:
+    """Read one pickle: tensors as arrays, instances of classes as :class:`StubObject`.
+
+    ``numbers`` returns the bytes of the storage with a key. ``nested`` reads the bytes of a ``torch.save`` file of the
+    older format, which a pickle may contain in place of a tensor.
+    """
+    refuse_instructions(program, budget)
+    value = _Unpickler(program, numbers, budget, nested).load_known()
+    check_object_graph_size(value, MAX_VALUES_PER_BYTE * len(program), _parts)
+    return value
+
+
 FORBIDDEN = {"NEXT_BUFFER", "READONLY_BUFFER", "EXT1", "EXT2", "EXT4", "INST", "OBJ", "PERSID"}
 """instructions that no model file has, and that could take memory or run code out of proportion to its size"""
-
-
-MAX_KEY_SIZE = 64
-"""the most values in a key of a dictionary, which is hashed while the pickle is read"""
 
 
 def refuse_instructions(program: bytes, budget: Budget) -> None:
@@ -40,6 +52,41 @@ def refuse_instructions(program: bytes, budget: Budget) -> None:
         budget.step()
         if opcode.name in FORBIDDEN:
             raise PickleError(f"the pickle has the instruction {opcode.name}, which no model needs. It was refused.")
+
+
+MAX_VALUES_PER_BYTE = 64
+"""the most values for each byte of a pickle, each counted as often as it is used"""
+
+
+def check_object_graph_size(value: Any, most: int, parts: Callable[[Any], Iterable[Any]]) -> None:
+    """Refuse a value that consists of more than ``most`` values, each counted as often as it is used.
+
+    ``parts`` returns the values that a value directly consists of; a cycle is followed once.
+    """
+    sizes: dict[int, int] = {}
+    stack = [(value, False)]
+    while stack:  # depth first, parts before wholes
+        whole, after_parts = stack.pop()
+        if after_parts:
+            sizes[id(whole)] = 1 + sum(sizes.get(id(part), 1) for part in parts(whole))
+            if sizes[id(whole)] > most:
+                raise PickleError(f"the pickle repeats a few values to more than {most}. It was refused.")
+        elif id(whole) not in sizes:
+            sizes[id(whole)] = 1
+            stack.append((whole, True))
+            stack.extend((part, False) for part in parts(whole))
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    if isinstance(value, StubObject):
+        return (*value.args, *value.state.values())
+    return value if isinstance(value, list | tuple | set | frozenset) else ()
+
+
+MAX_KEY_SIZE = 64
+"""the most values in a key of a dictionary, which is hashed while the pickle is read"""
 
 
 def _with_keys(code: bytes, first: int | None, step: int) -> Callable[[Any], None]:
@@ -66,111 +113,6 @@ class BoundedUnpickler(pickle._Unpickler):
     }
 
 
-def check_object_graph_size(value: Any, most: int, parts: Callable[[Any], Iterable[Any]]) -> None:
-    """Refuse a value that consists of more than ``most`` values, each counted as often as it is used.
-
-    ``parts`` returns the values that a value directly consists of; a cycle is followed once.
-    """
-    sizes: dict[int, int] = {}
-    stack = [(value, False)]
-    while stack:  # depth first, parts before wholes
-        whole, after_parts = stack.pop()
-        if after_parts:
-            sizes[id(whole)] = 1 + sum(sizes.get(id(part), 1) for part in parts(whole))
-            if sizes[id(whole)] > most:
-                raise PickleError(f"the pickle repeats a few values to more than {most}. It was refused.")
-        elif id(whole) not in sizes:
-            sizes[id(whole)] = 1
-            stack.append((whole, True))
-            stack.extend((part, False) for part in parts(whole))
-
-
-HALF = "BFloat16Storage"
-
-DTYPES = {
-    "DoubleStorage": np.float64,
-    "FloatStorage": np.float32,
-    "HalfStorage": np.float16,
-    HALF: np.uint16,
-    "LongStorage": np.int64,
-    "IntStorage": np.int32,
-    "ShortStorage": np.int16,
-    "CharStorage": np.int8,
-    "ByteStorage": np.uint8,
-    "BoolStorage": np.bool_,
-    "ComplexFloatStorage": np.complex64,
-    "ComplexDoubleStorage": np.complex128,
-}
-
-
-class Immutable:
-    """An object that a pickle cannot change: BUILD, which sets the state of an object, is refused."""
-
-    def __setstate__(self, state: Any) -> None:
-        raise PickleError("the pickle tries to change an object that it did not make. It was refused.")
-
-
-@dataclass(frozen=True)
-class StorageType(Immutable):
-    """The type of the numbers of a tensor."""
-
-    name: str
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype of numpy; for bfloat16, which numpy lacks, that of its bits."""
-        return np.dtype(DTYPES[self.name])
-
-    def decode(self, content: bytes) -> np.ndarray[Any, Any]:
-        numbers: np.ndarray[Any, Any] = np.frombuffer(content, self.dtype)
-        return bfloat16_to_float32(numbers) if self.name == HALF else numbers
-
-
-@dataclass(frozen=True)
-class Storage(Immutable):
-    """The numbers that tensors are views of."""
-
-    numbers: np.ndarray[Any, Any]
-    """numbers in one dimension"""
-
-
-@dataclass(frozen=True)
-class Reference:
-    """A reference of a pickle to a storage outside of it."""
-
-    storage_type: StorageType
-    key: str
-    count: int
-
-    @classmethod
-    def of(cls, pid: Any) -> Reference:
-        """Parse a persistent id."""
-        match pid:
-            case ("storage", StorageType() as kind, str() | int() as key, _, int() as count, *view):
-                if all(part is None for part in view):
-                    return cls(kind, str(key), count)
-        raise PickleError(f"the pickle refers to an unknown kind of data ({short(pid)}).")
-
-
-def shape_of(lengths: Any) -> tuple[int, ...]:
-    if not isinstance(lengths, tuple) or not all(isinstance(length, int) and length >= 0 for length in lengths):
-        raise PickleError(f"the pickle holds an array of the shape {short(lengths)}.")
-    return lengths
-
-
-def tensor(storage: Storage, offset: int, size: tuple[int, ...], stride: tuple[int, ...], *_: Any) -> Any:
-    """Make a strided view of a storage; one that exceeds the storage is refused."""
-    if not isinstance(storage, Storage):
-        raise PickleError("a tensor is made from something that is not a storage.")
-    data, size, stride = storage.numbers, shape_of(size), shape_of(stride)
-    last = offset + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
-    numbers = int(np.prod(size, dtype=object))
-    if offset < 0 or (numbers and last >= data.size) or numbers > data.size:
-        raise PickleError(f"a tensor of shape {size} does not fit into its storage of {data.size} numbers.")
-    steps = [step * data.itemsize if length > 1 else 0 for length, step in zip(size, stride, strict=True)]
-    return np.lib.stride_tricks.as_strided(data[offset:], size, steps, writeable=False)
-
-
 LIBRARIES = (
     *("torch", "__torch__", "pykeen", "kge", "class_resolver", "gensim"),
     *("pytorch_lightning", "lightning", "numpy", "scipy", "collections", "functools", "pathlib"),
@@ -184,114 +126,11 @@ STUBS = (
 )
 """further names that become stubs"""
 
-NUMBERS = {"b1", "f2", "f4", "f8", *(f"{sign}{size}" for sign in "iu" for size in (1, 2, 4, 8))}
-"""numpy's names of numeric dtypes"""
-
-MAX_ARGUMENTS = 16
-"""the most arguments of a call: Python copies them for every call, and the budget does not count the copies"""
-
 STUB_CLASS_SIZE = 2**11
 """the bytes that a stub class takes"""
 
-MAX_VALUES_PER_BYTE = 64
-"""the most values for each byte of a pickle, each counted as often as it is used"""
-
 NestedReader = Callable[[bytes, Budget], Any]
 """reads a file that is stored as bytes in a pickle"""
-
-
-class StubObject:
-    """Represents an object whose class is never imported."""
-
-    origin: ClassVar[str] = ""
-    """module and name of the class"""
-    is_module: ClassVar[bool] = False
-    """whether an object of the class has the state of a PyTorch module"""
-
-    args: tuple[Any, ...]
-    state: dict[str, Any]
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> StubObject:
-        """Keep the positional arguments, here because pickles may skip ``__init__``."""
-        _refuse_many_arguments(len(args) + len(kwargs))
-        stub = object.__new__(cls)
-        stub.args, stub.state = args, {}
-        return stub
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        """Do nothing with the arguments."""
-
-    def __setstate__(self, state: Any) -> None:
-        self.state = state if isinstance(state, dict) else {"state": state}
-        type(self).is_module |= {"_modules", "_parameters"} <= self.state.keys()
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        """Ignore the items of unknown mappings."""
-
-    def append(self, value: Any) -> None:
-        """Ignore the items of unknown lists."""
-
-    @property
-    def class_name(self) -> str:
-        return self.origin.rpartition(".")[2]
-
-
-def _refuse_many_arguments(count: int) -> None:
-    if count > MAX_ARGUMENTS:
-        raise PickleError(f"the pickle calls a function with more than {MAX_ARGUMENTS} arguments. It was refused.")
-
-
-class _Constructor(Immutable):
-    """A function that a pickle may call."""
-
-    def __init__(self, function: Callable[..., Any], budget: Budget) -> None:
-        self._function, self._budget = function, budget
-
-    def __call__(self, *args: Any) -> Any:
-        _refuse_many_arguments(len(args))
-        return self._function(self._budget, *args)
-
-
-class _OrderedDict(OrderedDict[Any, Any]):
-    """An ordered dictionary without further attributes: those that torch adds do not affect scores."""
-
-    def __setstate__(self, state: Any) -> None:
-        """Ignore attributes."""
-
-
-class _NumpyType:
-    """A numpy dtype of text or of plain numbers; model files need no others."""
-
-    def __init__(self, name: Any = "", _align: Any = None, _copy: Any = None) -> None:
-        self.name = name if isinstance(name, str) else ""
-        self.order = "<"
-
-    def __setstate__(self, state: Any) -> None:
-        """Take the byte order; the rest describes structured dtypes, which model files do not have."""
-        if not isinstance(state, tuple) or len(state) < 2 or not isinstance(state[1], str):
-            raise PickleError(f"the pickle describes the numbers of an array by {short(state)}.")
-        self.order = state[1]
-
-    def numeric(self) -> np.dtype[Any]:
-        if self.name not in NUMBERS or self.order not in {"<", "|", "="}:
-            raise PickleError(f"the pickle holds an array of {self.order}{self.name}, which are not plain numbers.")
-        return np.dtype(self.name)
-
-
-class _Array(np.ndarray[Any, Any]):
-    """An array that a pickle fills at most once, with plain numbers."""
-
-    budget: Budget
-
-    def __setstate__(self, state: Any) -> None:
-        if not self.flags.writeable:  # its numbers may be in use already
-            raise PickleError("the pickle fills an array twice. It was refused.")
-        _, shape, kind, fortran, content = state
-        if not isinstance(kind, _NumpyType) or not isinstance(content, bytes):
-            raise PickleError("the pickle holds an array of objects. It was refused.")
-        self.budget.take(len(content))
-        super().__setstate__((1, shape_of(shape), kind.numeric(), bool(fortran), content))  # type: ignore[arg-type]
-        self.flags.writeable = False
 
 
 class _Unpickler(BoundedUnpickler):
@@ -360,6 +199,195 @@ def module_class(pid: Any) -> type[StubObject] | None:
     return pid[1] if is_module and isinstance(pid[1], type) and issubclass(pid[1], StubObject) else None
 
 
+MAX_ARGUMENTS = 16
+"""the most arguments of a call: Python copies them for every call, and the budget does not count the copies"""
+
+
+class StubObject:
+    """Represents an object whose class is never imported."""
+
+    origin: ClassVar[str] = ""
+    """module and name of the class"""
+    is_module: ClassVar[bool] = False
+    """whether an object of the class has the state of a PyTorch module"""
+
+    args: tuple[Any, ...]
+    state: dict[str, Any]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> StubObject:
+        """Keep the positional arguments, here because pickles may skip ``__init__``."""
+        _refuse_many_arguments(len(args) + len(kwargs))
+        stub = object.__new__(cls)
+        stub.args, stub.state = args, {}
+        return stub
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        """Do nothing with the arguments."""
+
+    def __setstate__(self, state: Any) -> None:
+        self.state = state if isinstance(state, dict) else {"state": state}
+        type(self).is_module |= {"_modules", "_parameters"} <= self.state.keys()
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Ignore the items of unknown mappings."""
+
+    def append(self, value: Any) -> None:
+        """Ignore the items of unknown lists."""
+
+    @property
+    def class_name(self) -> str:
+        return self.origin.rpartition(".")[2]
+
+
+def _refuse_many_arguments(count: int) -> None:
+    if count > MAX_ARGUMENTS:
+        raise PickleError(f"the pickle calls a function with more than {MAX_ARGUMENTS} arguments. It was refused.")
+
+
+class Immutable:
+    """An object that a pickle cannot change: BUILD, which sets the state of an object, is refused."""
+
+    def __setstate__(self, state: Any) -> None:
+        raise PickleError("the pickle tries to change an object that it did not make. It was refused.")
+
+
+class _Constructor(Immutable):
+    """A function that a pickle may call."""
+
+    def __init__(self, function: Callable[..., Any], budget: Budget) -> None:
+        self._function, self._budget = function, budget
+
+    def __call__(self, *args: Any) -> Any:
+        _refuse_many_arguments(len(args))
+        return self._function(self._budget, *args)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A reference of a pickle to a storage outside of it."""
+
+    storage_type: StorageType
+    key: str
+    count: int
+
+    @classmethod
+    def of(cls, pid: Any) -> Reference:
+        """Parse a persistent id."""
+        match pid:
+            case ("storage", StorageType() as kind, str() | int() as key, _, int() as count, *view):
+                if all(part is None for part in view):
+                    return cls(kind, str(key), count)
+        raise PickleError(f"the pickle refers to an unknown kind of data ({short(pid)}).")
+
+
+HALF = "BFloat16Storage"
+
+DTYPES = {
+    "DoubleStorage": np.float64,
+    "FloatStorage": np.float32,
+    "HalfStorage": np.float16,
+    HALF: np.uint16,
+    "LongStorage": np.int64,
+    "IntStorage": np.int32,
+    "ShortStorage": np.int16,
+    "CharStorage": np.int8,
+    "ByteStorage": np.uint8,
+    "BoolStorage": np.bool_,
+    "ComplexFloatStorage": np.complex64,
+    "ComplexDoubleStorage": np.complex128,
+}
+
+
+@dataclass(frozen=True)
+class StorageType(Immutable):
+    """The type of the numbers of a tensor."""
+
+    name: str
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of numpy; for bfloat16, which numpy lacks, that of its bits."""
+        return np.dtype(DTYPES[self.name])
+
+    def decode(self, content: bytes) -> np.ndarray[Any, Any]:
+        numbers: np.ndarray[Any, Any] = np.frombuffer(content, self.dtype)
+        return bfloat16_to_float32(numbers) if self.name == HALF else numbers
+
+
+@dataclass(frozen=True)
+class Storage(Immutable):
+    """The numbers that tensors are views of."""
+
+    numbers: np.ndarray[Any, Any]
+    """numbers in one dimension"""
+
+
+def tensor(storage: Storage, offset: int, size: tuple[int, ...], stride: tuple[int, ...], *_: Any) -> Any:
+    """Make a strided view of a storage; one that exceeds the storage is refused."""
+    if not isinstance(storage, Storage):
+        raise PickleError("a tensor is made from something that is not a storage.")
+    data, size, stride = storage.numbers, shape_of(size), shape_of(stride)
+    last = offset + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
+    numbers = int(np.prod(size, dtype=object))
+    if offset < 0 or (numbers and last >= data.size) or numbers > data.size:
+        raise PickleError(f"a tensor of shape {size} does not fit into its storage of {data.size} numbers.")
+    steps = [step * data.itemsize if length > 1 else 0 for length, step in zip(size, stride, strict=True)]
+    return np.lib.stride_tricks.as_strided(data[offset:], size, steps, writeable=False)
+
+
+def shape_of(lengths: Any) -> tuple[int, ...]:
+    """Refuse what is no shape of an array."""
+    if not isinstance(lengths, tuple) or not all(isinstance(length, int) and length >= 0 for length in lengths):
+        raise PickleError(f"the pickle holds an array of the shape {short(lengths)}.")
+    return lengths
+
+
+class _OrderedDict(OrderedDict[Any, Any]):
+    """An ordered dictionary without further attributes: those that torch adds do not affect scores."""
+
+    def __setstate__(self, state: Any) -> None:
+        """Ignore attributes."""
+
+
+NUMBERS = {"b1", "f2", "f4", "f8", *(f"{sign}{size}" for sign in "iu" for size in (1, 2, 4, 8))}
+"""numpy's names of numeric dtypes"""
+
+
+class _NumpyType:
+    """A numpy dtype of text or of plain numbers; model files need no others."""
+
+    def __init__(self, name: Any = "", _align: Any = None, _copy: Any = None) -> None:
+        self.name = name if isinstance(name, str) else ""
+        self.order = "<"
+
+    def __setstate__(self, state: Any) -> None:
+        """Take the byte order; the rest describes structured dtypes, which model files do not have."""
+        if not isinstance(state, tuple) or len(state) < 2 or not isinstance(state[1], str):
+            raise PickleError(f"the pickle describes the numbers of an array by {short(state)}.")
+        self.order = state[1]
+
+    def numeric(self) -> np.dtype[Any]:
+        if self.name not in NUMBERS or self.order not in {"<", "|", "="}:
+            raise PickleError(f"the pickle holds an array of {self.order}{self.name}, which are not plain numbers.")
+        return np.dtype(self.name)
+
+
+class _Array(np.ndarray[Any, Any]):
+    """An array that a pickle fills at most once, with plain numbers."""
+
+    budget: Budget
+
+    def __setstate__(self, state: Any) -> None:
+        if not self.flags.writeable:  # its numbers may be in use already
+            raise PickleError("the pickle fills an array twice. It was refused.")
+        _, shape, kind, fortran, content = state
+        if not isinstance(kind, _NumpyType) or not isinstance(content, bytes):
+            raise PickleError("the pickle holds an array of objects. It was refused.")
+        self.budget.take(len(content))
+        super().__setstate__((1, shape_of(shape), kind.numeric(), bool(fortran), content))  # type: ignore[arg-type]
+        self.flags.writeable = False
+
+
 def _scalar(budget: Budget, kind: Any, content: Any) -> str | int | float | bool:
     """Return the text or the number of a numpy scalar, as one of Python's own."""
     if not isinstance(kind, _NumpyType) or not isinstance(content, bytes):
@@ -407,23 +435,3 @@ _CONSTRUCTORS: dict[str, Callable[..., Any]] = {
     "numpy.core.numeric._frombuffer": _array_from_buffer,
 }
 """what a pickle may call"""
-
-
-def unpickle(program: bytes, numbers: Callable[[str], bytes], budget: Budget, *, nested: NestedReader) -> Any:
-    """Read one pickle: tensors as arrays, instances of classes as :class:`StubObject`.
-
-    ``numbers`` returns the bytes of the storage with a key. ``nested`` reads the bytes of a ``torch.save`` file of the
-    older format, which a pickle may contain in place of a tensor.
-    """
-    refuse_instructions(program, budget)
-    value = _Unpickler(program, numbers, budget, nested).load_known()
-    check_object_graph_size(value, MAX_VALUES_PER_BYTE * len(program), _parts)
-    return value
-
-
-def _parts(value: Any) -> Iterable[Any]:
-    if isinstance(value, dict):
-        return value.values()
-    if isinstance(value, StubObject):
-        return (*value.args, *value.state.values())
-    return value if isinstance(value, list | tuple | set | frozenset) else ()

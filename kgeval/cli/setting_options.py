@@ -170,7 +170,7 @@ def _checked(field: FieldInfo) -> Callable[..., Any]:
     """Check a value that is for a stored run: no configuration has it, whose check would find that it is wrong."""
     from pydantic import TypeAdapter, ValidationError
 
-    from kgeval.base.settings import problems_of
+    from kgeval.base.setting_problems import problems_of
 
     annotation: Any = Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
 

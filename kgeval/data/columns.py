@@ -1,4 +1,7 @@
-"""What the columns of a table hold: as the user says, as the header says, or head, relation, tail in this order."""
+"""What the columns of a table hold: as the user says, as the header says, or head, relation, tail in this order.
+
+``tables.py`` calls :func:`resolve` for each table that it reads. A new word for a column is added to ``ROLES``.
+"""
 
 from __future__ import annotations
 
@@ -36,104 +39,14 @@ ROLES: Mapping[str, tuple[str, str]] = {
 They are the names of PyKEEN, LibKGE, DGL, GraphStorm, Neo4j, KGTK, PrimeKG, Hetionet, NetworkX, pandas and RDF.
 """
 
-MEANINGS = {
-    word: (role, weak)
-    for role, groups in reversed([*ROLES.items()])  # so that a label is a relation's, and a triple's where it has one
-    for weak, words in enumerate(groups)
-    for word in words.split()
-}
-
-NOUNS = ("entity", "ent", "node", "vertex", "concept", "term", "item")
-
-IDENTIFIERS = ("index", "id", "ids", "key", "uri", "iri", "curie", "code", *NOUNS, "label", "name")
-"""Words beside such a name that say how it identifies; of two columns for one role, the earlier word is used."""
-
-KIND = re.compile("(type|kind|class|attr)$")
-"""The end of some names of relations, as in ``edge_type``. The type of an entity is no relation."""
-
-MAX_WEAK = 100
-"""more than there are identifiers: a weak name comes after all others"""
-
-
-LETTERS = ({*"hrt"}, {*"spo"}, {*"sro"}, {*"srt"})
-"""the letters that name columns"""
-
-
-class Meaning(NamedTuple):
-    """What the name of a column says."""
-
-    role: str
-    rank: int
-    """of several columns for one role, the lowest is used"""
-
-
-@cache
-def meaning(name: str) -> Meaning | None:
-    """Tell what a column holds by its name.
-
-    >>> [meaning(name).role for name in ("subject_id", ":START_ID", "edgeType", "node2", "tail_label")]
-    ['head', 'head', 'relation', 'tail', 'tail']
-    >>> meaning("x_type"), meaning("display_relation"), meaning("1")
-    (None, None, None)
-    """
-    words = [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", name)]
-    if not words or name.isdecimal():
-        return None
-    core = "".join(word for word in words if word not in IDENTIFIERS) or words[0]
-    without_kind = MEANINGS.get(KIND.sub("", core), ("", 0))
-    role, weak = MEANINGS.get(core) or MEANINGS.get(core.removesuffix("s"), without_kind)
-    if not role or (core not in MEANINGS and without_kind[0] == role != "relation"):
-        return None
-    if core in words:
-        words.remove(core)
-    beside = [word for word in IDENTIFIERS if word in words]
-    identified = [word for word in beside if word not in NOUNS] or beside
-    return Meaning(role, MAX_WEAK * weak + (1 + IDENTIFIERS.index(identified[0]) if identified else 0))
-
-
-def is_header(cells: Sequence[str]) -> bool:
-    """Whether the first row of a file names columns rather than a triple.
-
-    It does if it names all three columns, at least one of them in a word, or two of them in words: then the third is
-    missing or misspelt. Letters alone, numbered letters and weak names may well be labels, unless they are usual.
-
-    >>> is_header(["t", "h", "r"]), is_header(["head", "about", "tail"]), is_header(["e1", "type", "e2"])
-    (True, True, False)
-    """
-    by_name = {cell.lower(): of for cell in map(unquoted, cells) if (of := meaning(cell)) and of.role in TRIPLE}
-    words = {name: of.role for name, of in by_name.items() if _is_word(name, of)}
-    whole = {role for name, role in words.items() if not re.search("[0-9]", name)}
-    all_three = len({of.role for of in by_name.values()}) == 3
-    return len(whole) == 2 or (all_three and (bool(words) or by_name.keys() in LETTERS))
-
-
-def _is_word(name: str, of: Meaning) -> bool:
-    """Whether a name is more than a letter or a numbered letter, and no weak one without a sign that it is a name."""
-    is_marked = name[0] in ":_" or of.rank % MAX_WEAK > 0
-    return len(name) > 1 and (of.rank < MAX_WEAK or is_marked) and (is_marked or not re.search("[0-9]", name))
-
-
-def unquoted(cell: str) -> str:
-    return cell.strip().strip('"').strip()
-
-
-ColumnNames = str | Sequence[str] | Mapping[str, str]
-"""the columns in their order, or which column holds what: ``{"tail": "gene", "relation": "'binds'"}``"""
-
 IN_PYTHON = "(in Python and in configurations columns)"
 """what follows the option --columns in messages"""
 
 OPTION = f"--columns head=…,relation=…,tail=… {IN_PYTHON}"
 """how a user says what the columns are"""
 
-PAIR = re.compile(r"""\s*([^=,]*?)\s*(?:=\s*('[^']*'|"[^"]*"|[^,]*?)\s*)?(?:,|$)""")
-"""one of the columns that a text names"""
-
-
-def _role(name: str) -> str:
-    """Call what a column holds by its usual word: ``truth`` is a label, ``weight`` a confidence."""
-    named = meaning(name)
-    return name if name in ROLES or named is None or named.rank % MAX_WEAK else named.role
+ColumnNames = str | Sequence[str] | Mapping[str, str]
+"""the columns in their order, or which column holds what: ``{"tail": "gene", "relation": "'binds'"}``"""
 
 
 class Columns(NamedTuple):
@@ -244,3 +157,95 @@ def _place(source: str | Path, role: str, column: str, header: Sequence[str]) ->
     if column not in header:
         raise DatasetError(f"{source}: no column {column!r} for the {role}. {did_you_mean(column, header)}")
     return header.index(column)
+
+
+def is_header(cells: Sequence[str]) -> bool:
+    """Whether the first row of a file names columns rather than a triple.
+
+    It does if it names all three columns, at least one of them in a word, or two of them in words: then the third is
+    missing or misspelt. Letters alone, numbered letters and weak names may well be labels, unless they are usual.
+
+    >>> is_header(["t", "h", "r"]), is_header(["head", "about", "tail"]), is_header(["e1", "type", "e2"])
+    (True, True, False)
+    """
+    by_name = {cell.lower(): of for cell in map(unquoted, cells) if (of := meaning(cell)) and of.role in TRIPLE}
+    words = {name: of.role for name, of in by_name.items() if _is_word(name, of)}
+    whole = {role for name, role in words.items() if not re.search("[0-9]", name)}
+    all_three = len({of.role for of in by_name.values()}) == 3
+    return len(whole) == 2 or (all_three and (bool(words) or by_name.keys() in LETTERS))
+
+
+def _is_word(name: str, of: Meaning) -> bool:
+    """Whether a name is more than a letter or a numbered letter, and no weak one without a sign that it is a name."""
+    is_marked = name[0] in ":_" or of.rank % MAX_WEAK > 0
+    return len(name) > 1 and (of.rank < MAX_WEAK or is_marked) and (is_marked or not re.search("[0-9]", name))
+
+
+LETTERS = ({*"hrt"}, {*"spo"}, {*"sro"}, {*"srt"})
+"""the letters that name columns"""
+
+
+def unquoted(cell: str) -> str:
+    """Take a name without the white space and quotes around it."""
+    return cell.strip().strip('"').strip()
+
+
+class Meaning(NamedTuple):
+    """What the name of a column says."""
+
+    role: str
+    rank: int
+    """of several columns for one role, the lowest is used"""
+
+
+@cache
+def meaning(name: str) -> Meaning | None:
+    """Tell what a column holds by its name.
+
+    >>> [meaning(name).role for name in ("subject_id", ":START_ID", "edgeType", "node2", "tail_label")]
+    ['head', 'head', 'relation', 'tail', 'tail']
+    >>> meaning("x_type"), meaning("display_relation"), meaning("1")
+    (None, None, None)
+    """
+    words = [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", name)]
+    if not words or name.isdecimal():
+        return None
+    core = "".join(word for word in words if word not in IDENTIFIERS) or words[0]
+    without_kind = MEANINGS.get(KIND.sub("", core), ("", 0))
+    role, weak = MEANINGS.get(core) or MEANINGS.get(core.removesuffix("s"), without_kind)
+    if not role or (core not in MEANINGS and without_kind[0] == role != "relation"):
+        return None
+    if core in words:
+        words.remove(core)
+    beside = [word for word in IDENTIFIERS if word in words]
+    identified = [word for word in beside if word not in NOUNS] or beside
+    return Meaning(role, MAX_WEAK * weak + (1 + IDENTIFIERS.index(identified[0]) if identified else 0))
+
+
+MEANINGS = {
+    word: (role, weak)
+    for role, groups in reversed([*ROLES.items()])  # so that a label is a relation's, and a triple's where it has one
+    for weak, words in enumerate(groups)
+    for word in words.split()
+}
+
+NOUNS = ("entity", "ent", "node", "vertex", "concept", "term", "item")
+
+IDENTIFIERS = ("index", "id", "ids", "key", "uri", "iri", "curie", "code", *NOUNS, "label", "name")
+"""Words beside such a name that say how it identifies; of two columns for one role, the earlier word is used."""
+
+KIND = re.compile("(type|kind|class|attr)$")
+"""The end of some names of relations, as in ``edge_type``. The type of an entity is no relation."""
+
+MAX_WEAK = 100
+"""more than there are identifiers: a weak name comes after all others"""
+
+
+def _role(name: str) -> str:
+    """Call what a column holds by its usual word: ``truth`` is a label, ``weight`` a confidence."""
+    named = meaning(name)
+    return name if name in ROLES or named is None or named.rank % MAX_WEAK else named.role
+
+
+PAIR = re.compile(r"""\s*([^=,]*?)\s*(?:=\s*('[^']*'|"[^"]*"|[^,]*?)\s*)?(?:,|$)""")
+"""one of the columns that a text names"""

@@ -1,4 +1,8 @@
-"""Datasets: train, valid and test triples over one entity and one relation vocabulary."""
+"""Datasets: train, valid and test triples over one entity and one relation vocabulary.
+
+``kgeval.load_dataset`` reads one from files (``loading.py``), by a layout that calls :meth:`Dataset.build`. Every
+evaluation has one.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +22,11 @@ from kgeval.base.errors import DatasetError, did_you_mean, first_few, refuse_unk
 from kgeval.data import SPLITS as SPLITS
 from kgeval.data import Split as Split
 from kgeval.data.columns import ColumnNames, Columns
-from kgeval.data.labelled_triples import LabelledTriples, read_own
+from kgeval.data.labelled_triples import read_own
 from kgeval.data.numbering import number
 from kgeval.data.split_names import parts_of
 from kgeval.data.tables import from_memory
-from kgeval.data.triples import Side, Triples
+from kgeval.data.triples import LabelledTriples, Side, Triples
 from kgeval.data.vocabulary import Labels, Vocabulary, display_label
 
 

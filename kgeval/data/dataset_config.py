@@ -1,4 +1,7 @@
-"""The block of a configuration that names a graph: a folder, or a dataset of PyKEEN."""
+"""The block of a configuration that names a graph: a folder, or a dataset of PyKEEN.
+
+``kgeval run`` reads it as the key ``dataset``, and calls :meth:`DatasetConfig.load`.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,13 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_v
 
 from kgeval.base.errors import NoPathError
 from kgeval.base.files import exists_safely, suggest_paths
-from kgeval.base.settings import PathText, Settings, as_validation_error, existing, listed, or_text, short_repr
+from kgeval.base.setting_problems import short_repr
+from kgeval.base.settings import PathText, Settings, as_validation_error, existing, listed, or_text
 from kgeval.data.columns import Columns
 from kgeval.data.dataset import Dataset
 from kgeval.data.human_names import with_names
 from kgeval.data.layouts.labelled import LABELLED_ENDINGS
-from kgeval.data.layouts.pykeen import read_named, refuse_unknown
+from kgeval.data.layouts.pykeen import read_named, refuse_unknown_name
 from kgeval.data.loading import PYKEEN, load_dataset, recognised, refuse_unknown_layout
 from kgeval.data.text import first_line
 
@@ -108,7 +112,7 @@ class DatasetConfig(Settings):
             raise ValueError(f"{missing}. For the PyKEEN dataset of that name, leave the layout out")
         with as_validation_error():
             if self.name is not None:
-                refuse_unknown(self.name)
+                refuse_unknown_name(self.name)
             elif self.layout == "auto" and Path(str(self.path)).is_dir():
                 recognised(Path(str(self.path)))
         return self

@@ -1,6 +1,7 @@
-"""Types of entities, from a file or from the text before ``::`` in a label, and the candidates of relations by them.
+"""Types of entities, and by them the candidates of a relation: the entities that it may have on a side.
 
-The candidates of a relation are the entities whose types it takes, or those that a JSON file lists for its tails.
+The corruption ``typed`` calls :func:`typed_candidates`, :func:`observed_types` and :func:`read_candidates`; the slice
+of types calls :func:`read_types_of_entities`.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from kgeval.base.arrays import IntArray
 from kgeval.base.errors import DatasetError, InputError, counted, refusing
 from kgeval.base.files import read_json
 from kgeval.data.dataset import Dataset
-from kgeval.data.known import by_relation, observed_types, read_types
+from kgeval.data.id_files import OPENKE
 from kgeval.data.queries import Rows
 from kgeval.data.tables import read_text
-from kgeval.data.text import UNIT_SEPARATOR, read_columns, refuse_missing
+from kgeval.data.text import UNIT_SEPARATOR, WHOLE_NUMBER, read_columns, refuse_missing, rows
 from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.data.vocabulary import Vocabulary
 
@@ -90,8 +91,143 @@ def read_types_of_entities(source: str | Path, dataset: Dataset) -> TypesOfEntit
     known = ids >= 0
     names, numbers = np.unique(types.to_numpy(zero_copy_only=False)[known], return_inverse=True)
     owners, members = np.divmod(np.unique(ids[known] * len(names) + numbers), len(names))
-    rows = Rows.sized(np.bincount(owners, minlength=size), members)
-    return TypesOfEntities(tuple(names.tolist()), rows, num_unknown)
+    numbers_of_types = Rows.sized(np.bincount(owners, minlength=size), members)
+    return TypesOfEntities(tuple(names.tolist()), numbers_of_types, num_unknown)
+
+
+RelationCandidates: TypeAlias = tuple[dict[Side, Rows], tuple[str, ...]]
+"""the entities of each relation by side, ascending and distinct, one row per relation; and what to know about them"""
+
+
+def typed_candidates(source: str, splits: Sequence[Triples], dataset: Dataset) -> RelationCandidates:
+    """Take the entities that share a type with an entity that some triples of the relation have on a side.
+
+    ``source`` is that of :func:`~kgeval.data.entity_types.read_types_of_entities`.
+
+    >>> rows = [("Gene::1", "binds", "Drug::1"), ("Drug::2", "treats", "Gene::1")]
+    >>> data = Dataset.from_labels(train=rows, relations=["binds", "treats"])
+    >>> found = typed_candidates("prefix", [data.train], data)
+    >>> list(data.entities), found[0]["tail"].row(0)
+    (['Drug::1', 'Drug::2', 'Gene::1'], array([0, 1]))
+    """
+    types = read_types_of_entities(source, dataset)
+    has_type = _matrix(types.rows, len(types.names))
+    found: dict[Side, Rows] = {}
+    for side in SIDES:
+        shared = _matrix(observed_types(splits, side, dataset), len(dataset.entities)) @ has_type @ has_type.T
+        shared.sort_indices()
+        found[side] = Rows(shared.indptr.astype(np.int64), shared.indices.astype(np.int64))
+    where = "their labels" if source == PREFIX else source
+    untyped = f"{counted(types.num_untyped, 'entity', 'entities')} without a type in {where}: not used as candidates."
+    unknown = f"{counted(types.num_unknown, 'entity', 'entities')} in {where} not in the dataset: left out."
+    notes = tuple(note for count, note in ((types.num_untyped, untyped), (types.num_unknown, unknown)) if count)
+    return found, notes
+
+
+def _matrix(rows: Rows, width: int) -> Any:
+    """Mark the ids of each row, which are below ``width``; a sparse bool[row, id]."""
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix((np.ones(len(rows.ids), np.bool_), rows.ids, rows.offsets), shape=(len(rows), width))
+
+
+def observed_types(splits: Sequence[Triples], side: Side, dataset: Dataset) -> Rows:
+    """Collect, for each relation, the distinct entities on one side of some sets of triples, in ascending order."""
+    facts = Triples(np.concatenate([triples.ids for triples in splits])) if splits else Triples.of([])
+    _, relations, answers = facts.queries_of_side(side)
+    return by_relation(relations, answers, dataset)
+
+
+def by_relation(relations: IntArray, answers: IntArray, dataset: Dataset) -> Rows:
+    """Collect the distinct entities of each relation, ascending, from pairs of both; int64[pair] each."""
+    size = max(len(dataset.entities), 1)
+    owners, members = np.divmod(np.unique(relations * size + answers), size)
+    return Rows.sized(np.bincount(owners, minlength=len(dataset.relations)), members)
+
+
+def read_candidates(path: Path, dataset: Dataset) -> RelationCandidates:
+    """Read the candidates of relations from OpenKE's ``type_constrain.txt``, or from JSON if the file is ``.json``.
+
+    JSON is ``{relation: [entity, …]}`` with the candidates of tails, as in the few-shot sets NELL-One and Wiki-One
+    (Xiong et al., 2018): ``rel2candidates.json``. Labels that the dataset does not have are left out, and counted.
+
+    Raises
+    ------
+    DatasetError
+        if the file is missing, malformed or of another dataset
+    """
+    if path.suffix.lower() != ".json":
+        return _read_type_constraints(path, dataset), ()
+    lists = _read_candidate_lists(path)
+    relations, unknown_relations = ids_of_listed(path, [*lists], dataset.relations)
+    labels = [label for listed in lists.values() for label in listed]
+    entities, unknown_entities = ids_of_listed(path, labels, dataset.entities)
+    owners = np.repeat(relations, [len(listed) for listed in lists.values()])
+    known = (owners >= 0) & (entities >= 0)
+    notes = [
+        f"{counted(count, *kind)} in {path} not in the dataset: left out."
+        for count, kind in ((unknown_relations, ("relation",)), (unknown_entities, ("entity", "entities")))
+        if count
+    ]
+    return {"tail": by_relation(owners[known], entities[known], dataset)}, tuple(notes)
+
+
+def _read_candidate_lists(path: Path) -> dict[str, list[str]]:
+    """Read JSON, and refuse it if it is no ``{relation: [entity, …]}``."""
+    refuse_missing(path)
+    expected = "Expected {relation: [entity, …]}, the labels of the candidates of tails."
+    with refusing(path, "not a JSON file", ValueError, RecursionError, cure=expected):
+        content: Any = read_json(path)
+    if not isinstance(content, dict) or not content:
+        raise DatasetError(f"{path}: {'nothing in it' if content == {} else f'a {type(content).__name__}'}. {expected}")
+    for relation, listed in content.items():
+        wrong = [listed] if not isinstance(listed, list) else [it for it in listed if not isinstance(it, str)]
+        if wrong:
+            raise DatasetError(f"{path}: relation {relation!r:.60} has {wrong[0]!r:.60} in it. {expected}")
+    return content
+
+
+def _read_type_constraints(path: Path, dataset: Dataset) -> dict[Side, Rows]:
+    """Read the types of both sides from OpenKE's ``type_constrain.txt``.
+
+    Its first line is the number of relations; then each has two lines, first heads, then tails: relation, count,
+    entities. The ids are those of ``entity2id.txt`` and ``relation2id.txt`` beside it, which are matched with the
+    dataset by label; what the dataset does not know is left out. Each side has an ascending row for each relation.
+    """
+    own_entities, own_relations = OPENKE.read_both(path.parent)
+    entities, relations = dataset.entities.ids(own_entities.labels), dataset.relations.ids(own_relations.labels)
+    lists, types = _read_constraints(path, len(entities), len(relations)), {}
+    for place, side in enumerate(SIDES):
+        side_rows = Rows.of(of_relation[place] for of_relation in lists)
+        owners, members = relations[side_rows.owners], entities[side_rows.ids]
+        known = (owners >= 0) & (members >= 0)
+        types[side] = by_relation(owners[known], members[known], dataset)
+    return types
+
+
+def _read_constraints(path: Path, num_entities: int, num_relations: int) -> list[list[list[int]]]:
+    """Read the entities of each relation: first those of its heads, then those of its tails."""
+    listed = rows(path)
+    count = next(listed, None)
+    if count is None or count.cells != [str(num_relations)]:
+        shown = "nothing" if count is None else repr("\t".join(count.cells)[:40])
+        raise DatasetError(f"{path}, line 1: expected the number of relations, {num_relations}; found {shown}.")
+    lists: list[list[list[int]]] = [[] for _ in range(num_relations)]
+    for line in listed:
+        cells = " ".join(line.cells).split()
+        # A cell that is no number, and one that is missing, is -1, which no id and no count is.
+        numbers = [int(cell) if WHOLE_NUMBER.fullmatch(cell) else -1 for cell in cells]
+        relation, size, *members = [*numbers, -1, -1][: max(len(numbers), 2)]
+        are_ids = 0 <= relation < num_relations and all(0 <= member < num_entities for member in members)
+        if not are_ids or size != len(members):
+            expected = f"a relation below {num_relations}, a count, then that many entity ids below {num_entities}"
+            raise DatasetError(f"{path}, line {line.line}: expected {expected}; found {' '.join(cells)!r:.60}.")
+        lists[relation].append(members)
+    for relation, pair in enumerate(lists):
+        if len(pair) != len(SIDES):
+            shown = f"{path}: relation {relation} has {counted(len(pair), 'list')}"
+            raise DatasetError(f"{shown}; expected two, heads and tails. The file may be cut short.")
+    return lists
 
 
 def read_listed(source: Path | Sequence[str], vocabulary: Vocabulary) -> tuple[IntArray, int]:
@@ -131,81 +267,3 @@ def ids_of_listed(
     except InputError as error:
         raise DatasetError(f"{where}: {fault}{error}") from error
     return ids, len({str(labels[row]) for row in np.flatnonzero(ids < 0).tolist()})
-
-
-RelationCandidates: TypeAlias = tuple[dict[Side, Rows], tuple[str, ...]]
-"""the entities of each relation by side, ascending and distinct, one row per relation; and what to know about them"""
-
-
-def typed_candidates(source: str, splits: Sequence[Triples], dataset: Dataset) -> RelationCandidates:
-    """Take the entities that share a type with an entity that some triples of the relation have on a side.
-
-    ``source`` is that of :func:`~kgeval.data.entity_types.read_types_of_entities`.
-
-    >>> rows = [("Gene::1", "binds", "Drug::1"), ("Drug::2", "treats", "Gene::1")]
-    >>> data = Dataset.from_labels(train=rows, relations=["binds", "treats"])
-    >>> found = typed_candidates("prefix", [data.train], data)
-    >>> list(data.entities), found[0]["tail"].row(0)
-    (['Drug::1', 'Drug::2', 'Gene::1'], array([0, 1]))
-    """
-    types = read_types_of_entities(source, dataset)
-    has_type = _matrix(types.rows, len(types.names))
-    rows: dict[Side, Rows] = {}
-    for side in SIDES:
-        shared = _matrix(observed_types(splits, side, dataset), len(dataset.entities)) @ has_type @ has_type.T
-        shared.sort_indices()
-        rows[side] = Rows(shared.indptr.astype(np.int64), shared.indices.astype(np.int64))
-    where = "their labels" if source == PREFIX else source
-    untyped = f"{counted(types.num_untyped, 'entity', 'entities')} without a type in {where}: not used as candidates."
-    unknown = f"{counted(types.num_unknown, 'entity', 'entities')} in {where} not in the dataset: left out."
-    notes = tuple(note for count, note in ((types.num_untyped, untyped), (types.num_unknown, unknown)) if count)
-    return rows, notes
-
-
-def _matrix(rows: Rows, width: int) -> Any:
-    """Mark the ids of each row, which are below ``width``; a sparse bool[row, id]."""
-    from scipy.sparse import csr_matrix
-
-    return csr_matrix((np.ones(len(rows.ids), np.bool_), rows.ids, rows.offsets), shape=(len(rows), width))
-
-
-def read_candidates(path: Path, dataset: Dataset) -> RelationCandidates:
-    """Read the candidates of relations from OpenKE's ``type_constrain.txt``, or from JSON if the file is ``.json``.
-
-    JSON is ``{relation: [entity, …]}`` with the candidates of tails, as in the few-shot sets NELL-One and Wiki-One
-    (Xiong et al., 2018): ``rel2candidates.json``. Labels that the dataset does not have are left out, and counted.
-
-    Raises
-    ------
-    DatasetError
-        if the file is missing, malformed or of another dataset
-    """
-    if path.suffix.lower() != ".json":
-        return read_types(path, dataset), ()
-    lists = _lists(path)
-    relations, unknown_relations = ids_of_listed(path, [*lists], dataset.relations)
-    labels = [label for listed in lists.values() for label in listed]
-    entities, unknown_entities = ids_of_listed(path, labels, dataset.entities)
-    owners = np.repeat(relations, [len(listed) for listed in lists.values()])
-    known = (owners >= 0) & (entities >= 0)
-    notes = [
-        f"{counted(count, *kind)} in {path} not in the dataset: left out."
-        for count, kind in ((unknown_relations, ("relation",)), (unknown_entities, ("entity", "entities")))
-        if count
-    ]
-    return {"tail": by_relation(owners[known], entities[known], dataset)}, tuple(notes)
-
-
-def _lists(path: Path) -> dict[str, list[str]]:
-    """Read JSON, and refuse it if it is no ``{relation: [entity, …]}``."""
-    refuse_missing(path)
-    expected = "Expected {relation: [entity, …]}, the labels of the candidates of tails."
-    with refusing(path, "not a JSON file", ValueError, RecursionError, cure=expected):
-        content: Any = read_json(path)
-    if not isinstance(content, dict) or not content:
-        raise DatasetError(f"{path}: {'nothing in it' if content == {} else f'a {type(content).__name__}'}. {expected}")
-    for relation, listed in content.items():
-        wrong = [listed] if not isinstance(listed, list) else [it for it in listed if not isinstance(it, str)]
-        if wrong:
-            raise DatasetError(f"{path}: relation {relation!r:.60} has {wrong[0]!r:.60} in it. {expected}")
-    return content

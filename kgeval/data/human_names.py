@@ -1,4 +1,8 @@
-"""Human names of entities and relations whose labels are identifiers, such as ``/m/06cx9`` or ``Q42``."""
+"""Human names of entities and relations whose labels are identifiers, such as ``/m/06cx9`` or ``Q42``.
+
+``load_dataset`` gives a dataset those in its folder (:func:`with_found_names`), or those that the user names
+(:func:`with_names`).
+"""
 
 from __future__ import annotations
 
@@ -23,23 +27,6 @@ NamesSource = Mapping[str, str] | str | Path | Iterable[str | Path]
 """names by label, or a file of them, or several"""
 
 
-def read_names(path: str | Path) -> dict[str, str]:
-    """Read a file of names such as ``entity2text.txt``: a label, a tab and its name in each row."""
-    if not isinstance(path, (str, os.PathLike)):
-        raise DatasetError(f"names: expected a dictionary by label, a file or several files; found {path!r:.60}.")
-    path = Path(path)
-    table = read_pairs(path, ["label", "name"], "a tab")
-    labels, names = table["label"], pc.ascii_trim_whitespace(table["name"])
-    counts = pc.value_counts(labels)
-    repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
-    if len(repeated):
-        twice = names.filter(pc.equal(labels, repeated[0]))
-        clash = f"{len(twice)} names, {twice[0].as_py()!r:.60} and {twice[1].as_py()!r:.60}"
-        raise DatasetError(f"{path}: {repeated[0].as_py()!r} has {clash}. Keep one of them.")
-    there = pc.not_equal(names, "")
-    return dict(zip(labels.filter(there).to_pylist(), names.filter(there).to_pylist(), strict=True))
-
-
 def with_names(dataset: Dataset, names: NamesSource) -> Dataset:
     """Give a dataset human names, which messages and tables show; of two for one label, the first counts."""
     alone = isinstance(names, (Mapping, str, Path)) or not isinstance(names, Iterable)
@@ -59,6 +46,29 @@ def _read(dataset: Dataset, source: Mapping[str, str] | str | Path) -> dict[str,
     return names
 
 
+def read_names(path: str | Path) -> dict[str, str]:
+    """Read a file of names such as ``entity2text.txt``: a label, a tab and its name in each row."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise DatasetError(f"names: expected a dictionary by label, a file or several files; found {path!r:.60}.")
+    path = Path(path)
+    table = read_pairs(path, ["label", "name"], "a tab")
+    labels, names = table["label"], pc.ascii_trim_whitespace(table["name"])
+    counts = pc.value_counts(labels)
+    repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
+    if len(repeated):
+        twice = names.filter(pc.equal(labels, repeated[0]))
+        clash = f"{len(twice)} names, {twice[0].as_py()!r:.60} and {twice[1].as_py()!r:.60}"
+        raise DatasetError(f"{path}: {repeated[0].as_py()!r} has {clash}. Keep one of them.")
+    there = pc.not_equal(names, "")
+    return dict(zip(labels.filter(there).to_pylist(), names.filter(there).to_pylist(), strict=True))
+
+
+def num_named(dataset: Dataset, names: Mapping[str, str]) -> dict[str, int]:
+    """Count the entities and the relations that have a name."""
+    parts = {"entities": dataset.entities, "relations": dataset.relations}
+    return {kind: int((part.ids(list(names)) >= 0).sum()) for kind, part in parts.items()}
+
+
 def with_found_names(dataset: Dataset, folder: Path) -> Dataset:
     """Give a dataset the names that its folder holds, if any; where they cannot be read, a note says why."""
     names: list[str | Path] = [folder / name for name in FILES if (folder / name).is_file()]
@@ -66,9 +76,3 @@ def with_found_names(dataset: Dataset, folder: Path) -> Dataset:
         return with_names(dataset, names) if names else dataset
     except DatasetError as error:
         return replace(dataset, notes=(*dataset.notes, f"the names beside the triples are not shown. {error}"))
-
-
-def num_named(dataset: Dataset, names: Mapping[str, str]) -> dict[str, int]:
-    """Count the entities and the relations that have a name."""
-    parts = {"entities": dataset.entities, "relations": dataset.relations}
-    return {kind: int((part.ids(list(names)) >= 0).sum()) for kind, part in parts.items()}

@@ -1,4 +1,8 @@
-"""Files of ids: how each framework stores labels and their ids, and triples of ids in pickles and binary files."""
+"""Files of ids: which files each framework stores its labels and their ids in, and how these are read.
+
+The layouts of ids and the readers of checkpoints use the ``LABEL_FILES``. Triples of ids, as pickles and binary files
+have them, are checked by :func:`stored_triples`.
+"""
 
 from __future__ import annotations
 
@@ -20,39 +24,6 @@ from kgeval.data.tables import NO_INTERVALS, NamedTable, read_pairs, read_text
 from kgeval.data.text import WHOLE_NUMBER, find_delimiter, first_line, refuse_missing
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
-
-
-def announced_rows(path: Path) -> int | None:
-    """Read how many rows a file announces in its first line; None if that is a row already, which ends in an id."""
-    cells = first_line(path).split()
-    whole = bool(cells) and WHOLE_NUMBER.fullmatch(cells[-1]) is not None and cells[-1].isascii()
-    if not whole or (len(cells) == 1 and int(cells[0]) < 0):
-        raise DatasetError(f"{path}, line 1: expected the number of rows, found {' '.join(cells)[:40]!r}.")
-    return int(cells[0]) if len(cells) == 1 else None
-
-
-def read_counted(path: Path, read: Callable[..., NamedTable]) -> NamedTable:
-    """Read a table whose first line may be the number of its rows; ``read`` takes the path and ``skip``."""
-    announced = announced_rows(path)
-    table = read(path, skip=int(announced is not None))
-    if announced not in (None, len(table)):
-        raise DatasetError(f"{path}: line 1 announces {announced} rows, but {len(table)} follow. It may be cut short.")
-    return table
-
-
-def vocabulary_by_id(table: NamedTable, kind: str) -> Vocabulary:
-    """Order labels by their ids; the table has the text columns ``label`` and ``id``."""
-    spelled = pc.utf8_trim_whitespace(table["id"])
-    whole = np.asarray(pc.match_substring_regex(spelled, "^-?[0-9]{1,18}$"), np.bool_)
-    table.refuse(~whole, "id", f"is not a whole number. Expected lines of {'<TAB>'.join(table.data.column_names)}.")
-    table = table.with_column("id", spelled.cast(pa.int64()))
-    ids, count = np.asarray(table["id"]), len(table)
-    order = np.argsort(ids, kind="stable")
-    wrong = (ids < 0) | (ids >= count)
-    wrong[order[1:][np.diff(ids[order]) == 0]] = True
-    table.refuse(wrong, "id", f"is wrong: the {count} ids must be 0 to {count - 1}, each once.")
-    with naming(table.source):
-        return Vocabulary(table["label"].take(pa.array(order)), kind)
 
 
 @dataclass(frozen=True)
@@ -112,32 +83,37 @@ LABEL_FILES = (ROTATE, DGLKE, LIBKGE, OPENKE, KBC, MARIUS, TSV, JSON, PYKEEN_SAV
 """of the RotatE code, DGL-KE, LibKGE, OpenKE, kbc, tkbc, Marius, PyKEEN, and as users of PyTorch Geometric do"""
 
 
-MAX_UNUSED_ID_RATIO = 100
-"""so many ids without a triple may there be for each id in one"""
+def vocabulary_by_id(table: NamedTable, kind: str) -> Vocabulary:
+    """Order labels by their ids; the table has the text columns ``label`` and ``id``."""
+    spelled = pc.utf8_trim_whitespace(table["id"])
+    whole = np.asarray(pc.match_substring_regex(spelled, "^-?[0-9]{1,18}$"), np.bool_)
+    table.refuse(~whole, "id", f"is not a whole number. Expected lines of {'<TAB>'.join(table.data.column_names)}.")
+    table = table.with_column("id", spelled.cast(pa.int64()))
+    ids, count = np.asarray(table["id"]), len(table)
+    order = np.argsort(ids, kind="stable")
+    wrong = (ids < 0) | (ids >= count)
+    wrong[order[1:][np.diff(ids[order]) == 0]] = True
+    table.refuse(wrong, "id", f"is wrong: the {count} ids must be 0 to {count - 1}, each once.")
+    with naming(table.source):
+        return Vocabulary(table["label"].take(pa.array(order)), kind)
 
 
-def read_graph_settings(path: Path) -> dict[str, Any]:
-    """Read the YAML that describes a stored graph."""
-    refuse_missing(path)
-    with refusing(path, "cannot be read as YAML", OSError, ValueError):
-        content = read_yaml(files.read_settings(path))
-    if not isinstance(content, dict):
-        raise DatasetError(f"{path}: expected the settings of a dataset, as names and values.")
-    return content
+def read_counted(path: Path, read: Callable[..., NamedTable]) -> NamedTable:
+    """Read a table whose first line may be the number of its rows; ``read`` takes the path and ``skip``."""
+    announced = announced_rows(path)
+    table = read(path, skip=int(announced is not None))
+    if announced not in (None, len(table)):
+        raise DatasetError(f"{path}: line 1 announces {announced} rows, but {len(table)} follow. It may be cut short.")
+    return table
 
 
-def stored_triples(path: Path, ids: npt.NDArray[Any], *, may_have_times: bool = False) -> Triples:
-    """Take rows of head, relation and tail ids as triples; a fourth id, where there may be one, is that of a time."""
-    ids = np.asarray(ids)
-    timed = may_have_times and ids.shape[1:] == (4,)
-    if ids.shape[1:] != (3 + timed,) or ids.dtype.kind not in "iu":
-        expected = "three ids, or four with a time" if may_have_times else "three ids"
-        hint = f" {NO_INTERVALS}" if may_have_times and ids.shape[1:] == (5,) else ""
-        raise DatasetError(f"{path}: expected rows of {expected}; found {ids.dtype} of shape {list(ids.shape)}.{hint}")
-    if len(ids) == 0:
-        raise DatasetError(f"{path}: no triples in it.")
-    with naming(path):
-        return Triples(Triples.of(ids[:, :3]).ids, ids[:, 3].astype(np.int64) if timed else None)
+def announced_rows(path: Path) -> int | None:
+    """Read how many rows a file announces in its first line; None if that is a row already, which ends in an id."""
+    cells = first_line(path).split()
+    whole = bool(cells) and WHOLE_NUMBER.fullmatch(cells[-1]) is not None and cells[-1].isascii()
+    if not whole or (len(cells) == 1 and int(cells[0]) < 0):
+        raise DatasetError(f"{path}, line 1: expected the number of rows, found {' '.join(cells)[:40]!r}.")
+    return int(cells[0]) if len(cells) == 1 else None
 
 
 def labels_of_ids(folder: Path, kind: str, splits: Mapping[str, Triples]) -> Vocabulary:
@@ -154,3 +130,31 @@ def refuse_sparse(name: str, kind: str, ids: npt.NDArray[Any]) -> None:
     if ids.size and int(ids.max()) > MAX_UNUSED_ID_RATIO * (ids.size + 1):
         fault = f"a triple names {kind} id {ids.max()}, but there are only {ids.size}"
         raise DatasetError(f"{name}: {fault}. A file may be damaged.")
+
+
+MAX_UNUSED_ID_RATIO = 100
+"""so many ids without a triple may there be for each id in one"""
+
+
+def stored_triples(path: Path, ids: npt.NDArray[Any], *, may_have_times: bool = False) -> Triples:
+    """Take rows of head, relation and tail ids as triples; a fourth id, where there may be one, is that of a time."""
+    ids = np.asarray(ids)
+    timed = may_have_times and ids.shape[1:] == (4,)
+    if ids.shape[1:] != (3 + timed,) or ids.dtype.kind not in "iu":
+        expected = "three ids, or four with a time" if may_have_times else "three ids"
+        hint = f" {NO_INTERVALS}" if may_have_times and ids.shape[1:] == (5,) else ""
+        raise DatasetError(f"{path}: expected rows of {expected}; found {ids.dtype} of shape {list(ids.shape)}.{hint}")
+    if len(ids) == 0:
+        raise DatasetError(f"{path}: no triples in it.")
+    with naming(path):
+        return Triples(Triples.of(ids[:, :3]).ids, ids[:, 3].astype(np.int64) if timed else None)
+
+
+def read_graph_settings(path: Path) -> dict[str, Any]:
+    """Read the YAML that describes a stored graph."""
+    refuse_missing(path)
+    with refusing(path, "cannot be read as YAML", OSError, ValueError):
+        content = read_yaml(files.read_settings(path))
+    if not isinstance(content, dict):
+        raise DatasetError(f"{path}: expected the settings of a dataset, as names and values.")
+    return content

@@ -1,22 +1,22 @@
-"""Known answers of queries, which the filter removes, and the entities that fit each relation."""
+"""Known answers of queries: the facts of train, valid and test, which the filter removes from the candidates.
+
+Rankings ask :class:`SortedFacts` and :func:`known_answers`; :func:`known_triples` has the facts of a filter.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kgeval.base.arrays import IntArray
-from kgeval.base.errors import DatasetError, InputError, counted
+from kgeval.base.errors import InputError
 from kgeval.data import KnownTimes
 from kgeval.data.dataset import Dataset
-from kgeval.data.id_files import OPENKE
 from kgeval.data.queries import Queries, Rows, starts_of_runs
-from kgeval.data.text import WHOLE_NUMBER, rows
-from kgeval.data.triples import SIDES, Side, Triples
+from kgeval.data.triples import Side, Triples
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +60,26 @@ class KnownAnswers:
         return np.searchsorted(self.keys, keys, "left"), np.searchsorted(self.keys, keys, "right")
 
 
+def known_answers(queries: Queries, triples: Sequence[Triples]) -> Rows:
+    """Collect each query's answers among some sets of triples, sorted and distinct; of any context if it has none.
+
+    Examples
+    --------
+    >>> queries = Queries.of(Triples.of([(0, 0, 1)]), "tail")
+    >>> known_answers(queries, [Triples.of([(0, 0, 2), (0, 0, 1), (5, 0, 1)]), Triples.of([(0, 0, 2)])]).row(0)
+    array([1, 2])
+    """
+    if queries.contexts is None:
+        triples = [part.without_contexts() for part in triples]
+    return KnownAnswers.of(triples, queries.side).rows(queries)
+
+
+def known_triples(dataset: Dataset, splits: Collection[str], times: KnownTimes | None = None) -> list[Triples]:
+    """Return the triples of some splits and files that are known: of a temporal graph at their own times, or at all."""
+    parts = [dataset.split(name) for name in dataset.present(splits)]
+    return [triples.without_contexts() for triples in parts] if times == "static" else parts
+
+
 class SortedFacts:
     """The known answers of some splits, sorted once for each filter and side; a copy in another process is empty."""
 
@@ -96,80 +116,3 @@ def _sorted_pairs(keys: IntArray, answers: IntArray) -> tuple[IntArray, IntArray
         return both >> bits, both & ((1 << bits) - 1)
     order = np.lexsort((answers, keys))
     return keys[order], answers[order]
-
-
-def known_answers(queries: Queries, triples: Sequence[Triples]) -> Rows:
-    """Collect each query's answers among some sets of triples, sorted and distinct; of any context if it has none.
-
-    Examples
-    --------
-    >>> queries = Queries.of(Triples.of([(0, 0, 1)]), "tail")
-    >>> known_answers(queries, [Triples.of([(0, 0, 2), (0, 0, 1), (5, 0, 1)]), Triples.of([(0, 0, 2)])]).row(0)
-    array([1, 2])
-    """
-    if queries.contexts is None:
-        triples = [part.without_contexts() for part in triples]
-    return KnownAnswers.of(triples, queries.side).rows(queries)
-
-
-def known_triples(dataset: Dataset, splits: Collection[str], times: KnownTimes | None = None) -> list[Triples]:
-    """Return the triples of some splits and files that are known: of a temporal graph at their own times, or at all."""
-    parts = [dataset.split(name) for name in dataset.present(splits)]
-    return [triples.without_contexts() for triples in parts] if times == "static" else parts
-
-
-def observed_types(splits: Sequence[Triples], side: Side, dataset: Dataset) -> Rows:
-    """Collect, for each relation, the distinct entities on one side of some sets of triples, in ascending order."""
-    facts = Triples(np.concatenate([triples.ids for triples in splits])) if splits else Triples.of([])
-    _, relations, answers = facts.queries_of_side(side)
-    return by_relation(relations, answers, dataset)
-
-
-def read_types(path: Path, dataset: Dataset) -> dict[Side, Rows]:
-    """Read the types of both sides from OpenKE's ``type_constrain.txt``.
-
-    Its first line is the number of relations; then each has two lines, first heads, then tails: relation, count,
-    entities. The ids are those of ``entity2id.txt`` and ``relation2id.txt`` beside it, which are matched with the
-    dataset by label; what the dataset does not know is left out. Each side has an ascending row for each relation.
-    """
-    own_entities, own_relations = OPENKE.read_both(path.parent)
-    entities, relations = dataset.entities.ids(own_entities.labels), dataset.relations.ids(own_relations.labels)
-    lists, types = _read_lists(path, len(entities), len(relations)), {}
-    for place, side in enumerate(SIDES):
-        side_rows = Rows.of(of_relation[place] for of_relation in lists)
-        owners, members = relations[side_rows.owners], entities[side_rows.ids]
-        known = (owners >= 0) & (members >= 0)
-        types[side] = by_relation(owners[known], members[known], dataset)
-    return types
-
-
-def _read_lists(path: Path, num_entities: int, num_relations: int) -> list[list[list[int]]]:
-    """Read the entities of each relation: first those of its heads, then those of its tails."""
-    listed = rows(path)
-    count = next(listed, None)
-    if count is None or count.cells != [str(num_relations)]:
-        shown = "nothing" if count is None else repr("\t".join(count.cells)[:40])
-        raise DatasetError(f"{path}, line 1: expected the number of relations, {num_relations}; found {shown}.")
-    lists: list[list[list[int]]] = [[] for _ in range(num_relations)]
-    for line in listed:
-        cells = " ".join(line.cells).split()
-        # A cell that is no number, and one that is missing, is -1, which no id and no count is.
-        numbers = [int(cell) if WHOLE_NUMBER.fullmatch(cell) else -1 for cell in cells]
-        relation, size, *members = [*numbers, -1, -1][: max(len(numbers), 2)]
-        are_ids = 0 <= relation < num_relations and all(0 <= member < num_entities for member in members)
-        if not are_ids or size != len(members):
-            expected = f"a relation below {num_relations}, a count, then that many entity ids below {num_entities}"
-            raise DatasetError(f"{path}, line {line.line}: expected {expected}; found {' '.join(cells)!r:.60}.")
-        lists[relation].append(members)
-    for relation, pair in enumerate(lists):
-        if len(pair) != len(SIDES):
-            shown = f"{path}: relation {relation} has {counted(len(pair), 'list')}"
-            raise DatasetError(f"{shown}; expected two, heads and tails. The file may be cut short.")
-    return lists
-
-
-def by_relation(relations: IntArray, answers: IntArray, dataset: Dataset) -> Rows:
-    """Collect the distinct entities of each relation, ascending, from pairs of both; int64[pair] each."""
-    size = max(len(dataset.entities), 1)
-    owners, members = np.divmod(np.unique(relations * size + answers), size)
-    return Rows.sized(np.bincount(owners, minlength=len(dataset.relations)), members)

@@ -1,10 +1,13 @@
-"""Leaks: relations that share their pairs of entities, and triples of valid and test that train gives away by them."""
+"""Leaks: triples of valid and test that train gives away, because it has them, perhaps with head and tail swapped.
+
+Rankings count them (:func:`count_leaks`), ``kgeval inspect`` describes them (:func:`notes_on_leaks`). Near-duplicate
+relations, which leak too, are searched for by the slice ``leak`` and by audits (``kgeval.analysis``).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,161 +16,9 @@ from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import first_few
 from kgeval.base.provenance import LeakCounts, percent
 from kgeval.data.dataset import Dataset
-from kgeval.data.queries import Rows, starts_of_runs
+from kgeval.data.relation_overlaps import PairedFacts
 from kgeval.data.split_names import parts_of
-from kgeval.data.triples import TARGETS, Side, TripleIndex, Triples, find_sorted
-
-MOST_COMPARED = 2**30
-"""the most pairs of facts between the same two entities that are counted by their relations: some seconds"""
-
-MOST_FOUND = 2**22
-"""the most pairs of relations that overlap, which bounds memory"""
-
-DENSE = 2**24
-"""how many products of numbers take less time in a full matrix than the import of scipy's sparse ones"""
-
-AT_ONCE = 2**23
-"""how many pairs of relations, or of triples and related relations, are held at once: below a gigabyte"""
-
-
-@dataclass(frozen=True, eq=False)
-class Overlaps:
-    """Pairs of relations, and how many pairs (head, tail) both have."""
-
-    first: IntArray
-    """int64[overlap], ascending"""
-    second: IntArray
-    """int64[overlap], ascending for each first"""
-    shared: IntArray
-    """int64[overlap], how many pairs of the first are in the second too: as they are, or with head and tail swapped"""
-    sizes: IntArray
-    """int64[relation], how many pairs each relation has"""
-
-    def of_both(self, least: float) -> Overlaps:
-        """Keep those that are at least this share of both relations (Akrami et al., 2020)."""
-        shares = self.shared / self.sizes[[self.first, self.second]]
-        return self.where(shares.min(axis=0) >= least)
-
-    def where(self, keep: BoolArray) -> Overlaps:
-        """Keep the overlaps for which ``keep`` (bool[overlap]) holds."""
-        return Overlaps(self.first[keep], self.second[keep], self.shared[keep], self.sizes)
-
-    def partners(self, relations: IntArray) -> Rows:
-        """Collect the relations that overlap each of some, in ascending order."""
-        starts, stops = (np.searchsorted(self.first, relations, side) for side in ("left", "right"))
-        return Rows.spans(starts, stops, self.second)
-
-
-@dataclass(frozen=True, eq=False)
-class PairedFacts:
-    """Distinct triples, sorted by their two entities, then by direction and relation."""
-
-    entities: int
-    relations: int
-    codes: IntArray
-    """int64[fact], ascending: the lower entity, the higher one, the direction and the relation as one number"""
-    at_once: int = AT_ONCE
-    dense: int = DENSE
-
-    @classmethod
-    def of(cls, parts: Iterable[Triples], entities: int, relations: int) -> PairedFacts | None:
-        """Sort the triples of some sets; None if there are too many entities and relations for facts below 2^63."""
-        if 2 * entities**2 * relations > np.iinfo(np.int64).max:
-            return None
-        codes = np.concatenate([np.empty(0, np.int64), *(_code(part, entities, relations) for part in parts)])
-        codes.sort()
-        return cls(entities, relations, codes[starts_of_runs(codes)])
-
-    def holds(self, triples: Triples) -> BoolArray:
-        """Whether each triple is among the facts; bool[triple]."""
-        return np.asarray(find_sorted(self.codes, _code(triples, self.entities, self.relations)) >= 0)
-
-    @property
-    def sizes(self) -> IntArray:
-        """How many pairs (head, tail) each relation has; int64[relation]."""
-        return np.bincount(self.codes % self.relations, minlength=self.relations)
-
-    def shared(self, *, least: float) -> Overlaps | None:
-        """Count the pairs (h, t) that each two different relations share, both ways round.
-
-        Kept are those with at least the share ``least`` of the pairs of either relation; None if too many to count.
-        """
-        _, rows = self._by_way()
-        several = rows[rows @ np.ones(self.relations) > 1]
-        pairs = self._count(several, several, least)
-        return None if pairs is None else pairs.where(pairs.first != pairs.second)
-
-    def turned(self, *, least: float) -> Overlaps | None:
-        """Count the pairs (h, t) of each relation that are (t, h) in each other relation, and in itself.
-
-        Kept are those with at least the share ``least`` of either relation (Dettmers et al., 2018).
-        """
-        ways, rows = self._by_way()
-        is_loop = ways // 2 // self.entities == ways // 2 % self.entities
-        back = np.where(is_loop, ways, ways ^ 1)
-        places = find_sorted(ways, back)
-        return self._count(rows[places >= 0], rows[places[places >= 0]], least)
-
-    def partnered(self, triples: Triples, partners: Overlaps, *, turned: bool) -> BoolArray:
-        """Whether each triple, ``turned`` or not, is a fact under one of its relation's ``partners``; bool[triple]."""
-        lengths = np.bincount(partners.first, minlength=self.relations)[triples.relations]
-        bounds = [*starts_of_runs(np.cumsum(lengths) // self.at_once).tolist(), len(triples)]
-        holds = np.zeros(len(triples), np.bool_)
-        for low, high in pairwise(bounds):
-            rows = partners.partners(triples.relations[low:high])
-            heads, _, tails = triples.ids[low + rows.owners].T
-            columns = [tails, rows.ids, heads] if turned else [heads, rows.ids, tails]
-            holds[low + rows.owners[self.holds(Triples(np.stack(columns, axis=1)))]] = True
-        return holds
-
-    def _by_way(self) -> tuple[IntArray, Any]:
-        """Number the ways from entity to entity, ascending, and mark their relations: [way, relation], or sparse."""
-        ways, relations = np.divmod(self.codes, self.relations)
-        starts = starts_of_runs(ways)
-        shape, offsets = (len(starts), self.relations), np.append(starts, len(ways))
-        if len(starts) * self.relations**2 <= self.dense:
-            marked = np.zeros(shape)
-            marked[np.repeat(np.arange(len(starts)), np.diff(offsets)), relations] = 1
-            return ways[starts], marked
-        from scipy.sparse import csr_matrix
-
-        return ways[starts], csr_matrix((np.ones(len(ways), np.int64), relations, offsets), shape=shape)
-
-    def _count(self, here: Any, there: Any, least: float) -> Overlaps | None:
-        """Count each relation of a row ``here`` with each relation of the same row ``there``, some at a time."""
-        is_dense = isinstance(here, np.ndarray)
-        sizes, left = self.sizes, here.T if is_dense else here.T.tocsr()
-        work = left @ (there @ np.ones(self.relations, np.int64))
-        if int(work.sum()) > MOST_COMPARED:
-            return None
-        parts = [np.empty((3, 0), np.int64)]
-        bounds = starts_of_runs(np.cumsum(np.minimum(work, self.relations)) // self.at_once).tolist()
-        for low, high in pairwise([*bounds, self.relations]):
-            product = left[low:high] @ there
-            if not is_dense:
-                product.sort_indices()
-            counts = product[product > 0] if is_dense else product.data
-            counted = np.stack([*product.nonzero(), counts]).astype(np.int64)
-            counted[0] += low
-            enough = counted[2] / sizes[counted[:2]].min(axis=0) >= least
-            parts.append(counted[:, enough])
-            if sum(part.shape[1] for part in parts) > MOST_FOUND:
-                return None
-        first, second, shared = np.concatenate(parts, axis=1)
-        return Overlaps(first, second, shared, sizes)
-
-
-def _code(triples: Triples, entities: int, relations: int) -> IntArray:
-    """Number triples; int64[triple]."""
-    codes = np.minimum(triples.heads, triples.tails)
-    codes *= entities
-    codes += np.maximum(triples.heads, triples.tails)
-    codes *= 2
-    codes += triples.heads > triples.tails
-    codes *= relations
-    codes += triples.relations
-    return codes
-
+from kgeval.data.triples import TARGETS, Side, TripleIndex, Triples
 
 INVERSE_SHARE = 0.8
 """Relations r1 and r2 are inverse if at least this share of r1's pairs (h, t) are (t, h) in r2, and at least this
@@ -200,32 +51,6 @@ def find_leaks(dataset: Dataset) -> dict[str, Leaks]:
         evaluated = {split: triples for split, triples in dataset.splits.items() if split != "train"}
         dataset._leaks.update(_search(dataset, evaluated))
     return dataset._leaks
-
-
-def _leaks_of(dataset: Dataset, name: str) -> Leaks | None:
-    """Find the triples that train gives away of a split, of several or of a file; ``None`` if train is ranked."""
-    if "train" in parts_of(name) or not len(dataset.train):
-        return None
-    if name in dataset.splits:
-        return find_leaks(dataset)[name]
-    return _search(dataset, {name: dataset.split(name)})[name]
-
-
-def _search(dataset: Dataset, evaluated: Mapping[Any, Triples]) -> dict[str, Leaks]:
-    nothing = {split: np.zeros(len(triples), np.bool_) for split, triples in evaluated.items()}
-    sizes = len(dataset.entities), len(dataset.relations)
-    facts, train = PairedFacts.of(dataset.splits.values(), *sizes), PairedFacts.of([dataset.train], *sizes)
-    if facts is None or train is None:
-        return {split: Leaks(nothing[split], nothing[split], TOO_LARGE) for split in evaluated}
-    repeated = {split: train.holds(triples) for split, triples in evaluated.items()}
-    reversed_overlaps = facts.turned(least=INVERSE_SHARE)
-    if reversed_overlaps is None:
-        return {split: Leaks(repeated[split], nothing[split], TOO_MANY) for split in evaluated}
-    inverses = reversed_overlaps.of_both(INVERSE_SHARE)
-    return {
-        split: Leaks(repeated[split], train.partnered(triples, inverses, turned=True))
-        for split, triples in evaluated.items()
-    }
 
 
 def count_leaks(
@@ -285,3 +110,29 @@ def _most_frequent(dataset: Dataset, relations: IntArray) -> str:
     most = np.argsort(-counts, kind="stable")[: min(4, np.count_nonzero(counts))]
     named = [f"{counts[row]} of relation {dataset.display_label(dataset.relations[row])!r}" for row in most]
     return first_few(named, 3)
+
+
+def _leaks_of(dataset: Dataset, name: str) -> Leaks | None:
+    """Find the triples that train gives away of a split, of several or of a file; ``None`` if train is ranked."""
+    if "train" in parts_of(name) or not len(dataset.train):
+        return None
+    if name in dataset.splits:
+        return find_leaks(dataset)[name]
+    return _search(dataset, {name: dataset.split(name)})[name]
+
+
+def _search(dataset: Dataset, evaluated: Mapping[Any, Triples]) -> dict[str, Leaks]:
+    nothing = {split: np.zeros(len(triples), np.bool_) for split, triples in evaluated.items()}
+    sizes = len(dataset.entities), len(dataset.relations)
+    facts, train = PairedFacts.of(dataset.splits.values(), *sizes), PairedFacts.of([dataset.train], *sizes)
+    if facts is None or train is None:
+        return {split: Leaks(nothing[split], nothing[split], TOO_LARGE) for split in evaluated}
+    repeated = {split: train.holds(triples) for split, triples in evaluated.items()}
+    reversed_overlaps = facts.turned(least=INVERSE_SHARE)
+    if reversed_overlaps is None:
+        return {split: Leaks(repeated[split], nothing[split], TOO_MANY) for split in evaluated}
+    inverses = reversed_overlaps.of_both(INVERSE_SHARE)
+    return {
+        split: Leaks(repeated[split], train.partnered(triples, inverses, turned=True))
+        for split, triples in evaluated.items()
+    }

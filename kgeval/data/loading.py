@@ -1,4 +1,7 @@
-"""Load a dataset: from a folder in any layout, by its PyKEEN name, or from PyKEEN's objects in memory."""
+"""Load a dataset: from a folder in any layout, by its PyKEEN name, or from PyKEEN's objects in memory.
+
+``kgeval.load_dataset`` is here; commands and evaluations call :func:`as_dataset`. The layouts are in ``layouts/``.
+"""
 
 from __future__ import annotations
 
@@ -15,40 +18,14 @@ from kgeval.data.human_names import NamesSource, with_found_names, with_names
 from kgeval.data.layouts import Layout, layouts
 from kgeval.data.layouts.labelled import read_file
 
-MAX_NAMES = 6
-"""the most files or folders that the message lists"""
-
-
-def describe_unknown(folder: Path) -> str:
-    """Say what a folder that no layout recognises holds, what the nearest layout lacks, and where the layouts are."""
-    visible = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
-    entries = sorted(visible, key=lambda entry: (entry.is_file(), entry.name))
-    names = [f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries]
-    folders = [entry for entry in entries if entry.is_dir()]
-    inside = [f"{entry.name}/" for entry in folders if any(known.recognises(entry) for known in layouts().values())]
-    fault = f"folder {str(folder)!r} is in no known layout"
-    if inside:
-        return f"{fault}.\nIt holds {counted(len(inside), 'dataset')}: {first_few(inside, MAX_NAMES)}. Choose one."
-    held = f"it holds {first_few(names, MAX_NAMES)}" if names else "it is empty"
-    return "\n".join([f"{fault}: {held}.", *_nearest_layout(folder), "'kgeval list datasets' shows all layouts."])
-
-
-def _nearest_layout(folder: Path) -> list[str]:
-    """Name the layout with most of its files in the folder, and the files that are missing."""
-    lacks = {
-        name: [files[0] for files in layout.needs if not any(any(folder.glob(file)) for file in files)]
-        for name, layout in layouts().items()
-    }
-    there = {name: len(layout.needs) - len(lacks[name]) for name, layout in layouts().items()}
-    name = max(there, key=lambda name: (there[name], -len(lacks[name]), layouts()[name].general))
-    return [f"The nearest layout is {name}; missing: {', '.join(lacks[name])}."] if there[name] else []
-
-
 PYKEEN = "pykeen"
 """the layout of PyKEEN's own datasets, which are names, not folders"""
 
 Source: TypeAlias = str | Path | Any
 """a folder or a PyKEEN name; or in memory, a PyKEEN dataset, or a triples factory for each split"""
+
+MAX_NAMES = 6
+"""the most files or folders that the message lists"""
 
 
 def load_dataset(
@@ -106,16 +83,8 @@ def _read_source(source: Source, layout: str, columns: Columns) -> Dataset:
 
 
 def refuse_unknown_layout(layout: str) -> None:
+    """Refuse a name that no layout has."""
     refuse_unknown("unknown dataset layout", layout, ["auto", PYKEEN, *layouts()], DatasetError, listed="datasets")
-
-
-def as_dataset(dataset: Dataset | Source) -> Dataset:
-    """Take a dataset, or load anything else with :func:`load_dataset`, for one evaluation: a snapshot.
-
-    >>> as_dataset("nations")
-    Dataset(nations: 14 entities, 55 relations; triples: 1592 train, 199 valid, 201 test)
-    """
-    return (dataset if isinstance(dataset, Dataset) else load_dataset(dataset)).snapshot()
 
 
 def recognised(path: Path) -> Layout:
@@ -132,6 +101,31 @@ def recognised(path: Path) -> Layout:
     for entry in sorted(path.iterdir()):
         refuse_special(entry)
     raise DatasetError(describe_unknown(path))
+
+
+def describe_unknown(folder: Path) -> str:
+    """Say what a folder that no layout recognises holds, what the nearest layout lacks, and where the layouts are."""
+    visible = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
+    entries = sorted(visible, key=lambda entry: (entry.is_file(), entry.name))
+    names = [f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries]
+    folders = [entry for entry in entries if entry.is_dir()]
+    inside = [f"{entry.name}/" for entry in folders if any(known.recognises(entry) for known in layouts().values())]
+    fault = f"folder {str(folder)!r} is in no known layout"
+    if inside:
+        return f"{fault}.\nIt holds {counted(len(inside), 'dataset')}: {first_few(inside, MAX_NAMES)}. Choose one."
+    held = f"it holds {first_few(names, MAX_NAMES)}" if names else "it is empty"
+    return "\n".join([f"{fault}: {held}.", *_nearest_layout(folder), "'kgeval list datasets' shows all layouts."])
+
+
+def _nearest_layout(folder: Path) -> list[str]:
+    """Name the layout with most of its files in the folder, and the files that are missing."""
+    lacks = {
+        name: [files[0] for files in layout.needs if not any(any(folder.glob(file)) for file in files)]
+        for name, layout in layouts().items()
+    }
+    there = {name: len(layout.needs) - len(lacks[name]) for name, layout in layouts().items()}
+    name = max(there, key=lambda name: (there[name], -len(lacks[name]), layouts()[name].general))
+    return [f"The nearest layout is {name}; missing: {', '.join(lacks[name])}."] if there[name] else []
 
 
 def _read(layout: Layout, path: Path, columns: Columns) -> Dataset:
@@ -159,3 +153,12 @@ def _read_named(name: str, path: Path, layout: str) -> Dataset:
     from kgeval.data.layouts.pykeen import read_named
 
     return read_named(name)
+
+
+def as_dataset(dataset: Dataset | Source) -> Dataset:
+    """Take a dataset, or load anything else with :func:`load_dataset`, for one evaluation: a snapshot.
+
+    >>> as_dataset("nations")
+    Dataset(nations: 14 entities, 55 relations; triples: 1592 train, 199 valid, 201 test)
+    """
+    return (dataset if isinstance(dataset, Dataset) else load_dataset(dataset)).snapshot()

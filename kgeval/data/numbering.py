@@ -1,4 +1,7 @@
-"""Number labelled triples: from tables of labels to vocabularies, and triples of ids."""
+"""Ids for labels: tables of labelled triples become vocabularies and triples of ids.
+
+The layouts of labelled files and ``Dataset.from_labels`` call :func:`number`, and give its result to ``Dataset.build``.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,8 @@ import pyarrow.compute as pc
 
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import DatasetError, counted, first_few
-from kgeval.data.columns import IN_PYTHON, TRIPLE
+from kgeval.data.column_order import suspicion_of_order
+from kgeval.data.columns import TRIPLE
 from kgeval.data.labelled_triples import read_column_ids
 from kgeval.data.tables import N_TRIPLES, NamedTable, with_fourth_named
 from kgeval.data.text import BLANKS
@@ -24,6 +28,68 @@ from kgeval.data.vocabulary import Vocabulary
 
 Codes = npt.NDArray[np.int32]
 """the numbers of labels, in the order of their first occurrence; int32[row]"""
+
+
+def number(
+    tables: Mapping[str, NamedTable], *, entities: Vocabulary | None = None, relations: Vocabulary | None = None
+) -> dict[str, Any]:
+    """Give ids to the labels of a graph, by split, and return the parts of it that ``Dataset.build`` takes.
+
+    Ids follow the sorted labels of the first split, then those that occur only in the others: the ids that PyKEEN
+    gives. Given vocabularies are used as they are. Triples that a truth column marks as false become ``negatives``.
+    """
+    tables, notes = _with_blank_nodes_apart(with_fourth_named(tables))
+    notes += _notes_on_columns(tables)
+    ids: dict[str, IntArray] = {split: np.empty((len(table), 3), np.int64) for split, table in tables.items()}
+    entities = _fill_in_ids("entity", entities, ("head", "tail"), tables, ids, notes)
+    relations = _fill_in_ids("relation", relations, ("relation",), tables, ids, notes)
+    confidences = _of_all_splits("confidences", "a fourth column", NamedTable.confidences, tables)
+    timed = _of_all_splits("times", "its", NamedTable.times, tables)
+    times = times_in_order(timed) if timed else None
+    splits = {split: Triples(rows, None if times is None else times.ids(timed[split])) for split, rows in ids.items()}
+    negatives = {}
+    for split, truths in ((split, table.truths()) for split, table in tables.items()):
+        if truths is not None and not truths.all():
+            splits[split], negatives[split] = splits[split][truths], splits[split][~truths]
+            confidences |= {split: confidences[split][truths]} if confidences else {}
+    notes += _notes_on_negatives(negatives)
+    return {
+        "splits": splits,
+        "entities": entities,
+        "relations": relations,
+        "times": times,
+        "confidences": confidences,
+        "negatives": negatives,
+        "columns": _origins(tables),
+        "notes": tuple(notes),
+        "suspicion": suspicion_of_order(tables, ids, entities, relations),
+    }
+
+
+def _fill_in_ids(
+    kind: str,
+    labels: Vocabulary | None,
+    columns: Sequence[str],
+    tables: Mapping[str, NamedTable],
+    ids: Mapping[str, IntArray],
+    notes: list[str],
+) -> Vocabulary:
+    """Fill in the ids of some columns by given labels, or else by the sorted labels of the first split, then others."""
+    places = [(split, column) for split in tables for column in columns]
+    if labels is not None:
+        for split, column in places:
+            ids[split][:, TRIPLE.index(column)] = read_column_ids(tables[split], column, labels)
+        return labels
+    codes, texts = _trimmed(kind, *encode([tables[split][column] for split, column in places]), notes)
+    notes += _notes_on_labels(kind, texts, dict(zip(places, codes, strict=True)), tables)
+    known = 1 + max(int(column.max(initial=-1)) for column in codes[: len(columns)])
+    parts = (np.asarray(pc.sort_indices(part), np.int64) for part in (texts[:known], texts[known:]))
+    order = np.concatenate([start + part for start, part in zip((0, known), parts, strict=True)])
+    id_of_code = np.empty(len(order), np.int32)
+    id_of_code[order] = np.arange(len(order), dtype=np.int32)
+    for (split, column), rows in zip(places, codes, strict=True):
+        ids[split][:, TRIPLE.index(column)] = id_of_code[rows]
+    return Vocabulary.of_distinct(texts.take(pa.array(order)), kind)
 
 
 def encode(columns: Sequence[pa.ChunkedArray]) -> tuple[list[Codes], pa.Array]:
@@ -38,99 +104,56 @@ def encode(columns: Sequence[pa.ChunkedArray]) -> tuple[list[Codes], pa.Array]:
     return np.split(codes, np.cumsum([len(column) for column in columns])[:-1]), labels
 
 
-def number(
-    tables: Mapping[str, NamedTable], *, entities: Vocabulary | None = None, relations: Vocabulary | None = None
+def _trimmed(kind: str, codes: list[Codes], labels: pa.Array, notes: list[str]) -> tuple[list[Codes], pa.Array]:
+    """Cut the white space around ids, and where it alone tells labels apart, with a note; codes are renumbered."""
+    cut = pc.utf8_trim(labels, BLANKS)
+    if cut.equals(labels):
+        return codes, labels
+    indices = np.asarray(cut.dictionary_encode().indices)
+    is_twin = pa.array((np.bincount(indices) > 1)[indices])
+    is_id = pc.match_substring_regex(cut, "^-?[0-9]+$")
+    twins = labels.filter(pc.and_not(is_twin, is_id))
+    if len(twins):
+        examples = first_few([repr(label) for label in twins[:4].to_pylist()], 3)
+        fault = f"{counted(len(twins), f'{kind} label')} that differ by blanks alone were taken as one"
+        notes.append(f"{fault}: {examples}.")
+    encoded = pc.if_else(pc.or_(is_twin, is_id), cut, labels).dictionary_encode()
+    renumbered = np.asarray(encoded.indices)
+    return [renumbered[rows] for rows in codes], encoded.dictionary
+
+
+def _notes_on_labels(
+    kind: str, labels: pa.Array, codes: Mapping[tuple[str, str], Codes], tables: Mapping[str, NamedTable]
+) -> Iterator[str]:
+    """Note cells without text."""
+    empty = np.flatnonzero(np.asarray(pc.equal(pc.utf8_trim(labels, BLANKS), "")))
+    rows = {place: np.flatnonzero(np.isin(cells, empty)) for place, cells in codes.items()} if len(empty) else {}
+    places = [tables[split].place(int(there[0])) for (split, _), there in rows.items() if len(there)]
+    if places:
+        count = sum(map(len, rows.values()))
+        cells = f"{counted(count, f'{kind} cell')} without text, the first in {places[0]}"
+        yield f"{cells}: the empty text is a label as any other. Fill the cells, or leave the rows out."
+
+
+def times_in_order(columns: Mapping[str, pa.ChunkedArray]) -> Vocabulary:
+    """Label the times of all splits in their order: whole numbers by their value, all else as text, as dates sort."""
+    labels = pc.unique(pa.chunked_array([chunk for column in columns.values() for chunk in column.chunks], pa.string()))
+    whole = pc.all(pc.match_substring_regex(labels, "^-?[0-9]{1,18}$"), min_count=0).as_py()
+    order = pc.sort_indices(labels.cast(pa.int64()) if whole else labels)
+    return Vocabulary(labels.take(order), "time")
+
+
+def _of_all_splits(
+    what: str, need: str, read: Callable[[NamedTable], Any], tables: Mapping[str, NamedTable]
 ) -> dict[str, Any]:
-    """Give ids to the labels of a graph, by split, and return the parts of it that ``Dataset.build`` takes.
-
-    Ids follow the sorted labels of the first split, then those that occur only in the others: the ids that PyKEEN
-    gives. Given vocabularies are used as they are. Triples whose label says that they are false are kept aside.
-    """
-    tables, notes = _apart(with_fourth_named(tables))
-    notes += _notes_on_columns(tables)
-    ids: dict[str, IntArray] = {split: np.empty((len(table), 3), np.int64) for split, table in tables.items()}
-    entities = _numbered("entity", entities, ("head", "tail"), tables, ids, notes)
-    relations = _numbered("relation", relations, ("relation",), tables, ids, notes)
-    confidences = _of_all_splits("confidences", "a fourth column", NamedTable.confidences, tables)
-    timed = _of_all_splits("times", "its", NamedTable.times, tables)
-    times = times_in_order(timed) if timed else None
-    splits = {split: Triples(rows, None if times is None else times.ids(timed[split])) for split, rows in ids.items()}
-    negatives = {}
-    for split, truths in ((split, table.truths()) for split, table in tables.items()):
-        if truths is not None and not truths.all():
-            splits[split], negatives[split] = splits[split][truths], splits[split][~truths]
-            confidences |= {split: confidences[split][truths]} if confidences else {}
-    notes += _notes_on_negatives(negatives)
-    parts = {"splits": splits, "entities": entities, "relations": relations, "confidences": confidences, "times": times}
-    about = {"negatives": negatives, "columns": _origins(tables), "notes": tuple(notes)}
-    return {**parts, **about, "suspicion": _suspicion(tables, ids, entities, relations)}
-
-
-MANY, MANY_TIMES = 20, 10
-"""the least relations that are many, and how many times as many as heads or tails"""
-
-MOST = 0.9
-"""the share of ids that a column of relations has in common with one of entities, if it is one of entities too"""
-
-FIRST = 2**16
-"""rows that tell an ordinary graph fast"""
-
-
-def _suspicion(
-    tables: Mapping[str, NamedTable], ids: Mapping[str, IntArray], entities: Vocabulary, relations: Vocabulary
-) -> str | None:
-    """Tell whether columns that only their positions name stand in another order than head, relation, tail.
-
-    Then what is read as relations are entities: most occur as heads or tails too, or they are many for few heads or
-    tails. In an ordinary graph that has its own relations among its entities, these are few.
-    """
-    if any(table.origins.get("relation") != "column '2'" for table in tables.values()):
-        return None
-    beginning = next(iter(ids.values()))[:FIRST]
-    if min(len(np.unique(beginning[:, column])) for column in (0, 2)) > len(relations):
-        return None  # an ordinary graph, of which all rows would have even more heads and tails
-    occur = np.zeros((2, len(entities)), np.bool_)
-    for rows in ids.values():
-        occur[0, rows[:, 0]] = occur[1, rows[:, 2]] = True
-    (heads, tails), count = occur.sum(axis=1).tolist(), len(relations)
-    few = min(heads, tails)
-    twins = pc.is_in(entities.labels, value_set=relations.labels)
-    shared = pc.sum(twins).as_py()
-    are_ids = pc.all(pc.match_substring_regex(relations.labels, "^-?[0-9]+$")).as_py()  # the same numbers as entities'
-    if 2 * shared >= count >= max(few, 2) and not are_ids:
-        sign = f"{shared:,} of the {count:,} labels in the second column, the relations, are entities too"
-    elif count >= MANY and (
-        count >= MANY_TIMES * few or (are_ids and 2 * few <= count and MOST * max(heads, tails, count) <= shared)
-    ):
-        sign = f"the second column, the relations, has {count:,} labels, and another one {few:,}"
-    else:
-        return None
-    alike = (not are_ids) * occur[:, np.asarray(twins)].sum(axis=1) / occur.sum(axis=1)
-    order = min(((alike[0], heads), "relation,head,tail"), ((alike[1], tails), "head,tail,relation"))[1]
-    cure = f"If so: --columns {order} {IN_PYTHON}; if not: --columns {','.join(TRIPLE)}"
-    return f"columns: perhaps not head, relation, tail: {sign}. {cure}"
-
-
-def _apart(tables: Mapping[str, NamedTable]) -> tuple[dict[str, NamedTable], list[str]]:
-    """Tell blank nodes of several files of N-Triples apart, which are different nodes; note these, and literals."""
-    if any(N_TRIPLES not in table.origins.values() for table in tables.values()):
-        return {**tables}, []
-    ends = [pa.concat_arrays([*table["head"].chunks, *table["tail"].chunks]) for table in tables.values()]
-    blanks = (pc.unique(labels.filter(pc.starts_with(labels, "_:"))).to_pylist() for labels in ends)
-    shared = [label for label, count in Counter(chain.from_iterable(blanks)).items() if count > 1]
-    literals = sum(len(pc.unique(labels.filter(pc.starts_with(labels, '"')))) for labels in ends)
-    separate = {**tables}
-    for split, role in product(separate if shared else (), ("head", "tail")):
-        labels = separate[split][role]
-        renamed = pc.binary_join_element_wise(labels, f" of {Path(tables[split].source).name}", "")
-        is_shared = pc.is_in(labels, value_set=pa.array(shared))
-        separate[split] = separate[split].with_column(role, pc.if_else(is_shared, renamed, labels))
-    notes = {
-        f"{counted(len(shared), 'blank node')} of one name in several files, such as {next(iter(shared), '')}: a blank "
-        "node belongs to its file, so these are different entities.": len(shared),
-        f"{counted(literals, 'literal')} among the tails: entities as any other.": literals,
-    }
-    return separate, [note for note, count in notes.items() if count]
+    """Read a column that all splits have or none."""
+    columns = {split: read(table) for split, table in tables.items()}
+    there = {split: column for split, column in columns.items() if column is not None}
+    for split in columns if there else ():
+        if split not in there:
+            having = Path(tables[next(iter(there))].source).name
+            raise DatasetError(f"{tables[split].source}: no {what}, but {having} has them. Give every split {need}.")
+    return there
 
 
 def _notes_on_negatives(negatives: Mapping[str, Triples]) -> Iterator[str]:
@@ -162,79 +185,23 @@ def _notes_on_columns(tables: Mapping[str, NamedTable]) -> Iterator[str]:
         yield f"columns not used: {', '.join(names)} (of {of})."
 
 
-def _of_all_splits(
-    what: str, need: str, read: Callable[[NamedTable], Any], tables: Mapping[str, NamedTable]
-) -> dict[str, Any]:
-    """Read a column that all splits have or none."""
-    columns = {split: read(table) for split, table in tables.items()}
-    there = {split: column for split, column in columns.items() if column is not None}
-    for split in columns if there else ():
-        if split not in there:
-            having = Path(tables[next(iter(there))].source).name
-            raise DatasetError(f"{tables[split].source}: no {what}, but {having} has them. Give every split {need}.")
-    return there
-
-
-def times_in_order(columns: Mapping[str, pa.ChunkedArray]) -> Vocabulary:
-    """Label the times of all splits in their order: whole numbers by their value, all else as text, as dates sort."""
-    labels = pc.unique(pa.chunked_array([chunk for column in columns.values() for chunk in column.chunks], pa.string()))
-    whole = pc.all(pc.match_substring_regex(labels, "^-?[0-9]{1,18}$"), min_count=0).as_py()
-    order = pc.sort_indices(labels.cast(pa.int64()) if whole else labels)
-    return Vocabulary(labels.take(order), "time")
-
-
-def _numbered(
-    kind: str,
-    labels: Vocabulary | None,
-    columns: Sequence[str],
-    tables: Mapping[str, NamedTable],
-    ids: Mapping[str, IntArray],
-    notes: list[str],
-) -> Vocabulary:
-    """Fill in the ids of some columns by given labels, or else by the sorted labels of the first split, then others."""
-    places = [(split, column) for split in tables for column in columns]
-    if labels is not None:
-        for split, column in places:
-            ids[split][:, TRIPLE.index(column)] = read_column_ids(tables[split], column, labels)
-        return labels
-    codes, texts = _without_blanks(kind, *encode([tables[split][column] for split, column in places]), notes)
-    notes += _notes_on_labels(kind, texts, dict(zip(places, codes, strict=True)), tables)
-    known = 1 + max(int(column.max(initial=-1)) for column in codes[: len(columns)])
-    parts = (np.asarray(pc.sort_indices(part), np.int64) for part in (texts[:known], texts[known:]))
-    order = np.concatenate([start + part for start, part in zip((0, known), parts, strict=True)])
-    id_of_code = np.empty(len(order), np.int32)
-    id_of_code[order] = np.arange(len(order), dtype=np.int32)
-    for (split, column), rows in zip(places, codes, strict=True):
-        ids[split][:, TRIPLE.index(column)] = id_of_code[rows]
-    return Vocabulary.of_distinct(texts.take(pa.array(order)), kind)
-
-
-def _without_blanks(kind: str, codes: list[Codes], labels: pa.Array, notes: list[str]) -> tuple[list[Codes], pa.Array]:
-    """Cut the blanks around ids, and those that alone tell labels apart, with a note; codes then have other numbers."""
-    cut = pc.utf8_trim(labels, BLANKS)
-    if cut.equals(labels):
-        return codes, labels
-    indices = np.asarray(cut.dictionary_encode().indices)
-    is_twin = pa.array((np.bincount(indices) > 1)[indices])
-    is_id = pc.match_substring_regex(cut, "^-?[0-9]+$")
-    twins = labels.filter(pc.and_not(is_twin, is_id))
-    if len(twins):
-        examples = first_few([repr(label) for label in twins[:4].to_pylist()], 3)
-        fault = f"{counted(len(twins), f'{kind} label')} that differ by blanks alone were taken as one"
-        notes.append(f"{fault}: {examples}.")
-    encoded = pc.if_else(pc.or_(is_twin, is_id), cut, labels).dictionary_encode()
-    renumbered = np.asarray(encoded.indices)
-    return [renumbered[rows] for rows in codes], encoded.dictionary
-
-
-def _notes_on_labels(
-    kind: str, labels: pa.Array, codes: Mapping[tuple[str, str], Codes], tables: Mapping[str, NamedTable]
-) -> Iterator[str]:
-    """Note labels that are empty."""
-    empty = np.flatnonzero(np.asarray(pc.equal(pc.utf8_trim(labels, BLANKS), "")))
-    rows = {place: np.flatnonzero(np.isin(cells, empty)) for place, cells in codes.items()} if len(empty) else {}
-    places = [tables[split].place(int(there[0])) for (split, _), there in rows.items() if len(there)]
-    if places:
-        count = sum(map(len, rows.values()))
-        cells = f"{counted(count, f'{kind} cell')} without text, the first in {places[0]}"
-        yield f"{cells}: the empty text is a label as any other. Fill the cells, or leave the rows out."
+def _with_blank_nodes_apart(tables: Mapping[str, NamedTable]) -> tuple[dict[str, NamedTable], list[str]]:
+    """Tell blank nodes of several files of N-Triples apart, which are different nodes; note these, and literals."""
+    if any(N_TRIPLES not in table.origins.values() for table in tables.values()):
+        return {**tables}, []
+    ends = [pa.concat_arrays([*table["head"].chunks, *table["tail"].chunks]) for table in tables.values()]
+    blanks = (pc.unique(labels.filter(pc.starts_with(labels, "_:"))).to_pylist() for labels in ends)
+    shared = [label for label, count in Counter(chain.from_iterable(blanks)).items() if count > 1]
+    literals = sum(len(pc.unique(labels.filter(pc.starts_with(labels, '"')))) for labels in ends)
+    separate = {**tables}
+    for split, role in product(separate if shared else (), ("head", "tail")):
+        labels = separate[split][role]
+        renamed = pc.binary_join_element_wise(labels, f" of {Path(tables[split].source).name}", "")
+        is_shared = pc.is_in(labels, value_set=pa.array(shared))
+        separate[split] = separate[split].with_column(role, pc.if_else(is_shared, renamed, labels))
+    notes = {
+        f"{counted(len(shared), 'blank node')} of one name in several files, such as {next(iter(shared), '')}: a blank "
+        "node belongs to its file, so these are different entities.": len(shared),
+        f"{counted(literals, 'literal')} among the tails: entities as any other.": literals,
+    }
+    return separate, [note for note, count in notes.items() if count]

@@ -1,6 +1,7 @@
-"""Queries: the distinct questions (anchor, relation, ?) behind a set of triples, each in its context.
+"""Queries: the distinct questions (anchor, relation, ?) behind a set of triples, each with the answers to be ranked.
 
-Rows of ids of different lengths, one for each query, are two flat arrays (compressed sparse rows).
+Every ranking makes them of test triples: ``Queries.of(triples, "tail")``. ``Rows`` hold what each query has several of,
+such as its known answers: ids in rows of different lengths. :func:`query_names` names queries in files of predictions.
 """
 
 from __future__ import annotations
@@ -14,83 +15,6 @@ import numpy.typing as npt
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import InputError
 from kgeval.data.triples import Side, Triples
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """One row of ids per query; row ``q`` is ``ids[offsets[q]:offsets[q + 1]]``.
-
-    Examples
-    --------
-    >>> rows = Rows.of([[3, 5], [], [4]])
-    >>> rows.row(0), rows.lengths
-    (array([3, 5]), array([2, 0, 1]))
-    >>> rows[1:3].row(1)
-    array([4])
-    """
-
-    offsets: IntArray
-    """int64[query + 1], from 0 to the number of ids"""
-    ids: IntArray
-    """int64[id]"""
-
-    @classmethod
-    def of(cls, rows: Iterable[Iterable[int]]) -> Rows:
-        arrays = [np.asarray(list(row), np.int64) for row in rows]
-        return cls.sized(np.array([*map(len, arrays)], np.int64), np.concatenate([*arrays, np.empty(0, np.int64)]))
-
-    @classmethod
-    def sized(cls, lengths: IntArray, ids: IntArray) -> Rows:
-        return cls(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), ids)
-
-    @classmethod
-    def spans(cls, starts: IntArray, stops: IntArray, pool: IntArray) -> Rows:
-        """Gather ``pool[starts[q]:stops[q]]`` as row ``q``."""
-        lengths = stops - starts
-        shifts = np.repeat(stops - np.cumsum(lengths), lengths)
-        return cls.sized(lengths, pool[np.arange(len(shifts)) + shifts])
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def __getitem__(self, part: slice) -> Rows:
-        start, stop, _ = part.indices(len(self))
-        offsets = self.offsets[start : stop + 1]
-        return Rows(offsets - offsets[0], self.ids[offsets[0] : offsets[-1]])
-
-    @property
-    def lengths(self) -> IntArray:
-        """The number of ids in each row; int64[query]."""
-        return np.diff(self.offsets)
-
-    @property
-    def owners(self) -> IntArray:
-        """The query that each id belongs to; int64[id]."""
-        return np.repeat(np.arange(len(self)), self.lengths)
-
-    def row(self, query: int) -> IntArray:
-        return self.ids[self.offsets[query] : self.offsets[query + 1]]
-
-    def positions(self, owners: IntArray, ids: IntArray) -> IntArray:
-        """Find the place of each id in its owner's row, which is ascending; -1 where it is not in it; int64[id].
-
-        >>> Rows.of([[3, 5], [4]]).positions(np.array([0, 0, 1]), np.array([5, 4, 4]))
-        array([ 1, -1,  0])
-        """
-        # All rows are bisected side by side: that takes memory for what is sought alone, however long the rows are.
-        starts, stops = self.offsets[owners], self.offsets[owners + 1]
-        places, ends = starts.copy(), stops.copy()
-        padded = self.ids if len(self.ids) else np.array([-1])
-        while (places < ends).any():
-            middle = (places + ends) // 2
-            below = (places < ends) & (padded[np.minimum(middle, len(padded) - 1)] < ids)
-            places, ends = np.where(below, middle + 1, places), np.where(below, ends, np.minimum(middle, ends))
-        there = (places < stops) & (padded[np.minimum(places, len(padded) - 1)] == ids)
-        return np.where(there, places - starts, -1)
-
-    def where(self, keep: BoolArray) -> Rows:
-        """Keep the ids for which ``keep`` (bool[id]) holds, in their rows."""
-        return Rows.sized(np.bincount(self.owners[keep], minlength=len(self)), self.ids[keep])
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,6 +119,83 @@ class Queries:
     def owners(self) -> IntArray:
         """The query of each answer; int64[answer]."""
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """One row of ids per query; row ``q`` is ``ids[offsets[q]:offsets[q + 1]]``.
+
+    Examples
+    --------
+    >>> rows = Rows.of([[3, 5], [], [4]])
+    >>> rows.row(0), rows.lengths
+    (array([3, 5]), array([2, 0, 1]))
+    >>> rows[1:3].row(1)
+    array([4])
+    """
+
+    offsets: IntArray
+    """int64[query + 1], from 0 to the number of ids"""
+    ids: IntArray
+    """int64[id]"""
+
+    @classmethod
+    def of(cls, rows: Iterable[Iterable[int]]) -> Rows:
+        arrays = [np.asarray(list(row), np.int64) for row in rows]
+        return cls.sized(np.array([*map(len, arrays)], np.int64), np.concatenate([*arrays, np.empty(0, np.int64)]))
+
+    @classmethod
+    def sized(cls, lengths: IntArray, ids: IntArray) -> Rows:
+        return cls(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), ids)
+
+    @classmethod
+    def spans(cls, starts: IntArray, stops: IntArray, pool: IntArray) -> Rows:
+        """Gather ``pool[starts[q]:stops[q]]`` as row ``q``."""
+        lengths = stops - starts
+        shifts = np.repeat(stops - np.cumsum(lengths), lengths)
+        return cls.sized(lengths, pool[np.arange(len(shifts)) + shifts])
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, part: slice) -> Rows:
+        start, stop, _ = part.indices(len(self))
+        offsets = self.offsets[start : stop + 1]
+        return Rows(offsets - offsets[0], self.ids[offsets[0] : offsets[-1]])
+
+    @property
+    def lengths(self) -> IntArray:
+        """The number of ids in each row; int64[query]."""
+        return np.diff(self.offsets)
+
+    @property
+    def owners(self) -> IntArray:
+        """The query that each id belongs to; int64[id]."""
+        return np.repeat(np.arange(len(self)), self.lengths)
+
+    def row(self, query: int) -> IntArray:
+        return self.ids[self.offsets[query] : self.offsets[query + 1]]
+
+    def positions(self, owners: IntArray, ids: IntArray) -> IntArray:
+        """Find the place of each id in its owner's row, which is ascending; -1 where it is not in it; int64[id].
+
+        >>> Rows.of([[3, 5], [4]]).positions(np.array([0, 0, 1]), np.array([5, 4, 4]))
+        array([ 1, -1,  0])
+        """
+        # All rows are bisected side by side: that takes memory for what is sought alone, however long the rows are.
+        starts, stops = self.offsets[owners], self.offsets[owners + 1]
+        places, ends = starts.copy(), stops.copy()
+        padded = self.ids if len(self.ids) else np.array([-1])
+        while (places < ends).any():
+            middle = (places + ends) // 2
+            below = (places < ends) & (padded[np.minimum(middle, len(padded) - 1)] < ids)
+            places, ends = np.where(below, middle + 1, places), np.where(below, ends, np.minimum(middle, ends))
+        there = (places < stops) & (padded[np.minimum(places, len(padded) - 1)] == ids)
+        return np.where(there, places - starts, -1)
+
+    def where(self, keep: BoolArray) -> Rows:
+        """Keep the ids for which ``keep`` (bool[id]) holds, in their rows."""
+        return Rows.sized(np.bincount(self.owners[keep], minlength=len(self)), self.ids[keep])
 
 
 def starts_of_runs(*columns: IntArray | Float64Array) -> IntArray:

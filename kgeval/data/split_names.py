@@ -1,4 +1,7 @@
-"""Names of sets of triples: a split, several splits joined by a plus sign, or a file."""
+"""Names of sets of triples: a split, several splits joined by a plus sign, or a file.
+
+Settings have the types ``SplitOrFile`` and ``Filter``; ``Dataset.split`` takes such a name.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Tables of triples, from text, Parquet or memory: their columns are called by what they hold, whatever their order.
 
-N-Triples (W3C, 2014) are lines of subject, predicate and object, whose escapes stand for their characters.
+The layouts call :func:`read_triples` for a file, ``Dataset.from_labels`` calls :func:`from_memory`; both make a
+``NamedTable``, in whose columns ``numbering.py`` looks for labels, times, confidences and truth values. N-Triples (W3C,
+2014), at the end, are lines of subject, predicate and object, whose escapes stand for their characters.
 """
 
 from __future__ import annotations
@@ -441,6 +443,7 @@ CHARACTERS = dict(zip("tbnrf\"'\\", "\t\b\n\r\f\"'\\", strict=True))
 
 
 def is_n_triples(path: Path, cells: Sequence[str]) -> bool:
+    """Whether a file is one of N-Triples, by its ending or its first row."""
     names = {suffix.lower() for suffix in path.suffixes[-2:]}
     return ".nt" in names or re.fullmatch(N_TRIPLE, " ".join(cells)) is not None
 

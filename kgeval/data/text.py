@@ -1,4 +1,7 @@
-"""Delimited text files: columns read by Arrow; where that fails, a slow walk over the rows finds the first bad line."""
+"""Delimited text files: columns are read by Arrow; where Arrow fails, a slow walk over the rows finds the bad line.
+
+``tables.py`` and the readers of ids call :func:`read_columns` and :func:`rows`.
+"""
 
 from __future__ import annotations
 
@@ -101,6 +104,43 @@ def read_columns(
     return table
 
 
+@contextmanager
+def _for_arrow(path: Path) -> Iterator[pa.NativeFile]:
+    """Open a text for Arrow, unpacked before: an error of Python's in its threads would end the process."""
+    with _opened(path) as file:
+        source = pa.OSFile(str(path))
+        if _is_compressed(path):
+            unpacked = pa.BufferOutputStream()
+            for block in iter(lambda: file.read(BLOCK), b""):
+                unpacked.write(block)
+            source = pa.BufferReader(unpacked.getvalue())
+        pa.enable_signal_handlers(enable=False)  # those of Arrow lose a signal that comes as a read ends
+        try:
+            yield source
+        finally:
+            pa.enable_signal_handlers(enable=True)
+
+
+def _explain(walk: Iterator[Row], path: Path, names: Sequence[str], kind: pa.DataType, why: str) -> NoReturn:
+    expected = f"{len(names)} columns ({', '.join(names)})"
+    for row in walk:
+        if len(row.cells) != len(names):
+            hint = _how_to_name(len(row.cells)) if "tail" in names and len(row.cells) > len(names) else ""
+            problem = f"{counted(len(row.cells), 'column')} where {expected} are expected."
+            raise DatasetError(f"{path}, line {row.line}: {problem}{hint}")
+        for name, cell in zip(names, row.cells, strict=True):
+            if pa.types.is_integer(kind) and not WHOLE_NUMBER.fullmatch(cell):
+                raise DatasetError(f"{path}, line {row.line}: the {name} {cell[:40]!r} is not a whole number.")
+    raise DatasetError(f"{path}: cannot be read as {expected}: {why}.")
+
+
+def _how_to_name(width: int) -> str:
+    """Say what to do about rows that are too wide for triples."""
+    order = ",".join(["head", "relation", "tail", *"_" * (width - 3)])
+    qualifiers = " Statements with qualifiers, as in WD50K, are not supported." if width > 4 else ""
+    return f" Say what each holds: --columns {order} (time, weight or label for _, which is left out).{qualifiers}"
+
+
 class Row(NamedTuple):
     """A row of a text file that is not blank."""
 
@@ -152,6 +192,40 @@ def first_line(path: Path) -> str:
         return next(_lines(path, text), "").rstrip("\r\n")
 
 
+def find_delimiter(path: Path, skip: int = 0) -> str:
+    """Find what separates columns: the usual delimiter of the ending, or one that cuts the first rows more evenly.
+
+    Usual are commas in a ``.csv``, and in any other file tabs, or spaces where the first row has no tab.
+    """
+    with open_text(path) as text:
+        filled = (line for line in islice(_lines(path, text), skip, None) if line.strip("\r\n"))
+        lines = list(islice(filled, LOOKED_AT))
+    if (path.with_suffix("") if _is_compressed(path) else path).suffix.lower() == ".csv":
+        usual, others = ",", "\t;| "
+    elif not lines or "\t" in lines[0]:
+        return "\t"
+    else:
+        usual, others = " " if " " in lines[0] else "\t", ",;|"
+    widths = {delimiter: _widths(lines, delimiter) for delimiter in others + usual}
+    beside_blanks = "".join(it for it in others if all(f"{it} " in line or f" {it}" in line for line in lines))
+    for least, order in (
+        (3, (others[:1] if usual == "," else beside_blanks) + usual + others),
+        (2, usual + others * (widths[usual] <= {1})),
+    ):
+        for delimiter in order:
+            if len(widths[delimiter]) == 1 and min(widths[delimiter]) >= least:
+                return delimiter
+    return usual
+
+
+def _widths(lines: Sequence[str], delimiter: str) -> set[int]:
+    """Count the columns of rows, of which the last may end inside quotes."""
+    widths: set[int] = set()
+    with suppress(csv.Error):
+        widths.update(len(cells) for _, cells in _cells(iter(lines), delimiter, quoted=delimiter in QUOTING))
+    return widths
+
+
 @contextmanager
 def open_text(path: Path) -> Iterator[TextIO]:
     """Open a text file that may be compressed; bytes that are not UTF-8 become lone surrogates."""
@@ -168,23 +242,6 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
         checked(path, times=4)  # bytes of memory for each byte of the text
         with _Unpacked(path) if _is_compressed(path) else path.open("rb") as file:
             yield cast(BinaryIO, file)
-
-
-@contextmanager
-def _for_arrow(path: Path) -> Iterator[pa.NativeFile]:
-    """Open a text for Arrow, unpacked before: an error of Python's in its threads would end the process."""
-    with _opened(path) as file:
-        source = pa.OSFile(str(path))
-        if _is_compressed(path):
-            unpacked = pa.BufferOutputStream()
-            for block in iter(lambda: file.read(BLOCK), b""):
-                unpacked.write(block)
-            source = pa.BufferReader(unpacked.getvalue())
-        pa.enable_signal_handlers(enable=False)  # those of Arrow lose a signal that comes as a read ends
-        try:
-            yield source
-        finally:
-            pa.enable_signal_handlers(enable=True)
 
 
 def refuse_missing(path: Path) -> None:
@@ -227,57 +284,3 @@ def _lines(path: Path, text: TextIO) -> Iterator[str]:
         if blank > MAX_BLANK_LINES:
             raise FileError(f"{path}: it has more than {MAX_BLANK_LINES} blank lines in a row. It was refused.")
         yield line
-
-
-def find_delimiter(path: Path, skip: int = 0) -> str:
-    """Find what separates columns: the usual delimiter of the ending, or one that cuts the first rows more evenly.
-
-    Usual are commas in a ``.csv``, and in any other file tabs, or spaces where the first row has no tab.
-    """
-    with open_text(path) as text:
-        filled = (line for line in islice(_lines(path, text), skip, None) if line.strip("\r\n"))
-        lines = list(islice(filled, LOOKED_AT))
-    if (path.with_suffix("") if _is_compressed(path) else path).suffix.lower() == ".csv":
-        usual, others = ",", "\t;| "
-    elif not lines or "\t" in lines[0]:
-        return "\t"
-    else:
-        usual, others = " " if " " in lines[0] else "\t", ",;|"
-    widths = {delimiter: _widths(lines, delimiter) for delimiter in others + usual}
-    beside_blanks = "".join(it for it in others if all(f"{it} " in line or f" {it}" in line for line in lines))
-    for least, order in (
-        (3, (others[:1] if usual == "," else beside_blanks) + usual + others),
-        (2, usual + others * (widths[usual] <= {1})),
-    ):
-        for delimiter in order:
-            if len(widths[delimiter]) == 1 and min(widths[delimiter]) >= least:
-                return delimiter
-    return usual
-
-
-def _widths(lines: Sequence[str], delimiter: str) -> set[int]:
-    """Count the columns of rows, of which the last may end inside quotes."""
-    widths: set[int] = set()
-    with suppress(csv.Error):
-        widths.update(len(cells) for _, cells in _cells(iter(lines), delimiter, quoted=delimiter in QUOTING))
-    return widths
-
-
-def _explain(walk: Iterator[Row], path: Path, names: Sequence[str], kind: pa.DataType, why: str) -> NoReturn:
-    expected = f"{len(names)} columns ({', '.join(names)})"
-    for row in walk:
-        if len(row.cells) != len(names):
-            hint = _how_to_name(len(row.cells)) if "tail" in names and len(row.cells) > len(names) else ""
-            problem = f"{counted(len(row.cells), 'column')} where {expected} are expected."
-            raise DatasetError(f"{path}, line {row.line}: {problem}{hint}")
-        for name, cell in zip(names, row.cells, strict=True):
-            if pa.types.is_integer(kind) and not WHOLE_NUMBER.fullmatch(cell):
-                raise DatasetError(f"{path}, line {row.line}: the {name} {cell[:40]!r} is not a whole number.")
-    raise DatasetError(f"{path}: cannot be read as {expected}: {why}.")
-
-
-def _how_to_name(width: int) -> str:
-    """Say what to do about rows that are too wide for triples."""
-    order = ",".join(["head", "relation", "tail", *"_" * (width - 3)])
-    qualifiers = " Statements with qualifiers, as in WD50K, are not supported." if width > 4 else ""
-    return f" Say what each holds: --columns {order} (time, weight or label for _, which is left out).{qualifiers}"

@@ -1,16 +1,20 @@
-"""Triples of ids: rows of (head, relation, tail), which may have a time."""
+"""Triples of ids: rows of (head, relation, tail), which may have a time; called from everywhere.
+
+``TripleIndex`` finds triples in a set, ``LabelledTriples`` have a number beside each.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from kgeval.base.arrays import BoolArray, IntArray
+from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import DatasetError, counted, reason
 from kgeval.base.tables.shown import Brief
 from kgeval.data import SIDES as SIDES
@@ -160,19 +164,6 @@ class Triples(Brief):
         return keys
 
 
-def _as_array(rows: Any) -> np.ndarray[Any, Any]:
-    try:
-        sequence = rows if hasattr(rows, "__array__") else list(rows)
-    except TypeError as error:
-        raise DatasetError(f"triples must be integer ids of shape (n, 3), not {type(rows).__name__}.") from error
-    try:
-        return np.asarray(sequence)
-    except (ValueError, TypeError, RuntimeError, OverflowError) as error:
-        ragged = [row for row, ids in enumerate(sequence) if np.size(ids) != np.size(sequence[0])]
-        why = f"row {ragged[0]} is not as long as row 0" if ragged else reason(error)
-        raise DatasetError(f"triples must be integer ids of shape (n, 3): {why}.") from error
-
-
 PLACES: Mapping[Side, tuple[int, int, int]] = {"relation": (0, 2, 1), "tail": (0, 1, 2), "head": (2, 1, 0)}
 """where a triple has the anchor, the relation and the answer of a query; and such a query head, relation and tail"""
 
@@ -203,6 +194,19 @@ class Distinct(NamedTuple):
     triples: Triples
     multiplicity: IntArray | None
     """int64[triple]; None where each occurred once"""
+
+
+def _as_array(rows: Any) -> np.ndarray[Any, Any]:
+    try:
+        sequence = rows if hasattr(rows, "__array__") else list(rows)
+    except TypeError as error:
+        raise DatasetError(f"triples must be integer ids of shape (n, 3), not {type(rows).__name__}.") from error
+    try:
+        return np.asarray(sequence)
+    except (ValueError, TypeError, RuntimeError, OverflowError) as error:
+        ragged = [row for row, ids in enumerate(sequence) if np.size(ids) != np.size(sequence[0])]
+        why = f"row {ragged[0]} is not as long as row 0" if ragged else reason(error)
+        raise DatasetError(f"triples must be integer ids of shape (n, 3): {why}.") from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,3 +260,50 @@ def find_sorted(values: IntArray, keys: IntArray) -> IntArray:
         return np.full(len(keys), -1)
     indices = np.minimum(np.searchsorted(values, keys), len(values) - 1)
     return np.where(values[indices] == keys, indices, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledTriples:
+    """Triples, each with a number: a truth value (1 or 0), or the confidence of a fact (0 to 1).
+
+    A triple may occur several times, with equal or different numbers.
+
+    Examples
+    --------
+    >>> labelled = LabelledTriples(Triples.of([(0, 0, 1), (0, 0, 1), (1, 0, 0)]), np.array([0.2, 0.7, 0.4]))
+    >>> labelled.largest(Triples.of([(0, 0, 1), (5, 0, 5)]))
+    array([0.7, nan])
+    """
+
+    triples: Triples
+    labels: Float64Array
+    """float64[triple]"""
+
+    def __post_init__(self) -> None:
+        if len(self.labels) != len(self.triples):
+            raise DatasetError(f"{len(self.labels)} labels for {len(self.triples)} triples: give one for each.")
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, rows: BoolArray) -> LabelledTriples:
+        return LabelledTriples(Triples(self.triples.ids[rows]), self.labels[rows])
+
+    def largest(self, triples: Triples) -> Float64Array:
+        """Look up the largest label of each triple, NaN for triples without one; float64[triple]."""
+        index, labels = self._by_triple
+        rows = index.find(triples)
+        return np.where(rows >= 0, np.append(labels, np.nan)[rows], np.nan)
+
+    @cached_property
+    def _by_triple(self) -> tuple[TripleIndex, Float64Array]:
+        """Number the distinct triples, and find the largest label of each; float64[distinct triple]."""
+        index = TripleIndex.of(self.triples)
+        labels = np.full(len(index), -np.inf)
+        np.maximum.at(labels, index.find(self.triples), self.labels)
+        return index, labels
+
+
+def reverse(triples: Triples) -> Triples:
+    """Swap the head and the tail of each triple."""
+    return Triples(np.ascontiguousarray(triples.ids[:, ::-1]))

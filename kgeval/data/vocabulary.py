@@ -1,4 +1,7 @@
-"""Vocabularies: the labels of the entities or the relations, where the id of a label is its row."""
+"""Vocabularies: the labels of the entities or the relations, where the id of a label is its row.
+
+A dataset has one of its entities and one of its relations, a checkpoint those of its own.
+"""
 
 from __future__ import annotations
 

@@ -10,7 +10,8 @@ from typing import Annotated, Any, ClassVar, Literal, TypedDict, TypeVar
 from pydantic import AfterValidator, BeforeValidator, ByteSize, Field, ValidationInfo, field_validator
 
 from kgeval.base.errors import InputError
-from kgeval.base.settings import Settings, is_file, listed, short_repr, writable
+from kgeval.base.setting_problems import short_repr
+from kgeval.base.settings import Settings, is_file, listed, writable
 from kgeval.data import EntitySide, KnownTimes, Side
 from kgeval.data.split_names import Filter, SplitOrFile, files_in
 from kgeval.metrics.intervals.estimate import Estimate

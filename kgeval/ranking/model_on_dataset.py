@@ -24,8 +24,8 @@ from kgeval.base.settings import is_file
 from kgeval.base.threads import bound_threads
 from kgeval.data import KnownTimes
 from kgeval.data.dataset import Dataset
-from kgeval.data.entity_types import read_listed
-from kgeval.data.known import KnownAnswers, known_answers, known_triples, observed_types
+from kgeval.data.entity_types import observed_types, read_listed
+from kgeval.data.known import KnownAnswers, known_answers, known_triples
 from kgeval.data.queries import Queries, Rows
 from kgeval.data.split_names import files_in
 from kgeval.data.triples import triple_of

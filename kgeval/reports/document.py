@@ -1,4 +1,8 @@
-"""A document: one HTML file that holds its style, scripts and data, and loads nothing."""
+"""A document: one HTML file that holds its style, scripts and data, and loads nothing.
+
+Pages, pictures and comparisons fill a template with :func:`document`. Below it: the libraries of the extra
+``kgeval[report]``, and the words that documents share.
+"""
 
 from __future__ import annotations
 
@@ -30,27 +34,6 @@ EXTRA = "kgeval[report]"
 PACKAGES = {"altair": "altair", "vl_convert": "vl-convert-python", "jinja2": "Jinja2"}
 
 
-def library(module: str) -> ModuleType:
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name != module:
-            raise
-        raise InputError(
-            f"pages and pictures need {PACKAGES[module]}, which is not installed. Run: pip install '{EXTRA}'"
-        ) from error
-
-
-def unvalidated() -> AbstractContextManager[None]:
-    """Let Altair make charts without a check of each part against Vega's schema, which takes longer than all else."""
-    context: AbstractContextManager[None] = library("altair").utils.schemapi.debug_mode(arg=False)
-    return context
-
-
-def has_libraries() -> bool:
-    return all(find_spec(module) is not None for module in PACKAGES)
-
-
 def document(template: str, *, scripts: Sequence[str], data: Mapping[str, Any] | None = None, **content: Any) -> str:
     """Fill a template with content, and return the text of the HTML file.
 
@@ -62,6 +45,121 @@ def document(template: str, *, scripts: Sequence[str], data: Mapping[str, Any] |
     page = {"css": _text("page.css"), "scripts": texts, "policy": _policy(texts), "data": pack(data or {})}
     filled: str = _environment().get_template(template).render(**page, **content)
     return filled
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of a page: its title, and what its template, charts and scripts show."""
+
+    anchor: str
+    """its id in the page"""
+    name: str
+    """in the navigation"""
+    title: str
+    content: Mapping[str, Any] = field(default_factory=dict)
+    charts: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict)
+    """what the page's script reads, by name: plain data"""
+    file: str = ""
+    """the name of its template; by default its anchor"""
+
+
+def pack(content: Any) -> str:
+    """Compress plain data as the page's script reads it: base64 of gzipped JSON.
+
+    >>> json.loads(gzip.decompress(base64.b64decode(pack({"label": "</script>"}))))
+    {'label': '</script>'}
+    """
+    text = json.dumps(content, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+
+
+def _policy(scripts: Sequence[str]) -> str:
+    """Write what a browser lets the page do: run these very scripts, and load nothing.
+
+    Vega compiles the expressions of charts, hence 'unsafe-eval'; they are kgeval's own.
+    """
+    digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+    hashes = " ".join(f"'sha256-{digest}'" for digest in digests)
+    return f"default-src 'none'; script-src {hashes} 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
+
+
+@cache
+def _vega() -> str:
+    """Return Vega's scripts; they are bundled once on a machine, which takes as long as the rest of a page."""
+    convert = library("vl_convert")
+    place = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "kgeval"
+    with suppress(OSError, RuntimeError, ValueError):  # no such file or folder, no home, not as it was written
+        place = place.expanduser() / f"vega-{vega_version()}-{version(PACKAGES['vl_convert'])}.js"
+        digest, bundle = place.read_text(encoding="utf-8").split("\n", 1)
+        if hashlib.sha256(bundle.encode()).hexdigest() == digest:
+            return bundle
+    bundle = str(convert.javascript_bundle(vl_version=vega_version()))
+    with suppress(OSError, RuntimeError, KgevalError):  # a folder that cannot be written to
+        write_text(place, f"{hashlib.sha256(bundle.encode()).hexdigest()}\n{bundle}")
+    return bundle
+
+
+def vega_version() -> str:
+    """Return the version of Vega-Lite that Altair writes."""
+    return str(library("altair").SCHEMA_VERSION.removeprefix("v").rpartition(".")[0])
+
+
+@cache
+def _environment() -> Any:
+    jinja = library("jinja2")
+    loader = jinja.PackageLoader("kgeval.reports", "templates")
+    return jinja.Environment(
+        loader=loader, autoescape=True, undefined=jinja.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+
+
+def _text(name: str) -> str:
+    return (files("kgeval.reports") / "templates" / name).read_text(encoding="utf-8")
+
+
+def library(module: str) -> ModuleType:
+    """Import a library of the extra, or say how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+        raise InputError(
+            f"pages and pictures need {PACKAGES[module]}, which is not installed. Run: pip install '{EXTRA}'"
+        ) from error
+
+
+def has_libraries() -> bool:
+    """Whether all libraries of the extra are installed."""
+    return all(find_spec(module) is not None for module in PACKAGES)
+
+
+def unvalidated() -> AbstractContextManager[None]:
+    """Let Altair make charts without a check of each part against Vega's schema, which takes longer than all else."""
+    context: AbstractContextManager[None] = library("altair").utils.schemapi.debug_mode(arg=False)
+    return context
+
+
+def comparison_document(comparison: Comparison) -> str:
+    """Write a comparison as a page: its table, differences and notes."""
+    (table, *_) = comparison.tables()
+    (of_models,) = comparison.summaries.values()
+    provenances = [summary.provenance for summary in of_models.values()]
+    datasets = dict.fromkeys(isolated(provenance.dataset) for provenance in provenances)
+    return document(
+        "comparison.html.j2",
+        scripts=("theme.js",),
+        title=f"{len(provenances)} models on {' and '.join(datasets)}",
+        about=f"{common_provenance(provenances)}, ties: {comparison.ties}",
+        columns=table.columns,
+        rows=table.texts(),
+        keys=table.keys,
+        differences=[
+            (metric, table.columns, table.texts(), table.keys) for metric, table in comparison.differences().items()
+        ],
+        notes=comparison.notes,
+    )
 
 
 def common_provenance(provenances: Sequence[Provenance | LabelProvenance]) -> str:
@@ -87,59 +185,6 @@ def models_in_words(names: Collection[str], baselines: Collection[str]) -> str:
     return " and ".join(counted(count, kind) for kind, count in counts.items() if count)
 
 
-def pack(content: Any) -> str:
-    """Compress plain data as the page's script reads it: base64 of gzipped JSON.
-
-    >>> json.loads(gzip.decompress(base64.b64decode(pack({"label": "</script>"}))))
-    {'label': '</script>'}
-    """
-    text = json.dumps(content, separators=(",", ":"), allow_nan=False)
-    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
-
-
-def _policy(scripts: Sequence[str]) -> str:
-    """Write what a browser lets the page do: run these very scripts, and load nothing.
-
-    Vega compiles the expressions of charts, hence 'unsafe-eval'; they are kgeval's own.
-    """
-    digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
-    hashes = " ".join(f"'sha256-{digest}'" for digest in digests)
-    return f"default-src 'none'; script-src {hashes} 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
-
-
-def vega_version() -> str:
-    return str(library("altair").SCHEMA_VERSION.removeprefix("v").rpartition(".")[0])
-
-
-@cache
-def _vega() -> str:
-    """Return Vega's scripts; they are bundled once on a machine, which takes as long as the rest of a page."""
-    convert = library("vl_convert")
-    place = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "kgeval"
-    with suppress(OSError, RuntimeError, ValueError):  # no such file or folder, no home, not as it was written
-        place = place.expanduser() / f"vega-{vega_version()}-{version(PACKAGES['vl_convert'])}.js"
-        digest, bundle = place.read_text(encoding="utf-8").split("\n", 1)
-        if hashlib.sha256(bundle.encode()).hexdigest() == digest:
-            return bundle
-    bundle = str(convert.javascript_bundle(vl_version=vega_version()))
-    with suppress(OSError, RuntimeError, KgevalError):  # a folder that cannot be written to
-        write_text(place, f"{hashlib.sha256(bundle.encode()).hexdigest()}\n{bundle}")
-    return bundle
-
-
-@cache
-def _environment() -> Any:
-    jinja = library("jinja2")
-    loader = jinja.PackageLoader("kgeval.reports", "templates")
-    return jinja.Environment(
-        loader=loader, autoescape=True, undefined=jinja.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-
-
-def _text(name: str) -> str:
-    return (files("kgeval.reports") / "templates" / name).read_text(encoding="utf-8")
-
-
 TURNING = frozenset({"R", "AL", "AN", "LRE", "LRO", "RLE", "RLO", "LRI", "RLI", "FSI", "PDF", "PDI"})
 
 
@@ -152,38 +197,3 @@ def isolated(label: str) -> str:
     turning = any(unicodedata.bidirectional(character) in TURNING for character in label)
     # Between first strong isolate and pop directional isolate (Unicode, UAX 9).
     return f"\u2068{label}\u2069" if turning else label
-
-
-def comparison_document(comparison: Comparison) -> str:
-    (table, *_) = comparison.tables()
-    (of_models,) = comparison.summaries.values()
-    provenances = [summary.provenance for summary in of_models.values()]
-    datasets = dict.fromkeys(isolated(provenance.dataset) for provenance in provenances)
-    return document(
-        "comparison.html.j2",
-        scripts=("theme.js",),
-        title=f"{len(provenances)} models on {' and '.join(datasets)}",
-        about=f"{common_provenance(provenances)}, ties: {comparison.ties}",
-        columns=table.columns,
-        rows=table.texts(),
-        keys=table.keys,
-        differences=[
-            (metric, table.columns, table.texts(), table.keys) for metric, table in comparison.differences().items()
-        ],
-        notes=comparison.notes,
-    )
-
-
-@dataclass(frozen=True)
-class Section:
-    anchor: str
-    """its id in the page"""
-    name: str
-    """in the navigation"""
-    title: str
-    content: Mapping[str, Any] = field(default_factory=dict)
-    charts: Mapping[str, Any] = field(default_factory=dict)
-    data: Mapping[str, Any] = field(default_factory=dict)
-    """what the page's script reads, by name: plain data"""
-    file: str = ""
-    """the name of its template; by default its anchor"""

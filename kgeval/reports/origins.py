@@ -1,4 +1,8 @@
-"""Where differences come from: slices, relations, the distribution of ranks, and every triple."""
+"""The sections of the page on where differences come from: slices and relations, ranks, and every triple.
+
+``page.py`` calls :func:`origins`, :func:`cumulative` and :func:`triple_table`; the functions that compute their numbers
+and titles serve the pictures of ``plots.py`` too.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +26,9 @@ from kgeval.metrics.summary import Summary
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import TIME, RankTable
 from kgeval.reports.document import Section, isolated
+from kgeval.reports.evaluated_models import first_value
 from kgeval.reports.pictures import TRIPLES, distribution, relations_chart, slice_panel
-from kgeval.reports.study import SHOWN, Study, first_value, with_slices
+from kgeval.reports.study import SHOWN, Study, with_slices
 from kgeval.reports.theme import PAGE, themed
 
 if TYPE_CHECKING:
@@ -31,6 +36,7 @@ if TYPE_CHECKING:
 
 
 def origins(study: Study) -> Section:
+    """Make the section of slices and relations."""
     groups, relations = slice_scores(study), relation_scores(study)
     display = study.dataset.display_label if study.dataset else str
     relations["relation"] = list(map(display, relations["relation"]))
@@ -66,55 +72,6 @@ def origins(study: Study) -> Section:
     return Section("where", "Slices", slices_title(study, groups), content, charts, {"relations": data})
 
 
-def scatter(study: Study, relations: pd.DataFrame) -> pd.DataFrame:
-    """Lay out what a scatter shows: the best model up, and the next or, of a single one, the number of triples across.
-
-    ``x_low``, ``x_high``, ``y_low`` and ``y_high`` are the ends of whiskers, NaN without whiskers.
-    """
-    frame = relations[["relation", "triples", "cardinality"]].assign(
-        x=relations["triples"], x_low=np.nan, x_high=np.nan
-    )
-    for index, axis in zip(range(len(study.models)), "yx", strict=False):
-        ends = {f"{axis}_{end}": relations[f"{end}{index}"] for end in ("low", "high")}
-        frame = frame.assign(**{axis: relations[f"m{index}"]}, **ends)
-    return frame
-
-
-def axes(study: Study) -> tuple[str, str]:
-    """The titles of what a scatter shows across and up."""
-    name = short_title(study.metric)
-    arrow = title_of(study.metric).removeprefix(name)
-    up, *across = (f"{name} of {isolated(model.name)}{arrow}{model.mean_in_words}" for model in study.models[:2])
-    return (across or [TRIPLES])[0], up
-
-
-def relations_title(study: Study, relations: pd.DataFrame) -> str:
-    name = short_title(study.metric)
-    if len(study.names) == 1:
-        of_relations = f"number of test triples of {counted(len(relations), 'relation')}"
-        return f"{name}{study.models[0].mean_in_words}{',' if study.has_seeds else ''} and {of_relations}"
-    sign = -1 if study.metric.metric.increasing is False else 1
-    better = int((sign * relations["m0"] > sign * relations["m1"]).sum())
-    first, other = map(isolated, study.names[:2])
-    on = f"{better:,} of {counted(len(relations), 'relation')}"
-    mean = "mean " if study.has_seeds else ""
-    return f"{first} has a better {mean}{name} than {other} on {on} (not tested)"
-
-
-def slices_title(study: Study, groups: pd.DataFrame) -> str:
-    of_first = groups[(groups["model"] == study.names[0]) & groups["low"].notna()]
-    metric = f"{'mean ' if study.models[0].seeds else ''}{short_title(study.metric)}"
-    for name, kind in (("cardinality", "relations"), ("side", "answers")):
-        ordered = of_first[of_first["slice"] == name].sort_values("value")
-        if len(ordered) > 1 and ordered.iloc[0]["high"] < ordered.iloc[-1]["low"]:
-            low, high = ordered.iloc[0], ordered.iloc[-1]
-            return (
-                f"{isolated(study.names[0])} has its lowest {metric} on {low['group']} {kind} ({low['value']:.3f}) and "
-                f"its highest on {high['group']} {kind} ({high['value']:.3f}); the intervals do not overlap"
-            )
-    return f"{short_title(study.metric)} by slice"
-
-
 def slice_scores(study: Study, names: Sequence[str] = SHOWN) -> pd.DataFrame:
     """A row per slice, category and model: slice, category, group, model, value, low, high, count, axis.
 
@@ -148,6 +105,21 @@ def _rows(study: Study, tables: Sequence[RankTable], name: str, model: str) -> I
         yield name, f"{kind}\n{count:,}", kind, model, first_value(group), *ends, count
 
 
+def slices_title(study: Study, groups: pd.DataFrame) -> str:
+    """Say on which slice the best model is clearly worst and best, if it is."""
+    of_first = groups[(groups["model"] == study.names[0]) & groups["low"].notna()]
+    metric = f"{'mean ' if study.models[0].seeds else ''}{short_title(study.metric)}"
+    for name, kind in (("cardinality", "relations"), ("side", "answers")):
+        ordered = of_first[of_first["slice"] == name].sort_values("value")
+        if len(ordered) > 1 and ordered.iloc[0]["high"] < ordered.iloc[-1]["low"]:
+            low, high = ordered.iloc[0], ordered.iloc[-1]
+            return (
+                f"{isolated(study.names[0])} has its lowest {metric} on {low['group']} {kind} ({low['value']:.3f}) and "
+                f"its highest on {high['group']} {kind} ({high['value']:.3f}); the intervals do not overlap"
+            )
+    return f"{short_title(study.metric)} by slice"
+
+
 def relation_scores(study: Study) -> pd.DataFrame:
     """A row per relation: relation (its label), triples, cardinality (empty where unknown), and by model m0, m1, ….
 
@@ -178,6 +150,42 @@ def _by_relation(study: Study, table: RankTable) -> dict[str, float]:
     return {group.key["relation"]: first_value(group) for group in summary.groups}
 
 
+def relations_title(study: Study, relations: pd.DataFrame) -> str:
+    """Say on how many relations the best model is better than the next."""
+    name = short_title(study.metric)
+    if len(study.names) == 1:
+        of_relations = f"number of test triples of {counted(len(relations), 'relation')}"
+        return f"{name}{study.models[0].mean_in_words}{',' if study.has_seeds else ''} and {of_relations}"
+    sign = -1 if study.metric.metric.increasing is False else 1
+    better = int((sign * relations["m0"] > sign * relations["m1"]).sum())
+    first, other = map(isolated, study.names[:2])
+    on = f"{better:,} of {counted(len(relations), 'relation')}"
+    mean = "mean " if study.has_seeds else ""
+    return f"{first} has a better {mean}{name} than {other} on {on} (not tested)"
+
+
+def scatter(study: Study, relations: pd.DataFrame) -> pd.DataFrame:
+    """Lay out what a scatter shows: the best model up, and the next or, of a single one, the number of triples across.
+
+    ``x_low``, ``x_high``, ``y_low`` and ``y_high`` are the ends of whiskers, NaN without whiskers.
+    """
+    frame = relations[["relation", "triples", "cardinality"]].assign(
+        x=relations["triples"], x_low=np.nan, x_high=np.nan
+    )
+    for index, axis in zip(range(len(study.models)), "yx", strict=False):
+        ends = {f"{axis}_{end}": relations[f"{end}{index}"] for end in ("low", "high")}
+        frame = frame.assign(**{axis: relations[f"m{index}"]}, **ends)
+    return frame
+
+
+def axes(study: Study) -> tuple[str, str]:
+    """The titles of what a scatter shows across and up."""
+    name = short_title(study.metric)
+    arrow = title_of(study.metric).removeprefix(name)
+    up, *across = (f"{name} of {isolated(model.name)}{arrow}{model.mean_in_words}" for model in study.models[:2])
+    return (across or [TRIPLES])[0], up
+
+
 EVERY = 100
 """every k up to this one is drawn, larger ones in steps of 2 %"""
 
@@ -186,6 +194,7 @@ FACTORS = (100.0, 10.0, 2.0)
 
 
 def cumulative(study: Study) -> Section:
+    """Make the section of Hits@k for every k, and of ranks that differ between two models."""
     points = cumulative_points(study)
     look: dict[str, Any] = {"baselines": study.baselines, "width": "container", "legend": False}
     chart = distribution(points, PAGE, of_seeds=study.has_seeds, **look)
@@ -263,6 +272,7 @@ def shares_by_factor(ratio: Float64Array) -> list[float]:
 
 
 def ranks_title(study: Study) -> str:
+    """Say which model has the lowest median rank."""
     if not any(len(table) for tables in study.tables.values() for table in tables):
         return "There are no ranks"
     medians = {name: float(np.mean([np.median(of_run) for of_run in runs])) for name, runs in study.ranks.items()}
@@ -316,6 +326,7 @@ EXTREME = 2_000
 
 
 def triple_table(study: Study) -> Section:
+    """Make the section of all triples, or of the most telling ones, with what was predicted for them."""
     rows = study.rows
     ranks = rows[[f"m{index}" for index in range(len(study.names))]].to_numpy()
     extreme = extreme_rows(ranks)

@@ -1,4 +1,7 @@
-"""Runs in, one page out: ``kgeval.report``; of one dataset, of several, or of classifications."""
+"""The page: ``kgeval.report`` makes one HTML file of runs of one dataset, of several, or of classifications.
+
+The sections of a page of one dataset are the functions in ``SECTIONS``.
+"""
 
 from __future__ import annotations
 
@@ -23,23 +26,18 @@ from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.names import MetricName, short_title, title_of
 from kgeval.metrics.ranks.ties import Ties, common_ties, tie_policy
 from kgeval.reports.document import Section, common_provenance, document, isolated, models_in_words, unvalidated
-from kgeval.reports.origins import cumulative, origins, triple_table
-from kgeval.reports.pictures import CURVES, curves_chart, metric_panel
-from kgeval.reports.standings import standings
-from kgeval.reports.study import (
-    HEADLINES,
+from kgeval.reports.evaluated_models import (
     EvaluatedModel,
     Runs,
-    Study,
-    curve_points,
-    in_order,
     read_classifications,
     read_dataset,
     read_models,
-    row_of,
-    study_of,
     with_names,
 )
+from kgeval.reports.origins import cumulative, origins, triple_table
+from kgeval.reports.pictures import CURVES, curves_chart, metric_panel
+from kgeval.reports.standings import standings
+from kgeval.reports.study import HEADLINES, Study, curve_points, in_order, row_of, study_of
 from kgeval.reports.theme import PAGE, themed
 from kgeval.reports.trust import making, trust
 
@@ -47,171 +45,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from kgeval.metrics.labels.label_summary import LabelSummary
-
-
-def render_grid(
-    datasets: Mapping[str, Sequence[EvaluatedModel]],
-    *,
-    intervals: Unit,
-    ties: Ties | None,
-    allow: str | Collection[str],
-) -> tuple[str, str]:
-    """Make the page and its title; single triples are on the page of each dataset."""
-    policy = ties or common_ties(model.ties for models in datasets.values() for model in models)
-    results = {
-        name: {model.name: [run.table for run in model.runs] for model in models} for name, models in datasets.items()
-    }
-    baselines = {model.name for models in datasets.values() for model in models if model.baseline}
-    options: dict[str, Any] = {"intervals": intervals, "ties": policy, "allow": allow}
-    grid = compare_grid(results, HEADLINES, baselines=baselines, **options)
-    sections = []
-    metric = grid.metrics[0]
-    for place, (block, (name, models)) in enumerate(zip(grid.blocks, datasets.items(), strict=True)):
-        means = {model: score.value for (model, of), score in block.scores.items() if of == metric}
-        own = (policy, intervals, grid.on_dataset(name))
-        study = Study(in_order(models, metric, means), read_dataset(models), *own)
-        for part in (trust(study), making(study)):
-            words = {"title": f"{name}: {part.title}", "name": f"{part.name}: {name}"}
-            about: dict[str, Any] = {**words, "file": part.anchor, "anchor": f"{part.anchor}-{place}"}
-            sections.append(replace(part, **about))
-    return grid_document(grid, sections), _grid_title(grid)
-
-
-def _grid_title(grid: Comparison) -> str:
-    return f"{models_in_words(grid.models, grid.baselines)} on {', '.join(grid.datasets)}"
-
-
-def grid_document(grid: Comparison, further: Sequence[Section] = ()) -> str:
-    """Write a page of the table, its orders and charts, and further sections."""
-    with unvalidated():
-        results = _results(grid)
-    return _document(_grid_title(grid), "; ".join(grid.heads), [results, *further], ("leaderboard.js", "grid.js"))
-
-
-def _document(title: str, about: str, sections: Sequence[Section], scripts: Sequence[str]) -> str:
-    charts = {name: chart.to_dict(validate=False) for section in sections for name, chart in section.charts.items()}
-    data = {name: content for section in sections for name, content in section.data.items()}
-    files, data = ("theme.js", "charts.js", *scripts), {"charts": charts, **data}
-    return document("page.html.j2", scripts=files, data=data, title=title, about=about, sections=sections)
-
-
-def _results(grid: Comparison) -> Section:
-    """Lay out the table, the orders and a chart for each dataset and metric."""
-    titles = {metric: title_of(metric) for metric in grid.metrics}
-    columns = [(block, metric) for block in grid.blocks for metric in grid.metrics]
-    figures = [grid.figures(block.dataset, metric, [block.group], paper=True) for block, metric in columns]
-    content = {
-        "datasets": [block.title for block in grid.blocks],
-        "metrics": list(titles.values()),
-        "columns": [(block.title, titles[metric]) for block, metric in columns],
-        "rows": [
-            {"model": model, "baseline": model in grid.baselines, "cells": [_cell(cell) for cell in cells]}
-            for model, *cells in zip(grid.models, *figures, strict=True)
-        ],
-        "orders": [
-            (block.title, titles[metric], short_title(metric), order)
-            for block, metric in columns
-            if (order := block.order(metric))
-        ],
-        "notes": grid.notes,
-    }
-    charts = {
-        f"{block.title}|{titles[metric]}": themed(
-            metric_panel(_panel_frame(grid, block, metric, titles[metric]), PAGE, width="container"), PAGE
-        )
-        for block, metric in columns
-    }
-    return Section("grid", "Results", "Results over datasets", content, charts)
-
-
-def _cell(figure: Figure) -> dict[str, Any]:
-    value = "–" if figure.value is None else written(figure)
-    return {"value": value, "best": figure.best, "sort": "" if figure.value is None else repr(float(figure.value))}
-
-
-def _panel_frame(grid: Comparison, block: Block, metric: MetricName, title: str) -> pd.DataFrame:
-    """The rows of a chart: a mean with its standard deviation as whiskers, and a dot for each seed."""
-    import pandas as pd
-
-    rows = []
-    for model in grid.models:
-        if (score := block.scores.get((model, metric))) is not None:
-            about = {"model": model, "title": f"{block.title}: {title}", "chance": float("nan")}
-            rows.append({**about, "baseline": model in grid.baselines, **row_of(score, grid.spread or "interval")})
-    return pd.DataFrame(rows)
-
-
-SECTIONS = (standings, trust, origins, cumulative, triple_table, making)
-
-
-def render(study: Study) -> str:
-    sections = []
-    with long_loop("building the page", len(SECTIONS), unit="sections") as report, unvalidated():
-        for make in SECTIONS:
-            sections.append(make(study))
-            report(1)
-    policy = tie_policy(study.ties).name
-    about = f"{common_provenance([model.table.provenance for model in study.models])}, ties: {policy}"
-    return _document(_title(study), about, sections, ("leaderboard.js", "hits.js", "triples.js", "relations.js"))
-
-
-def _title(study: Study) -> str:
-    dataset = study.models[0].table.dataset
-    dataset = "an unknown dataset" if dataset == UNKNOWN else dataset
-    if len(study.names) == 1:
-        return f"{isolated(study.names[0])} on {dataset}"
-    return f"{models_in_words(study.names, study.baselines)} on {dataset}"
-
-
-def _of_classifications(summaries: Mapping[str, LabelSummary]) -> Report:
-    """Make a page of classifications: their metrics beside those of the baselines, and their curves."""
-    from kgeval.metrics.labels.label_summary import label_table
-
-    alike: dict[str, dict[str, LabelSummary]] = {}
-    for name, summary in summaries.items():  # those of the same triples share their baselines
-        alike.setdefault(common_provenance([summary.provenance]), {})[name] = summary
-    tables = []
-    for about, part in alike.items():
-        table = label_table(part)
-        tables.append({"about": about, "columns": table.titles, "rows": table.texts(4), "keys": table.keys})
-    points = {curve: curve_points(summaries, curve) for curve in CURVES}
-    with unvalidated():
-        drawn = [name for name, of_curve in points.items() if not of_curve.empty]
-        charts = {name: curves_chart(points[name], PAGE, curve=name, width="container") for name in drawn}
-    notes = [f"{isolated(name)}: {note}" for name, summary in summaries.items() for note in summary.notes]
-    datasets = dict.fromkeys(summary.provenance.dataset for summary in summaries.values())
-    title = f"{counted(len(summaries), 'classification')} on {', '.join(datasets)}"
-    content = {"tables": tables, "notes": notes}
-    results = Section("labels", "Results", "Classification of triples", content, charts)
-    return Report(_document(title, "", [results], ()), title)
-
-
-@dataclass(repr=False)
-class Report(Brief):
-    """A page of one file, which needs no network."""
-
-    html: str
-    title: str = ""
-    path: Path | None = None
-    """where it was saved last"""
-
-    def save(self, path: str | Path) -> None:
-        """Write the page; a failed write leaves nothing under that name."""
-        write_text(Path(path), self.html)
-        self.path = Path(path)
-
-    def _brief(self) -> str:
-        saved = "" if self.path is None else f", saved as {self.path}"
-        return f"{self.title}: a page of {len(self.html) / 1e6:.1f} MB{saved}"
-
-    def _repr_html_(self) -> str:
-        """Show the page in a frame, whose scripts see nothing of the notebook."""
-        place = escape(str(self.path))
-        saved = 'To write a file: <code>.save("report.html")</code>'
-        saved = saved if self.path is None else f'Saved as <a href="{place}" target="_blank">{place}</a>'
-        look = "box-sizing:border-box;width:100%;height:40rem;border:1px solid #8888;border-radius:6px"
-        frame = f'<iframe sandbox="allow-scripts" title="{escape(self.title)}" style="{look}" srcdoc="'
-        return f'<p>{escape(self.title)}. {saved}.</p>{frame}{escape(self.html)}"></iframe>'
 
 
 def report(
@@ -272,3 +105,169 @@ def report(
         return Report(*render_grid(datasets, intervals=intervals, ties=ties, allow=allow))
     study = study_of(models, dataset, intervals=intervals, ties=ties, allow=allow)
     return Report(render(study), _title(study))
+
+
+@dataclass(repr=False)
+class Report(Brief):
+    """A page of one file, which needs no network."""
+
+    html: str
+    title: str = ""
+    path: Path | None = None
+    """where it was saved last"""
+
+    def save(self, path: str | Path) -> None:
+        """Write the page; a failed write leaves nothing under that name."""
+        write_text(Path(path), self.html)
+        self.path = Path(path)
+
+    def _brief(self) -> str:
+        saved = "" if self.path is None else f", saved as {self.path}"
+        return f"{self.title}: a page of {len(self.html) / 1e6:.1f} MB{saved}"
+
+    def _repr_html_(self) -> str:
+        """Show the page in a frame, whose scripts see nothing of the notebook."""
+        place = escape(str(self.path))
+        saved = 'To write a file: <code>.save("report.html")</code>'
+        saved = saved if self.path is None else f'Saved as <a href="{place}" target="_blank">{place}</a>'
+        look = "box-sizing:border-box;width:100%;height:40rem;border:1px solid #8888;border-radius:6px"
+        frame = f'<iframe sandbox="allow-scripts" title="{escape(self.title)}" style="{look}" srcdoc="'
+        return f'<p>{escape(self.title)}. {saved}.</p>{frame}{escape(self.html)}"></iframe>'
+
+
+SECTIONS = (standings, trust, origins, cumulative, triple_table, making)
+
+
+def render(study: Study) -> str:
+    """Make the page of one dataset."""
+    sections = []
+    with long_loop("building the page", len(SECTIONS), unit="sections") as report, unvalidated():
+        for make in SECTIONS:
+            sections.append(make(study))
+            report(1)
+    policy = tie_policy(study.ties).name
+    about = f"{common_provenance([model.table.provenance for model in study.models])}, ties: {policy}"
+    return _document(_title(study), about, sections, ("leaderboard.js", "hits.js", "triples.js", "relations.js"))
+
+
+def _title(study: Study) -> str:
+    dataset = study.models[0].table.dataset
+    dataset = "an unknown dataset" if dataset == UNKNOWN else dataset
+    if len(study.names) == 1:
+        return f"{isolated(study.names[0])} on {dataset}"
+    return f"{models_in_words(study.names, study.baselines)} on {dataset}"
+
+
+def render_grid(
+    datasets: Mapping[str, Sequence[EvaluatedModel]],
+    *,
+    intervals: Unit,
+    ties: Ties | None,
+    allow: str | Collection[str],
+) -> tuple[str, str]:
+    """Make the page and its title; single triples are on the page of each dataset."""
+    policy = ties or common_ties(model.ties for models in datasets.values() for model in models)
+    results = {
+        name: {model.name: [run.table for run in model.runs] for model in models} for name, models in datasets.items()
+    }
+    baselines = {model.name for models in datasets.values() for model in models if model.baseline}
+    options: dict[str, Any] = {"intervals": intervals, "ties": policy, "allow": allow}
+    grid = compare_grid(results, HEADLINES, baselines=baselines, **options)
+    sections = []
+    metric = grid.metrics[0]
+    for place, (block, (name, models)) in enumerate(zip(grid.blocks, datasets.items(), strict=True)):
+        means = {model: score.value for (model, of), score in block.scores.items() if of == metric}
+        own = (policy, intervals, grid.on_dataset(name))
+        study = Study(in_order(models, metric, means), read_dataset(models), *own)
+        for part in (trust(study), making(study)):
+            words = {"title": f"{name}: {part.title}", "name": f"{part.name}: {name}"}
+            about: dict[str, Any] = {**words, "file": part.anchor, "anchor": f"{part.anchor}-{place}"}
+            sections.append(replace(part, **about))
+    return grid_document(grid, sections), _grid_title(grid)
+
+
+def _grid_title(grid: Comparison) -> str:
+    return f"{models_in_words(grid.models, grid.baselines)} on {', '.join(grid.datasets)}"
+
+
+def grid_document(grid: Comparison, further: Sequence[Section] = ()) -> str:
+    """Write a page of the table, its orders and charts, and further sections."""
+    with unvalidated():
+        results = _results(grid)
+    return _document(_grid_title(grid), "; ".join(grid.heads), [results, *further], ("leaderboard.js", "grid.js"))
+
+
+def _results(grid: Comparison) -> Section:
+    """Lay out the table, the orders and a chart for each dataset and metric."""
+    titles = {metric: title_of(metric) for metric in grid.metrics}
+    columns = [(block, metric) for block in grid.blocks for metric in grid.metrics]
+    figures = [grid.figures(block.dataset, metric, [block.group], paper=True) for block, metric in columns]
+    content = {
+        "datasets": [block.title for block in grid.blocks],
+        "metrics": list(titles.values()),
+        "columns": [(block.title, titles[metric]) for block, metric in columns],
+        "rows": [
+            {"model": model, "baseline": model in grid.baselines, "cells": [_cell(cell) for cell in cells]}
+            for model, *cells in zip(grid.models, *figures, strict=True)
+        ],
+        "orders": [
+            (block.title, titles[metric], short_title(metric), order)
+            for block, metric in columns
+            if (order := block.order(metric))
+        ],
+        "notes": grid.notes,
+    }
+    charts = {
+        f"{block.title}|{titles[metric]}": themed(
+            metric_panel(_panel_frame(grid, block, metric, titles[metric]), PAGE, width="container"), PAGE
+        )
+        for block, metric in columns
+    }
+    return Section("grid", "Results", "Results over datasets", content, charts)
+
+
+def _cell(figure: Figure) -> dict[str, Any]:
+    value = "–" if figure.value is None else written(figure)
+    return {"value": value, "best": figure.best, "sort": "" if figure.value is None else repr(float(figure.value))}
+
+
+def _panel_frame(grid: Comparison, block: Block, metric: MetricName, title: str) -> pd.DataFrame:
+    """The rows of a chart: a mean with its standard deviation as whiskers, and a dot for each seed."""
+    import pandas as pd
+
+    rows = []
+    for model in grid.models:
+        if (score := block.scores.get((model, metric))) is not None:
+            about = {"model": model, "title": f"{block.title}: {title}", "chance": float("nan")}
+            rows.append({**about, "baseline": model in grid.baselines, **row_of(score, grid.spread or "interval")})
+    return pd.DataFrame(rows)
+
+
+def _of_classifications(summaries: Mapping[str, LabelSummary]) -> Report:
+    """Make a page of classifications: their metrics beside those of the baselines, and their curves."""
+    from kgeval.metrics.labels.label_summary import label_table
+
+    alike: dict[str, dict[str, LabelSummary]] = {}
+    for name, summary in summaries.items():  # those of the same triples share their baselines
+        alike.setdefault(common_provenance([summary.provenance]), {})[name] = summary
+    tables = []
+    for about, part in alike.items():
+        table = label_table(part)
+        tables.append({"about": about, "columns": table.titles, "rows": table.texts(4), "keys": table.keys})
+    points = {curve: curve_points(summaries, curve) for curve in CURVES}
+    with unvalidated():
+        drawn = [name for name, of_curve in points.items() if not of_curve.empty]
+        charts = {name: curves_chart(points[name], PAGE, curve=name, width="container") for name in drawn}
+    notes = [f"{isolated(name)}: {note}" for name, summary in summaries.items() for note in summary.notes]
+    datasets = dict.fromkeys(summary.provenance.dataset for summary in summaries.values())
+    title = f"{counted(len(summaries), 'classification')} on {', '.join(datasets)}"
+    content = {"tables": tables, "notes": notes}
+    results = Section("labels", "Results", "Classification of triples", content, charts)
+    return Report(_document(title, "", [results], ()), title)
+
+
+def _document(title: str, about: str, sections: Sequence[Section], scripts: Sequence[str]) -> str:
+    charts = {name: chart.to_dict(validate=False) for section in sections for name, chart in section.charts.items()}
+    data = {name: content for section in sections for name, content in section.data.items()}
+    files, data = ("theme.js", "charts.js", *scripts), {"charts": charts, **data}
+    return document("page.html.j2", scripts=files, data=data, title=title, about=about, sections=sections)

@@ -1,4 +1,7 @@
-"""The pictures, each a function of a data frame: leaderboard, ranks, relations, slices, curves, average ranks."""
+"""The pictures, each a function of a data frame: leaderboard, ranks, relations, slices, average ranks, curves.
+
+Sections of the page and the plot functions call them, with a ``Palette`` of ``theme.py``.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,34 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-
 TRIPLES = "number of test triples (log scale)"
 """the axis of a single model's relations"""
+
+CURVES = {
+    "roc": ("false_positive_rate", "true_positive_rate", "linear"),
+    "precision_recall": ("recall", "precision", "step-after"),
+}
+"""of each curve of a classification, the columns across and up, and how its points are joined"""
+
+LANES = range(13, 4, -1)
+"""pixels for each model of a category: as many as there is room for"""
+
+NAME_LETTERS = 16
+"""of a line of a name, of which there are two beside the axis"""
+
+
+def leaderboard(
+    scores: pd.DataFrame, palette: Palette = LIGHT, *, columns: int = 3, width: Any = 220, title: str = ""
+) -> alt.Chart:
+    """Draw a panel for each metric; the first of a row of panels names the models."""
+    altair = library("altair")
+    scores = scores.assign(model=scores["model"].map(in_lines))
+    panels = [
+        metric_panel(of_metric, palette, width=width, labels=place % columns == 0)
+        for place, (_, of_metric) in enumerate(scores.groupby("metric", sort=False))
+    ]
+    spacing = {"row": palette.size, "column": palette.size * 1.5}
+    return themed(altair.concat(*panels, columns=columns, spacing=spacing).properties(title=title), palette)
 
 
 def metric_panel(
@@ -89,20 +117,6 @@ def row_of(labels: Collection[str], palette: Palette) -> float:
     return max(palette.row, (lines + 0.3) * palette.line_height)
 
 
-def leaderboard(
-    scores: pd.DataFrame, palette: Palette = LIGHT, *, columns: int = 3, width: Any = 220, title: str = ""
-) -> alt.Chart:
-    """Draw a panel for each metric; the first of a row of panels names the models."""
-    altair = library("altair")
-    scores = scores.assign(model=scores["model"].map(in_lines))
-    panels = [
-        metric_panel(of_metric, palette, width=width, labels=place % columns == 0)
-        for place, (_, of_metric) in enumerate(scores.groupby("metric", sort=False))
-    ]
-    spacing = {"row": palette.size, "column": palette.size * 1.5}
-    return themed(altair.concat(*panels, columns=columns, spacing=spacing).properties(title=title), palette)
-
-
 def distribution(
     points: pd.DataFrame,
     palette: Palette = LIGHT,
@@ -159,43 +173,6 @@ def _rule(points: pd.DataFrame, nearest: Any, palette: Palette) -> Any:
     return rule.add_params(nearest)
 
 
-CURVES = {
-    "roc": ("false_positive_rate", "true_positive_rate", "linear"),
-    "precision_recall": ("recall", "precision", "step-after"),
-}
-"""of each curve of a classification, the columns across and up, and how its points are joined"""
-
-
-def curves_chart(
-    points: pd.DataFrame,
-    palette: Palette = LIGHT,
-    *,
-    curve: str,
-    title: Any = "",
-    width: Any = 400,
-) -> alt.Chart:
-    """Draw a curve of each classification; the frame has the columns model, place (along the curve), x and y."""
-    altair = library("altair")
-    across, up, joined = CURVES[curve]
-    models = list(dict.fromkeys(points["model"]))
-    named = palette.legend(models, width, symbolType="stroke", symbolSize=220)
-    x, y = (
-        {"title": name.replace("_", " "), "scale": altair.Scale(domain=[0, 1])}
-        | {"axis": altair.Axis(tickCount=5, domain=False, ticks=False)}
-        for name in (across, up)
-    )
-    lines = altair.Chart(records(points)).mark_line(interpolate=joined, strokeWidth=2)
-    tooltip = [altair.Tooltip("model:N"), *(altair.Tooltip(f"{axis}:Q", format=".4f") for axis in "xy")]
-    looks = {
-        "color": altair.Color("model:N", scale=palette.scale("color", models), legend=named),
-        "strokeDash": altair.StrokeDash("model:N", scale=palette.scale("dash", models), legend=named),
-    }
-    drawn = lines.encode(x=altair.X("x:Q", **x), y=altair.Y("y:Q", **y), order="place:Q", tooltip=tooltip, **looks)
-    about = f"{up} against {across} of each model, over all thresholds.".replace("_", " ")
-    height = 400 if isinstance(width, str) else min(400, 0.84 * width)
-    return themed(drawn.properties(width=width, height=height, title=title, description=about), palette)
-
-
 def relations_chart(
     relations: pd.DataFrame, palette: Palette = LIGHT, *, axes: tuple[str, str], title: Any = "", width: Any = 480
 ) -> alt.Chart:
@@ -244,53 +221,6 @@ def relations_chart(
     size = {"width": width, "height": 400 if isinstance(width, str) else min(400, 0.84 * width)}
     chart = altair.layer(*layers).properties(**size, title=title, description=about)
     return themed(chart, palette)
-
-
-LANES = range(13, 4, -1)
-"""pixels for each model of a category: as many as there is room for"""
-
-
-def slice_panel(
-    groups: pd.DataFrame,
-    palette: Palette = LIGHT,
-    *,
-    baselines: Collection[str] = (),
-    title: str = "",
-    width: Any = 260,
-    lane: int = LANES[0],
-    legend: alt.Legend | None = None,
-) -> alt.LayerChart:
-    """Draw one slice, whose name is the title.
-
-    The frame has the columns category (of several lines, in the order of the rows), group (its name), model, value,
-    low, high (NaN without an interval), count and axis (the metric's title). The width is in pixels, or
-    ``"container"``.
-    """
-    altair = library("altair")
-    models, categories = (list(dict.fromkeys(groups[name])) for name in ("model", "category"))
-    values = groups.dropna(subset=["value"])
-    scale = altair.Scale(zero=False, nice=True)
-    name = groups["axis"].iloc[0] if len(groups) else ""
-    named = altair.Axis(ticks=False, domain=False, labelExpr=LINES)
-    words = [altair.Tooltip(f"{key}:N") for key in ("group", "model")]
-    numbers = [altair.Tooltip(f"{key}:Q", format=".4f") for key in ("value", "low", "high")]
-    base = altair.Chart(records(values)).encode(
-        y=altair.Y("category:N", sort=categories, title=None, axis=named),
-        yOffset=altair.YOffset("model:N", sort=models, scale=altair.Scale(domain=models, paddingOuter=0.6)),
-        color=altair.Color("model:N", scale=palette.scale("color", models, baselines), legend=legend),
-        tooltip=[*words, *numbers, altair.Tooltip("count:Q", format=",", title="ranks")],
-    )
-    shape = altair.Shape("model:N", scale=palette.scale("shape", models, baselines), legend=legend)
-    size, stroke = 3.5 * lane, min(1.5, lane / 6)
-    layers = with_whiskers(base, values, {"title": name, "scale": scale}, size=size, stroke=stroke, shape=shape)
-    height = max(len(categories), 1) * category_height(len(models), lane, palette)
-    about = {"title": title, "description": f"{name} of each model by {title or 'slice'}."}
-    panel: alt.LayerChart = altair.layer(*layers).properties(width=width, height=height, **about)
-    return panel
-
-
-def category_height(models: int, lane: int, palette: Palette) -> float:
-    return max(lane * models + 8, 2.5 * palette.line_height)
 
 
 def slices_chart(
@@ -350,37 +280,48 @@ def columns_of_slices(
     return lane, places.tolist(), fits
 
 
-LETTERS = 16
-"""of a line of a name, of which there are two beside the axis"""
+def slice_panel(
+    groups: pd.DataFrame,
+    palette: Palette = LIGHT,
+    *,
+    baselines: Collection[str] = (),
+    title: str = "",
+    width: Any = 260,
+    lane: int = LANES[0],
+    legend: alt.Legend | None = None,
+) -> alt.LayerChart:
+    """Draw one slice, whose name is the title.
 
-
-def joined(average_ranks: Sequence[float], difference: float) -> list[tuple[int, int]]:
-    """Find the longest runs of models whose average ranks, in rising order, differ by less than the difference.
-
-    >>> joined([1.0, 1.5, 2.4, 4.0], 1.2)
-    [(0, 1), (1, 2)]
+    The frame has the columns category (of several lines, in the order of the rows), group (its name), model, value,
+    low, high (NaN without an interval), count and axis (the metric's title). The width is in pixels, or
+    ``"container"``.
     """
-    ends = np.searchsorted(average_ranks, np.asarray(average_ranks) + difference) - 1
-    return [
-        (first, last)
-        for first, last in enumerate(ends.tolist())
-        if last > first and (first == 0 or last > ends[first - 1])
-    ]
+    altair = library("altair")
+    models, categories = (list(dict.fromkeys(groups[name])) for name in ("model", "category"))
+    values = groups.dropna(subset=["value"])
+    scale = altair.Scale(zero=False, nice=True)
+    name = groups["axis"].iloc[0] if len(groups) else ""
+    named = altair.Axis(ticks=False, domain=False, labelExpr=LINES)
+    words = [altair.Tooltip(f"{key}:N") for key in ("group", "model")]
+    numbers = [altair.Tooltip(f"{key}:Q", format=".4f") for key in ("value", "low", "high")]
+    base = altair.Chart(records(values)).encode(
+        y=altair.Y("category:N", sort=categories, title=None, axis=named),
+        yOffset=altair.YOffset("model:N", sort=models, scale=altair.Scale(domain=models, paddingOuter=0.6)),
+        color=altair.Color("model:N", scale=palette.scale("color", models, baselines), legend=legend),
+        tooltip=[*words, *numbers, altair.Tooltip("count:Q", format=",", title="ranks")],
+    )
+    shape = altair.Shape("model:N", scale=palette.scale("shape", models, baselines), legend=legend)
+    size, stroke = 3.5 * lane, min(1.5, lane / 6)
+    layers = with_whiskers(base, values, {"title": name, "scale": scale}, size=size, stroke=stroke, shape=shape)
+    height = max(len(categories), 1) * category_height(len(models), lane, palette)
+    about = {"title": title, "description": f"{name} of each model by {title or 'slice'}."}
+    panel: alt.LayerChart = altair.layer(*layers).properties(width=width, height=height, **about)
+    return panel
 
 
-def lanes(bars: Sequence[tuple[int, int]]) -> list[int]:
-    """Put bars that overlap below each other.
-
-    >>> lanes([(0, 2), (1, 3), (3, 4)])
-    [0, 1, 0]
-    """
-    free: list[int] = []
-    places = []
-    for first, last in bars:
-        lane = next((lane for lane, end in enumerate(free) if end < first), len(free))
-        free[lane : lane + 1] = [last]
-        places.append(lane)
-    return places
+def category_height(models: int, lane: int, palette: Palette) -> float:
+    """Pixels for a category with a lane for each model."""
+    return max(lane * models + 8, 2.5 * palette.line_height)
 
 
 def critical_difference(
@@ -399,7 +340,7 @@ def critical_difference(
     bars = joined(average[order].tolist(), ranks.critical_difference)
     levels = lanes(bars)
     left = max(float(len(order)), 1 + ranks.critical_difference)
-    texts = [f"{in_lines(ranks.models[place], LETTERS)} ({average[place]:.2f})" for place in order]
+    texts = [f"{in_lines(ranks.models[place], NAME_LETTERS)} ({average[place]:.2f})" for place in order]
     step, top = row_of(texts, replace(palette, row=0)), 7.0 * (max(levels, default=-1) + 1) + line
     half, above = (len(order) + 1) // 2, -3.2 * line
     segments, names = [], []
@@ -439,5 +380,64 @@ def critical_difference(
     return themed(chart, palette).properties(usermeta={"notes": list(ranks.notes)})
 
 
+def joined(average_ranks: Sequence[float], difference: float) -> list[tuple[int, int]]:
+    """Find the longest runs of models whose average ranks, in rising order, differ by less than the difference.
+
+    >>> joined([1.0, 1.5, 2.4, 4.0], 1.2)
+    [(0, 1), (1, 2)]
+    """
+    ends = np.searchsorted(average_ranks, np.asarray(average_ranks) + difference) - 1
+    return [
+        (first, last)
+        for first, last in enumerate(ends.tolist())
+        if last > first and (first == 0 or last > ends[first - 1])
+    ]
+
+
+def lanes(bars: Sequence[tuple[int, int]]) -> list[int]:
+    """Put bars that overlap below each other.
+
+    >>> lanes([(0, 2), (1, 3), (3, 4)])
+    [0, 1, 0]
+    """
+    free: list[int] = []
+    places = []
+    for first, last in bars:
+        lane = next((lane for lane, end in enumerate(free) if end < first), len(free))
+        free[lane : lane + 1] = [last]
+        places.append(lane)
+    return places
+
+
 def _segment(x: float, x2: float, y: float, y2: float, color: str, thick: float = 1) -> dict[str, Any]:
     return {"x": x, "x2": x2, "y": y, "y2": y2, "color": color, "thick": thick}
+
+
+def curves_chart(
+    points: pd.DataFrame,
+    palette: Palette = LIGHT,
+    *,
+    curve: str,
+    title: Any = "",
+    width: Any = 400,
+) -> alt.Chart:
+    """Draw a curve of each classification; the frame has the columns model, place (along the curve), x and y."""
+    altair = library("altair")
+    across, up, joined = CURVES[curve]
+    models = list(dict.fromkeys(points["model"]))
+    named = palette.legend(models, width, symbolType="stroke", symbolSize=220)
+    x, y = (
+        {"title": name.replace("_", " "), "scale": altair.Scale(domain=[0, 1])}
+        | {"axis": altair.Axis(tickCount=5, domain=False, ticks=False)}
+        for name in (across, up)
+    )
+    lines = altair.Chart(records(points)).mark_line(interpolate=joined, strokeWidth=2)
+    tooltip = [altair.Tooltip("model:N"), *(altair.Tooltip(f"{axis}:Q", format=".4f") for axis in "xy")]
+    looks = {
+        "color": altair.Color("model:N", scale=palette.scale("color", models), legend=named),
+        "strokeDash": altair.StrokeDash("model:N", scale=palette.scale("dash", models), legend=named),
+    }
+    drawn = lines.encode(x=altair.X("x:Q", **x), y=altair.Y("y:Q", **y), order="place:Q", tooltip=tooltip, **looks)
+    about = f"{up} against {across} of each model, over all thresholds.".replace("_", " ")
+    height = 400 if isinstance(width, str) else min(400, 0.84 * width)
+    return themed(drawn.properties(width=width, height=height, title=title, description=about), palette)

@@ -1,4 +1,7 @@
-"""The verdict, and the leaderboard with its intervals, baselines and chance."""
+"""The first section of the page: the verdict, and the leaderboard with its intervals, baselines and chance.
+
+``page.py`` calls :func:`standings`; :func:`standings_title` is also the title of the picture of a leaderboard.
+"""
 
 from __future__ import annotations
 
@@ -23,93 +26,8 @@ EXCEPTIONS = 3
 """how many groups of queries the sentence about the two best models names"""
 
 
-def verdicts(study: Study) -> list[tuple[str, str]]:
-    """A sentence for each pair of models, after the result of its test, which is empty where nothing was tested."""
-    sentences = [(pair.seen, sentence_of(pair)) for pair in study.pairs]
-    if sentences and sentences[0][0] == "better":
-        sentences[0] = "better", sentences[0][1] + exceptions(study, study.pairs[0])
-    return sentences
-
-
-def order(study: Study) -> str:
-    """Write the order of the models in one line; empty of few models, whose pairs have a sentence each."""
-    return study.block.order(study.metric) if len(study.names) >= MANY else ""
-
-
-def basis(study: Study) -> str:
-    tested = [pair for pair in study.pairs if pair.p is not None]
-    if not tested:
-        return ""
-    options = study.grid.options
-    test = "Student's t test of the means" if study.has_seeds else f"{options.draws:,} sign flips per {options.unit}"
-    return (
-        f"Tests of the difference in {short_title(tested[0].metric)} on the same {tested[0].units:,} "
-        f"{PLURAL[options.unit]}: {test}, two-sided; p is {adjustment(tested)}. Intervals: "
-        f"{100 * options.level:g} % for each difference alone (resampling {study.resampled})."
-    )
-
-
-def sentence_of(pair: PairedDifference) -> str:
-    """Put a difference into words."""
-    mean = "mean " if pair.over_seeds else ""
-    metric, model, other = f"{mean}{short_title(pair.metric)}", isolated(pair.model), isolated(pair.other)
-    if pair.seen in ("better", "worse"):
-        change = signed(number(pair.difference, pair.decimals))
-        ends = (pair.interval.low, pair.interval.high) if pair.interval else ()
-        between = " to ".join(signed(number(end, pair.decimals)) for end in ends)
-        why = "; ".join(
-            part for part in (between and f"{100 * pair.level:g} % interval {between}", p_value(pair)) if part
-        )
-        return f"{model} is {pair.seen} than {other}: {metric} {change} ({why})."
-    if pair.seen == "none" and pair.detectable is not None:
-        least = number(pair.detectable, pair.decimals)
-        none = f"no significant difference in {metric} ({p_value(pair)})"
-        return f"{model} and {other}: {none}. A single test detects a difference of {least} on 4 of 5 test sets."
-    return f"{model} and {other}: {pair.verdict}."
-
-
-def exceptions(study: Study, pair: PairedDifference) -> str:
-    """Name the kinds of queries on which the better of two models is worse, or not significantly better.
-
-    All models are tested, as in ``compare --by cardinality,side``, whose p-values these are.
-    """
-    tables = {model: table for model, (table, *_) in study.sliced.items()}
-    if study.has_seeds or any("cardinality" not in table.columns for table in tables.values()):
-        return ""
-    try:
-        groups = compare(tables, [HEADLINES[0]], by=("cardinality", "side"), intervals=study.unit, ties=study.ties)
-    except MetricError:  # they may differ in what was allowed above
-        return ""
-    models = (pair.model, pair.other)
-    clauses = [
-        f"{words} {_listed(unlike)}"
-        for seen, words in (("worse", "worse on"), ("none", "no significant difference on"))
-        if (unlike := [test for test in groups.pairs if test.seen == seen and (test.model, test.other) == models])
-    ]
-    text = "; ".join(clauses)
-    return f" {text[0].upper()}{text[1:]}." if text else ""
-
-
-def _listed(pairs: list[PairedDifference]) -> str:
-    names = [f"{pair.group['cardinality']} {pair.group['side']}s" for pair in pairs]
-    more = f" and {len(names) - EXCEPTIONS} more" if len(names) > EXCEPTIONS else ""
-    return f"{', '.join(names[:EXCEPTIONS])}{more}"
-
-
-def signed(number: str) -> str:
-    """Write a number with its sign, as text does.
-
-    >>> signed("0.04"), signed("-0.04")
-    ('+0.04', '−0.04')
-    """
-    return f"−{number[1:]}" if number.startswith("-") else f"+{number}"
-
-
-def p_value(pair: PairedDifference) -> str:
-    return f"p {pair.p_text}" if pair.p_text[:1] in "≤<" else f"p = {pair.p_text}"
-
-
 def standings(study: Study) -> Section:
+    """Make the section of the verdict and the leaderboard."""
     scores = study.scores
     panels = {
         f"leaderboard-{metric}": themed(metric_panel(of_metric, PAGE, width="container"), PAGE)
@@ -137,23 +55,8 @@ def _row(study: Study, name: str) -> dict[str, Any]:
     return {"model": name, "baseline": bool(scores["baseline"].iloc[0]), "cells": cells}
 
 
-def _note(study: Study) -> str:
-    several, seeds = len(study.names) > 1, study.has_seeds
-    intervals = f"Below each number: its 95 % interval (resampling {PLURAL[study.unit]})"
-    if study.scores["low"].isna().all():
-        why = next(filter(None, study.scores["without"]), "")
-        intervals = f"No intervals (resampling {PLURAL[study.unit]}): {why}" if why else "No intervals"
-    parts = [
-        intervals,
-        "Models with seeds: the mean, whose interval resamples seeds too; a dot is one seed" if seeds else "",
-        "Bold: the best of the column, baselines included" if several else "",
-        "Dashed lines: chance" if study.scores["chance"].notna().any() else "",
-        "↑: higher is better",
-    ]
-    return f"{'. '.join(filter(None, parts))}."
-
-
 def standings_title(study: Study) -> str:
+    """Say in one sentence which model is best, and whether the difference is significant."""
     first = study.scores[study.scores["metric"] == HEADLINES[0]].dropna(subset=["value"]).set_index("model")
     kind = "baseline" if set(study.names) == set(study.baselines) else "model"
     learned = first[first["baseline"] == (kind == "baseline")]
@@ -192,3 +95,107 @@ def _unlike(others: Sequence[str], seen: Mapping[str, str]) -> str:
         "none": f"the difference to {names[0]}{more} is not significant",
         "": f"the difference to {names[0]}{more} was not tested",
     }[word]
+
+
+def order(study: Study) -> str:
+    """Write the order of the models in one line; empty of few models, whose pairs have a sentence each."""
+    return study.block.order(study.metric) if len(study.names) >= MANY else ""
+
+
+def verdicts(study: Study) -> list[tuple[str, str]]:
+    """A sentence for each pair of models, after the result of its test, which is empty where nothing was tested."""
+    sentences = [(pair.seen, sentence_of(pair)) for pair in study.pairs]
+    if sentences and sentences[0][0] == "better":
+        sentences[0] = "better", sentences[0][1] + exceptions(study, study.pairs[0])
+    return sentences
+
+
+def sentence_of(pair: PairedDifference) -> str:
+    """Put a difference into words."""
+    mean = "mean " if pair.over_seeds else ""
+    metric, model, other = f"{mean}{short_title(pair.metric)}", isolated(pair.model), isolated(pair.other)
+    if pair.seen in ("better", "worse"):
+        change = signed(number(pair.difference, pair.decimals))
+        ends = (pair.interval.low, pair.interval.high) if pair.interval else ()
+        between = " to ".join(signed(number(end, pair.decimals)) for end in ends)
+        why = "; ".join(
+            part for part in (between and f"{100 * pair.level:g} % interval {between}", p_value(pair)) if part
+        )
+        return f"{model} is {pair.seen} than {other}: {metric} {change} ({why})."
+    if pair.seen == "none" and pair.detectable is not None:
+        least = number(pair.detectable, pair.decimals)
+        none = f"no significant difference in {metric} ({p_value(pair)})"
+        return f"{model} and {other}: {none}. A single test detects a difference of {least} on 4 of 5 test sets."
+    return f"{model} and {other}: {pair.verdict}."
+
+
+def signed(number: str) -> str:
+    """Write a number with its sign, as text does.
+
+    >>> signed("0.04"), signed("-0.04")
+    ('+0.04', '−0.04')
+    """
+    return f"−{number[1:]}" if number.startswith("-") else f"+{number}"
+
+
+def p_value(pair: PairedDifference) -> str:
+    """Write the p-value of a difference."""
+    return f"p {pair.p_text}" if pair.p_text[:1] in "≤<" else f"p = {pair.p_text}"
+
+
+def exceptions(study: Study, pair: PairedDifference) -> str:
+    """Name the kinds of queries on which the better of two models is worse, or not significantly better.
+
+    All models are tested, as in ``compare --by cardinality,side``, whose p-values these are.
+    """
+    tables = {model: table for model, (table, *_) in study.sliced.items()}
+    if study.has_seeds or any("cardinality" not in table.columns for table in tables.values()):
+        return ""
+    try:
+        groups = compare(tables, [HEADLINES[0]], by=("cardinality", "side"), intervals=study.unit, ties=study.ties)
+    except MetricError:  # they may differ in what was allowed above
+        return ""
+    models = (pair.model, pair.other)
+    clauses = [
+        f"{words} {_listed(unlike)}"
+        for seen, words in (("worse", "worse on"), ("none", "no significant difference on"))
+        if (unlike := [test for test in groups.pairs if test.seen == seen and (test.model, test.other) == models])
+    ]
+    text = "; ".join(clauses)
+    return f" {text[0].upper()}{text[1:]}." if text else ""
+
+
+def _listed(pairs: list[PairedDifference]) -> str:
+    names = [f"{pair.group['cardinality']} {pair.group['side']}s" for pair in pairs]
+    more = f" and {len(names) - EXCEPTIONS} more" if len(names) > EXCEPTIONS else ""
+    return f"{', '.join(names[:EXCEPTIONS])}{more}"
+
+
+def basis(study: Study) -> str:
+    """Say what was tested and how."""
+    tested = [pair for pair in study.pairs if pair.p is not None]
+    if not tested:
+        return ""
+    options = study.grid.options
+    test = "Student's t test of the means" if study.has_seeds else f"{options.draws:,} sign flips per {options.unit}"
+    return (
+        f"Tests of the difference in {short_title(tested[0].metric)} on the same {tested[0].units:,} "
+        f"{PLURAL[options.unit]}: {test}, two-sided; p is {adjustment(tested)}. Intervals: "
+        f"{100 * options.level:g} % for each difference alone (resampling {study.resampled})."
+    )
+
+
+def _note(study: Study) -> str:
+    several, seeds = len(study.names) > 1, study.has_seeds
+    intervals = f"Below each number: its 95 % interval (resampling {PLURAL[study.unit]})"
+    if study.scores["low"].isna().all():
+        why = next(filter(None, study.scores["without"]), "")
+        intervals = f"No intervals (resampling {PLURAL[study.unit]}): {why}" if why else "No intervals"
+    parts = [
+        intervals,
+        "Models with seeds: the mean, whose interval resamples seeds too; a dot is one seed" if seeds else "",
+        "Bold: the best of the column, baselines included" if several else "",
+        "Dashed lines: chance" if study.scores["chance"].notna().any() else "",
+        "↑: higher is better",
+    ]
+    return f"{'. '.join(filter(None, parts))}."

@@ -1,8 +1,11 @@
-"""The look of all charts: colours, shapes and dashes of models, thin lines, one typeface, nothing that is not data."""
+"""The look of all charts: colours, shapes and dashes of models, thin lines, one typeface, nothing that is not data.
+
+``pictures.py`` draws with a ``Palette``: ``LIGHT`` on screen, ``PRINT`` in a paper, ``PAGE`` in a page.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -22,7 +25,7 @@ PRINT_FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
 LABEL_WIDTH = 150
 """pixels after which a label of a page ends in …; a tooltip has all of it"""
 
-LETTERS = 22
+LABEL_LETTERS = 22
 """of a line of a label in a picture; longer names have several lines"""
 
 ROOM = {"left": 2, "top": 2, "right": 12, "bottom": 2}
@@ -45,6 +48,8 @@ DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [14, 4], [10, 2, 2, 2, 2, 2], [4
 
 @dataclass(frozen=True)
 class Look:
+    """How a chart tells a model from others."""
+
     color: str
     shape: str
     dash: list[int]
@@ -137,20 +142,8 @@ IN_PAGE = (
 """the colours of a page, by those of a finished picture"""
 
 
-def each_text(spec: Any, write: Callable[[str], Any]) -> Any:
-    """Write each text in plain data anew, such as the colours, labels and titles in the specification of a picture.
-
-    >>> each_text({"mark": {"color": "#0072b2", "size": 3}}, lambda text: IN_PAGE.get(text, text))
-    {'mark': {'color': 'var(--model-1)', 'size': 3}}
-    """
-    if isinstance(spec, dict):
-        return {name: each_text(part, write) for name, part in spec.items()}
-    if isinstance(spec, list):
-        return [each_text(part, write) for part in spec]
-    return write(spec) if isinstance(spec, str) else spec
-
-
 def themed(chart: Any, palette: Palette) -> alt.Chart:
+    """Give a chart the colours, sizes and typeface of a palette."""
     text: dict[str, Any] = {"labelColor": palette.muted, "titleColor": palette.muted}
     text |= {"labelFontSize": palette.size, "titleFontSize": palette.size}
     rules = dict.fromkeys(("gridColor", "domainColor", "tickColor"), palette.line)
@@ -169,7 +162,7 @@ def themed(chart: Any, palette: Palette) -> alt.Chart:
     return styled
 
 
-def in_lines(name: str, letters: int = LETTERS) -> str:
+def in_lines(name: str, letters: int = LABEL_LETTERS) -> str:
     r"""Break a long name into lines; they are joined by line feeds, and nothing of it is lost.
 
     >>> in_lines("ComplEx"), in_lines("TransE_dim200_lr0.001_neg64")

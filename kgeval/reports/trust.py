@@ -1,4 +1,8 @@
-"""The checks of a page, and how its runs were made."""
+"""The sections of the page on trust: the checks of its numbers, and how its runs were made.
+
+``page.py`` calls :func:`trust` and :func:`making`. A new check is a function from ``Study`` to ``Check``, listed in
+:func:`trust`.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,7 @@ import numpy as np
 from kgeval.analysis.audits.audit import audit
 from kgeval.base.errors import counted
 from kgeval.base.provenance import UNKNOWN, percent
+from kgeval.base.settings_text import map_texts
 from kgeval.data.dataset import SPLITS
 from kgeval.metrics.intervals.interval import FEWEST_UNITS
 from kgeval.metrics.ranks.ties import tie_policy
@@ -23,8 +28,8 @@ from kgeval.metrics.summarize import summarize
 from kgeval.ranking.protocols.protocol import protocol_of
 from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.reports.document import Section, isolated
-from kgeval.reports.study import EvaluatedModel, Study
-from kgeval.reports.theme import each_text
+from kgeval.reports.evaluated_models import EvaluatedModel
+from kgeval.reports.study import Study
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,7 @@ class Check:
 
 
 def trust(study: Study) -> Section:
+    """Make the section of checks."""
     making_checks = (ties, exactness, filtering, unseen, leaks, relations, versions, alike, unaltered)
     checks = [check(study) for check in making_checks]
     states = Counter(check.state for check in checks)
@@ -73,18 +79,6 @@ def ties(study: Study) -> Check:
     return Check("Ties", " ".join(warnings), unknown=unknown and not warnings)
 
 
-def unseen(study: Study) -> Check:
-    warnings, known = [], False
-    for model in study.runs:
-        triples = model.manifest.get("dataset", {}).get("triples", {}).get(model.table.split)
-        known = known or triples is not None
-        if triples and model.table.num_triples < triples and model.table.sampling is None:
-            left = triples - model.table.num_triples
-            what = f"{left:,} of {triples:,} {model.table.split} triples were left out."
-            warnings.append(f"{isolated(model.name)}: {what}")
-    return Check("Unseen entities", " ".join(warnings), unknown=not known)
-
-
 def exactness(study: Study) -> Check:
     """Whether the numbers are exact: of all test triples, and of ranks among all candidates; or of a sample."""
     estimated = [f"{isolated(run.name)} is {sample}" for run in study.runs if (sample := run.table.sampling)]
@@ -98,10 +92,34 @@ def exactness(study: Study) -> Check:
     return Check(name, " ".join(warnings), unknown=UNKNOWN in named and not warnings)
 
 
-cached_audit = cache(audit)
+def filtering(study: Study) -> Check:
+    """Whether known answers were filtered."""
+    filters = {model.table.filter for model in study.models}
+    if None in filters:
+        return Check("Filter", unknown=True)
+    needed = {"train", study.models[0].table.split}
+    missing = sorted({split for splits in filters for split in needed - {*(splits or ())}})
+    if missing and any(splits and not {*SPLITS}.issuperset(splits) for splits in filters):
+        return Check("Filter", unknown=True)  # the filter has triples of which the ranks do not tell the split
+    warning = f"Known answers from {' and '.join(missing)} were not filtered out, which lowers the metrics."
+    return Check("Filter", warning if missing else "")
+
+
+def unseen(study: Study) -> Check:
+    """Whether triples were left out, whose entities a model does not know."""
+    warnings, known = [], False
+    for model in study.runs:
+        triples = model.manifest.get("dataset", {}).get("triples", {}).get(model.table.split)
+        known = known or triples is not None
+        if triples and model.table.num_triples < triples and model.table.sampling is None:
+            left = triples - model.table.num_triples
+            what = f"{left:,} of {triples:,} {model.table.split} triples were left out."
+            warnings.append(f"{isolated(model.name)}: {what}")
+    return Check("Unseen entities", " ".join(warnings), unknown=not known)
 
 
 def leaks(study: Study) -> Check:
+    """How many of the ranked triples leak from train."""
     split = study.models[0].table.split
     if study.dataset is None or split not in ("valid", "test"):
         return Check("Leaks", unknown=True)
@@ -124,26 +142,18 @@ WAYS = {
     "inverse": "with head and tail swapped, under an inverse relation",
 }
 
-
-def filtering(study: Study) -> Check:
-    filters = {model.table.filter for model in study.models}
-    if None in filters:
-        return Check("Filter", unknown=True)
-    needed = {"train", study.models[0].table.split}
-    missing = sorted({split for splits in filters for split in needed - {*(splits or ())}})
-    if missing and any(splits and not {*SPLITS}.issuperset(splits) for splits in filters):
-        return Check("Filter", unknown=True)  # the filter has triples of which the ranks do not tell the split
-    warning = f"Known answers from {' and '.join(missing)} were not filtered out, which lowers the metrics."
-    return Check("Filter", warning if missing else "")
+cached_audit = cache(audit)
 
 
 def relations(study: Study) -> Check:
+    """Whether there are enough relations for intervals over them."""
     count = len(np.unique(study.models[0].table.column("relation")))
     few = f"{counted(count, 'relation')}: too few for intervals over relations (at least {FEWEST_UNITS})."
     return Check("Number of relations", few if count < FEWEST_UNITS else "")
 
 
 def versions(study: Study) -> Check:
+    """Whether the runs are of one dataset and one version of kgeval."""
     compared = {
         "datasets (SHA-256)": {run.fingerprint for run in study.runs},
         "versions of kgeval": {run.manifest.get("versions", {}).get("kgeval") for run in study.runs},
@@ -163,6 +173,7 @@ def alike(study: Study) -> Check:
 
 
 def unaltered(study: Study) -> Check:
+    """What has changed in the files of the runs since they were written."""
     warnings = [f"{isolated(run.name)}: {remark}" for run in study.runs for remark in run.remarks]
     return Check("Files", " ".join(warnings), unknown=not any(run.manifest for run in study.runs))
 
@@ -174,19 +185,20 @@ CITATION = "@software{kgeval, author = {The kgeval authors}, title = {kgeval}, v
 
 
 def making(study: Study) -> Section:
+    """Make the section of how each run was made."""
     named = [model.table for model in study.models if model.table.protocol != UNKNOWN]
     protocol = protocol_of(named[0]) if named else None
     rules = f"Protocol {protocol.name}: {protocol.summary}." if protocol else "The protocol of these ranks is unknown."
     content = {
         "protocol": rules,
         "ties": str(getattr(study.ties, "name", study.ties)),
-        "models": [_described(model) for model in study.models],
+        "models": [_model_in_words(model) for model in study.models],
         "citation": CITATION % version("kgeval"),
     }
     return Section("made", "How it was made", "How the results were made", content)
 
 
-def _described(model: EvaluatedModel) -> dict[str, Any]:
+def _model_in_words(model: EvaluatedModel) -> dict[str, Any]:
     import yaml
 
     blocks = {name: model.manifest.get(name) or {} for name in ("model", "ranking", "seeds", "seconds", "versions")}
@@ -238,7 +250,7 @@ def _relative(content: Any, folder: Path | None) -> Any:
     >>> _relative({"model": {"path": "/runs/ck"}, "seed": 0}, Path("/runs/a"))
     {'model': {'path': '../ck'}, 'seed': 0}
     """
-    return each_text(content, lambda text: _relative_path(text, folder) if Path(text).is_absolute() else text)
+    return map_texts(content, lambda text: _relative_path(text, folder) if Path(text).is_absolute() else text)
 
 
 def _relative_path(path: str, folder: Path | None) -> str:
@@ -251,7 +263,7 @@ def _relative_path(path: str, folder: Path | None) -> str:
 def _without_paths(text: str, model: EvaluatedModel) -> str:
     """Replace, in a text on a run, the absolute paths of its folder and of all files that it read."""
     files: list[Any] = [*model.manifest.get("sha256", {}), *([model.folder] if model.folder else [])]
-    each_text(dict(model.config), lambda path: files.append(path) if Path(path).is_absolute() else None)
+    map_texts(dict(model.config), lambda path: files.append(path) if Path(path).is_absolute() else None)
     known = {str(place) for file in files for place in (Path(file).absolute(), Path(file).absolute().parent)}
     for place in sorted(known - {os.sep}, key=len, reverse=True):
         text = text.replace(place, _relative_path(place, model.folder))

@@ -28,7 +28,7 @@ from kgeval.base.errors import (
 )
 from kgeval.base.files import ReadFiles, noting_openings
 from kgeval.base.progress import Progress, unreported
-from kgeval.base.settings import Problem
+from kgeval.base.setting_problems import Problem
 from kgeval.base.threads import bound_threads
 from kgeval.data.dataset import Dataset
 from kgeval.models.baselines import FittedBaseline

@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgeval.data.known import known_answers
-from kgeval.data.labelled_triples import LabelledTriples, reverse
 from kgeval.data.numbering import encode
 from kgeval.data.queries import Queries
-from kgeval.data.triples import SIDES, TripleIndex, Triples
+from kgeval.data.triples import SIDES, LabelledTriples, TripleIndex, Triples, reverse
 from tests.conftest import random_dataset
 
 ROWS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2), st.integers(0, 4)), max_size=30)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kgeval.data.leaks import PairedFacts
+from kgeval.data.relation_overlaps import PairedFacts
 from kgeval.data.triples import Triples
 
 ENTITIES, RELATIONS = 4, 4

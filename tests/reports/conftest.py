@@ -74,7 +74,7 @@ def ranks_of(data: Dataset, skill: float, *, seed: int = 0, model: str = "made u
 
 def seeded(data: Dataset, model: str, skills: list[float], *, first: int = 0):
     """Runs of one training with several seeds, from the first on, as their configurations tell."""
-    from kgeval.reports.study import EvaluatedModel
+    from kgeval.reports.evaluated_models import EvaluatedModel
 
     trained = {"kind": "pykeen", "model": model, "model_kwargs": {"dim": 4}}
     return [
@@ -89,7 +89,7 @@ def seeded(data: Dataset, model: str, skills: list[float], *, first: int = 0):
 
 def predicting(data: Dataset, name: str, seed: int):
     """A model with the five best answers of each query of test."""
-    from kgeval.reports.study import EvaluatedModel
+    from kgeval.reports.evaluated_models import EvaluatedModel
 
     def score(h, r, t):
         return (h * (31 + seed) + r * 7 + t * (13 - seed)) % 53

@@ -12,9 +12,9 @@ import pytest
 
 import kgeval
 from kgeval.base.errors import ConfigError, InputError, MetricError
+from kgeval.reports.evaluated_models import EvaluatedModel
 from kgeval.reports.pictures import joined, lanes
 from kgeval.reports.plots import PLOTS, save_picture, size_in, svg_of
-from kgeval.reports.study import EvaluatedModel
 from kgeval.reports.theme import LIGHT, PRINT
 from tests.reports.conftest import family, ranks_of
 from tests.reports.test_plots import values_in

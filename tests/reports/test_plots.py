@@ -14,8 +14,8 @@ import pytest
 
 import kgeval
 from kgeval.base.errors import InputError, RunError, visible
+from kgeval.reports.evaluated_models import EvaluatedModel
 from kgeval.reports.plots import PLOTS, save_picture, svg_of
-from kgeval.reports.study import EvaluatedModel
 from kgeval.reports.theme import DASHES, LIGHT, SHAPES
 from tests.reports.conftest import family, ranks_of
 

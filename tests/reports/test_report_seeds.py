@@ -16,10 +16,11 @@ from kgeval.analysis.comparison.compare import compare_grid
 from kgeval.base.errors import MetricError
 from kgeval.metrics import interval_over_seeds
 from kgeval.metrics.intervals.sampling import Sampling
+from kgeval.reports.evaluated_models import EvaluatedModel, read_models
 from kgeval.reports.origins import cumulative, cumulative_points, relation_scores, slice_scores, triple_table
 from kgeval.reports.plots import PLOTS
 from kgeval.reports.standings import p_value, standings, verdicts
-from kgeval.reports.study import HEADLINES, EvaluatedModel, read_models, study_of
+from kgeval.reports.study import HEADLINES, study_of
 from kgeval.reports.trust import exactness, making, ties
 from tests.reports.conftest import family, ranks_of, seeded
 

@@ -24,9 +24,10 @@ from kgeval.analysis.audits.audit import audit
 from kgeval.base.errors import ConfigError, InputError, MetricError
 from kgeval.models.families.bilinear import DistMult
 from kgeval.ranking.run_directory.stored_run import StoredRun
+from kgeval.reports.evaluated_models import read_dataset, read_models
 from kgeval.reports.origins import EXTREME, MOST, cumulative_points, cutoffs, extreme_rows, origins, triple_table
 from kgeval.reports.plots import PLOTS
-from kgeval.reports.study import read_dataset, read_models, study_of
+from kgeval.reports.study import study_of
 from kgeval.reports.trust import WAYS, leaks
 from kgeval.runs.compared_runs import grid_of, read_compared
 from kgeval.runs.config.load import check

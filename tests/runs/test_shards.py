@@ -22,7 +22,7 @@ from kgeval.ranking.corruption import AllEntities, TypeConstrained, Uniform
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.run_directory.contents import SHARDS, STAGE
-from kgeval.reports.study import read_models
+from kgeval.reports.evaluated_models import read_models
 from kgeval.runs.compared_runs import read_compared
 from kgeval.runs.config.load import load_config
 from kgeval.runs.jobs import Job

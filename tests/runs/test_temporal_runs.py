@@ -10,8 +10,9 @@ from kgeval.analysis.answer_sets.answers import answers_of_ranks
 from kgeval.base.errors import InputError
 from kgeval.models.families.complex import TComplEx
 from kgeval.ranking.predictions.prediction_table import PredictionTable
+from kgeval.reports.evaluated_models import read_models
 from kgeval.reports.origins import triple_table
-from kgeval.reports.study import read_models, study_of
+from kgeval.reports.study import study_of
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import merge, run, run_shard
 from tests.data.folders import write

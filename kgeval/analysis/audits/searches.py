@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.data.dataset import Dataset
-from kgeval.data.leaks import Overlaps, PairedFacts
 from kgeval.data.queries import starts_of_runs
+from kgeval.data.relation_overlaps import Overlaps, PairedFacts
 from kgeval.data.triples import TripleIndex, Triples
 from kgeval.data.vocabulary import Vocabulary
 

@@ -1,4 +1,7 @@
-"""A result that is shown: heads, tables and notes, as text, in notebooks, in papers and as plain data."""
+"""A result that is shown: heads, tables and notes, as text, in notebooks, in papers and as plain data.
+
+Summaries and comparisons are classes below ``Shown``, which says how they are written; a command makes a ``Page``.
+"""
 
 from __future__ import annotations
 

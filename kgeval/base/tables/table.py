@@ -1,4 +1,8 @@
-"""A table: its numbers stay numbers until they are written, as text, HTML, Markdown, LaTeX or CSV."""
+"""A table: its numbers stay numbers until they are written, as text, HTML, Markdown, LaTeX or CSV.
+
+Summaries, comparisons and commands make ``Table`` of rows of numbers and ``Figure``; ``shown.py`` writes it. The
+layout as text is in ``text_layout.py``. The second half of the file is LaTeX.
+"""
 
 from __future__ import annotations
 
@@ -17,88 +21,6 @@ from kgeval.base.tables import text_layout
 
 DIGITS = 6
 """decimals of numbers without an interval"""
-
-
-class Ends(Protocol):
-    """An interval."""
-
-    @property
-    def low(self) -> float: ...
-    @property
-    def high(self) -> float: ...
-    @property
-    def decimals(self) -> int: ...
-
-
-class Figure(NamedTuple):
-    """A number, and how it is written."""
-
-    value: float | None
-    interval: Ends | None = None
-    digits: int | None = None
-    """after the point; by default as many as the interval justifies"""
-    text: str = ""
-    """how it is written, if not by its digits"""
-    best: bool = False
-    near: bool = False
-    """whether its difference to the best is not significant"""
-
-
-Cell = str | float | Figure | None
-"""``None`` is an undefined number"""
-
-
-def number(value: float | None, digits: int = DIGITS) -> str:
-    """Format a number: counts as integers, other values with some decimals, from 10¹² on in scientific notation.
-
-    >>> number(20466), number(1), number(1.0), number(0.3126566306), number(0.3126566306, 4), number(None)
-    ('20466', '1', '1.000000', '0.312657', '0.3127', 'undefined')
-    >>> number(2e200), number(-1e-9)
-    ('2.000000e+200', '0.000000')
-    """
-    if value is None:
-        return "undefined"
-    if isinstance(value, int):
-        return str(value)
-    # Adding 0.0 turns a negative zero into 0.0.
-    return f"{round(value, digits) + 0.0:.{digits}f}" if abs(value) < 1e12 else f"{value:.{digits}e}"
-
-
-def written(cell: Cell, digits: int | None = None) -> str:
-    """Write a cell; a number with its interval: ± half of it where it is symmetric, else with both ends.
-
-    >>> class Symmetric(NamedTuple):
-    ...     low: float
-    ...     high: float
-    ...     decimals: int = 3
-    >>> around = Symmetric(0.3, 0.34)
-    >>> written(Figure(0.32, around)), written(Figure(0.31, around), digits=2), written(0.32)
-    ('0.320 ± 0.020', '0.31 (0.30–0.34)', '0.320000')
-    """
-    if isinstance(cell, str):
-        return cell
-    value, interval, own, text, *_ = cell if isinstance(cell, Figure) else Figure(cell)
-    if text:
-        return text
-    places = own if digits is None else digits
-    if value is None or interval is None:
-        return number(value, DIGITS if places is None else places)
-    places = interval.decimals if places is None else places
-    below, above = value - interval.low, interval.high - value
-    if abs(above - below) <= 1e-9 * (interval.high - interval.low):
-        return f"{number(value, places)} ± {number(above, places)}"
-    return f"{number(value, places)} ({number(interval.low, places)}–{number(interval.high, places)})"
-
-
-def p_text(p: float, *, is_bound: bool = False) -> str:
-    """Format a p-value; an upper bound, because no draw was as extreme, has ``≤``.
-
-    >>> p_text(0.00914), p_text(0.0045, is_bound=True), p_text(0.00031, is_bound=True), p_text(1e-9)
-    ('0.0091', '≤ 0.0045', '≤ 0.0004', '< 0.0001')
-    """
-    if is_bound:  # rounded up, or it would claim more
-        return f"≤ {math.ceil(p * 10_000 - 1e-6) / 10_000:.4f}"
-    return f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
 
 
 @dataclass(frozen=True)
@@ -196,6 +118,97 @@ class Table:
         return text.getvalue()
 
 
+class Ends(Protocol):
+    """An interval."""
+
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+    @property
+    def decimals(self) -> int: ...
+
+
+class Figure(NamedTuple):
+    """A number, and how it is written."""
+
+    value: float | None
+    interval: Ends | None = None
+    digits: int | None = None
+    """after the point; by default as many as the interval justifies"""
+    text: str = ""
+    """how it is written, if not by its digits"""
+    best: bool = False
+    near: bool = False
+    """whether its difference to the best is not significant"""
+
+
+Cell = str | float | Figure | None
+"""``None`` is an undefined number"""
+
+Marked = tuple[str, Figure]
+"""a text, empty for an undefined number, and the figure, which says whether it is the best or near it"""
+
+
+def number(value: float | None, digits: int = DIGITS) -> str:
+    """Format a number: counts as integers, other values with some decimals, from 10¹² on in scientific notation.
+
+    >>> number(20466), number(1), number(1.0), number(0.3126566306), number(0.3126566306, 4), number(None)
+    ('20466', '1', '1.000000', '0.312657', '0.3127', 'undefined')
+    >>> number(2e200), number(-1e-9)
+    ('2.000000e+200', '0.000000')
+    """
+    if value is None:
+        return "undefined"
+    if isinstance(value, int):
+        return str(value)
+    # Adding 0.0 turns a negative zero into 0.0.
+    return f"{round(value, digits) + 0.0:.{digits}f}" if abs(value) < 1e12 else f"{value:.{digits}e}"
+
+
+def written(cell: Cell, digits: int | None = None) -> str:
+    """Write a cell; a number with its interval: ± half of it where it is symmetric, else with both ends.
+
+    >>> class Symmetric(NamedTuple):
+    ...     low: float
+    ...     high: float
+    ...     decimals: int = 3
+    >>> around = Symmetric(0.3, 0.34)
+    >>> written(Figure(0.32, around)), written(Figure(0.31, around), digits=2), written(0.32)
+    ('0.320 ± 0.020', '0.31 (0.30–0.34)', '0.320000')
+    """
+    if isinstance(cell, str):
+        return cell
+    value, interval, own, text, *_ = cell if isinstance(cell, Figure) else Figure(cell)
+    if text:
+        return text
+    places = own if digits is None else digits
+    if value is None or interval is None:
+        return number(value, DIGITS if places is None else places)
+    places = interval.decimals if places is None else places
+    below, above = value - interval.low, interval.high - value
+    if abs(above - below) <= 1e-9 * (interval.high - interval.low):
+        return f"{number(value, places)} ± {number(above, places)}"
+    return f"{number(value, places)} ({number(interval.low, places)}–{number(interval.high, places)})"
+
+
+def p_text(p: float, *, is_bound: bool = False) -> str:
+    """Format a p-value; an upper bound, because no draw was as extreme, has ``≤``.
+
+    >>> p_text(0.00914), p_text(0.0045, is_bound=True), p_text(0.00031, is_bound=True), p_text(1e-9)
+    ('0.0091', '≤ 0.0045', '≤ 0.0004', '< 0.0001')
+    """
+    if is_bound:  # rounded up, or it would claim more
+        return f"≤ {math.ceil(p * 10_000 - 1e-6) / 10_000:.4f}"
+    return f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
+
+
+def _marked(cell: Cell, digits: int | None) -> Marked:
+    figure = cell if isinstance(cell, Figure) else Figure(0.0 if isinstance(cell, str) else cell)
+    is_undefined = figure.value is None and not figure.text
+    return "" if is_undefined else written(cell, digits), figure
+
+
 def escape_markdown(text: str) -> str:
     r"""Write text so that Markdown shows it.
 
@@ -204,12 +217,6 @@ def escape_markdown(text: str) -> str:
     """
     plain = visible(" ".join(text.split())).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_{}\[\]#|~!])", r"\\\1", plain)
-
-
-def _marked(cell: Cell, digits: int | None) -> Marked:
-    figure = cell if isinstance(cell, Figure) else Figure(0.0 if isinstance(cell, str) else cell)
-    is_undefined = figure.value is None and not figure.text
-    return "" if is_undefined else written(cell, digits), figure
 
 
 def _markdown_cell(text: str, figure: Figure, *, of_text: bool) -> str:
@@ -248,9 +255,6 @@ LONGEST_PAGE = 45
 """rows that a page holds; a longer table goes on over pages (longtable), with its head on each"""
 
 NUMBER = re.compile(r"(-?)(\d+)(?:\.(\d+))?")
-
-Marked = tuple[str, Figure]
-"""a text, empty for an undefined number, and the figure, which says whether it is the best or near it"""
 
 
 def latex(table: Table, digits: int | None) -> str:

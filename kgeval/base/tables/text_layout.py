@@ -1,4 +1,7 @@
-"""The layout of tables as text that fits a width: split into blocks, stacked or wrapped at words; no cell is cut."""
+"""The layout of tables as text that fits a width: split into blocks, stacked or wrapped at words; no cell is cut.
+
+``Table.lines`` calls :func:`numbers` for a table of numbers and :func:`prose` for one of text.
+"""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def _generator(block: dict[str, Any]) -> CorruptionGenerator:
     """Make the generator of a corruption; messages name the option."""
     from pydantic import TypeAdapter, ValidationError
 
-    from kgeval.base.settings import problems_of
+    from kgeval.base.setting_problems import problems_of
     from kgeval.ranking.corruption.generator import Corruption
     from kgeval.runs.config.yaml_document import Document
 

@@ -1,4 +1,7 @@
-"""The layouts of datasets in files: each file here has one, or several alike, and reads them."""
+"""The layouts of datasets in files: each file here has one, or several alike, and reads them.
+
+``load_dataset`` chooses one of :func:`layouts`; a new layout is a ``Layout`` in a file here.
+"""
 
 from __future__ import annotations
 

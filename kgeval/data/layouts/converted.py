@@ -136,6 +136,23 @@ def read(folder: Path) -> Dataset:
     return replace(dataset, training_graph=training, files=(*dataset.files, *training.files))
 
 
+LAYOUT = Layout(
+    name="converted",
+    summary="what kgeval convert writes of any dataset: labels in entities.parquet and relations.parquet, ids in "
+    "train.parquet, valid.parquet and test.parquet",
+    recognises=lambda folder: any(_is_converted(_file(folder, name)) for name in ("entities", "relations")),
+    read=read,
+    needs=tuple((f"{name}.parquet",) for name in ("entities", "relations", *SPLITS)),
+)
+
+
+def _is_converted(path: Path) -> bool:
+    """Whether a file of labels is of this layout, whatever the other files are; it may be missing or damaged."""
+    with suppress(pa.ArrowException, OSError):
+        return path.is_file() and KEY in (pq.read_schema(path).metadata or {})
+    return False
+
+
 def _read_graph(folder: Path) -> Dataset:
     paths = {name: _file(folder, name) for name in dict.fromkeys([*LABELS, *SPLITS, *OPTIONAL])}
     files = {name: _Stored.read(path) for name, path in paths.items() if name not in OPTIONAL or path.exists()}
@@ -234,26 +251,9 @@ def _damaged(path: Path, why: str) -> DatasetError:
     return DatasetError(f"{path}: {why}. {AGAIN}")
 
 
-def _is_converted(path: Path) -> bool:
-    """Whether a file of labels is of this layout, whatever the other files are; it may be missing or damaged."""
-    with suppress(pa.ArrowException, OSError):
-        return path.is_file() and KEY in (pq.read_schema(path).metadata or {})
-    return False
-
-
 def _compact(ids: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return ids.astype(np.int32) if int(ids.max(initial=0)) < 2**31 else ids
 
 
 def _file(folder: Path, name: str) -> Path:
     return folder / f"{name}.parquet"
-
-
-LAYOUT = Layout(
-    name="converted",
-    summary="what kgeval convert writes of any dataset: labels in entities.parquet and relations.parquet, ids in "
-    "train.parquet, valid.parquet and test.parquet",
-    recognises=lambda folder: any(_is_converted(_file(folder, name)) for name in ("entities", "relations")),
-    read=read,
-    needs=tuple((f"{name}.parquet",) for name in ("entities", "relations", *SPLITS)),
-)

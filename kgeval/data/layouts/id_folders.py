@@ -1,4 +1,8 @@
-"""Folders of ids and their labels: OpenKE's, the RotatE code's and DGL-KE's, LibKGE's, Marius's, kbc's and tkbc's."""
+"""Layouts of ids beside files of labels: those of OpenKE, the RotatE code, LibKGE, Marius, and kbc with tkbc.
+
+Each framework has a function that reads its folder and, below it, a ``Layout``, which the registry of layouts finds.
+:func:`_graph` is what they have in common.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +39,159 @@ from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 
 
-def without_missing_valid(files: Mapping[str, Path]) -> dict[str, Path]:
-    """Keep the files of splits that must be there, and valid if it is there."""
-    return {split: path for split, path in files.items() if split != "valid" or path.is_file()}
+def read_openke(folder: Path) -> Dataset:
+    """Read ``entity2id.txt``, ``relation2id.txt`` and ``{train,valid,test}2id.txt`` (rows: head, tail, relation)."""
+    decode = partial(_rows_of_ids, names=("head", "tail", "relation"), counted=True)
+    dataset = _graph(folder, "{}2id.txt".format, decode, id_files.OPENKE)
+    uncounted = " and ".join(path.name for path in dataset.files if announced_rows(path) is None)
+    note = f"the first line of {uncounted} is not the number of rows: a file that was cut short is not noticed."
+    return replace(dataset, notes=(note,) if uncounted else ())
 
+
+OPENKE = Layout(
+    name="openke",
+    summary="entity2id.txt, relation2id.txt, train2id.txt, valid2id.txt (optional), test2id.txt",
+    recognises=lambda folder: (folder / "entity2id.txt").is_file() and (folder / "train2id.txt").is_file(),
+    read=read_openke,
+    needs=(("entity2id.txt",), ("relation2id.txt",), ("train2id.txt",), ("test2id.txt",)),
+)
+
+ENDINGS = (".txt", ".tsv")
+
+
+def read_rotate(folder: Path) -> Dataset:
+    """Read ``entities.dict``, ``relations.dict`` (rows: id, label) and ``{train,valid,test}.txt``, or ``.tsv``."""
+    entities, relations = id_files.ROTATE.read_both(folder)
+    named = {split: _text_file(paths) for split, paths in candidates(folder).items()}
+    files = without_missing_valid({split: named.get(split, folder / f"{split}.txt") for split in SPLITS})
+    splits = {}
+    for split, path in files.items():
+        _refuse_empty(table := read_text(path, TRIPLE))
+        splits[split] = read_triple_ids(table, entities, relations)
+    read = (*id_files.ROTATE.paths(folder).values(), *files.values())
+    return Dataset.build(folder.resolve().name, splits, entities=entities, relations=relations, files=read)
+
+
+ROTATE = Layout(
+    name="rotate",
+    summary="entities.dict and relations.dict (id, label) beside train, valid (optional), test of labels (.txt, .tsv)",
+    recognises=lambda folder: (folder / "entities.dict").is_file() and "train" in candidates(folder),
+    read=read_rotate,
+    needs=(
+        ("entities.dict",),
+        ("relations.dict",),
+        *(tuple(f"{split}{ending}" for ending in ENDINGS) for split in ("train", "test")),
+    ),
+)
+
+
+def _text_file(paths: Sequence[Path]) -> Path:
+    for path in paths:
+        if path.suffix in ENDINGS:
+            return path
+    why = "beside entities.dict and relations.dict it is in the layout rotate, which reads .txt and .tsv only"
+    raise DatasetError(f"{paths[0]}: {why}. Convert it, or use the layout labels (--layout labels).")
+
+
+CONFIG = "dataset.yaml"
+"""of LibKGE and of Marius"""
+
+LABEL = 2**7
+"""bytes that the label of an id may take while it is made"""
+
+
+def read_libkge(folder: Path) -> Dataset:
+    """Read the ``train``, ``valid`` (optional) and ``test`` files (rows: subject, predicate, object), and the labels.
+
+    Where there are no files of labels, ids are labelled by themselves.
+    """
+    block = read_graph_settings(folder / CONFIG).get("dataset")
+    if not isinstance(block, dict):
+        raise DatasetError(f"{folder / CONFIG}: no block 'dataset' in it. Is it the configuration of a LibKGE dataset?")
+    settings = dict(flat(block))
+    sizes = {"entity": "num_entities", "relation": "num_relations"}
+
+    def file(name: str) -> str:
+        return str(settings.get(f"files.{name}.filename", f"{name}.del"))
+
+    label_files = LabelFiles(file("entity_ids"), file("relation_ids"))
+    decode = partial(_rows_of_ids, names=("subject", "predicate", "object"))
+    numbers = _numbers(folder / CONFIG, settings, sizes)
+
+    def check(path: Path, labels: Vocabulary) -> None:
+        key = sizes[labels.kind]
+        if settings.get(key) not in (None, len(labels)):
+            raise DatasetError(f"{path}: {len(labels)} {labels.kind} labels, but {CONFIG} says {key}: {settings[key]}.")
+
+    dataset = _graph(folder, file, decode, label_files, numbers, settings=[folder / CONFIG], check=check)
+    return replace(dataset, name=str(settings.get("name") or dataset.name))
+
+
+LIBKGE = Layout(
+    name="libkge",
+    summary="dataset.yaml, train.del, valid.del (optional), test.del, entity_ids.del, relation_ids.del",
+    recognises=lambda folder: (folder / CONFIG).is_file() and any(folder.glob("*.del")),
+    read=read_libkge,
+    needs=((CONFIG,),),
+)
+
+MAPPINGS = replace(id_files.MARIUS, entities="nodes/node_mapping.txt", relations="edges/relation_mapping.txt")
+EDGES = {"train": "edges/train_edges.bin", "valid": "edges/validation_edges.bin", "test": "edges/test_edges.bin"}
+
+
+def read_marius(folder: Path) -> Dataset:
+    """Read ``edges/{train,validation,test}_edges.bin`` (rows: source, relation, destination; int32 or int64).
+
+    The width of an id follows from the size of the file and the number of its edges in ``dataset.yaml``. Without
+    mappings (rows: label, id), ids are labelled by themselves.
+    """
+    settings, sizes = read_graph_settings(folder / CONFIG), {"entity": "num_nodes", "relation": "num_relations"}
+
+    decode, numbers = partial(_edges, settings=settings), _numbers(folder / CONFIG, settings, sizes)
+    return _graph(folder, EDGES.__getitem__, decode, MAPPINGS, numbers, settings=[folder / CONFIG])
+
+
+MARIUS = Layout(
+    name="marius",
+    summary="dataset.yaml, edges/train_edges.bin, edges/test_edges.bin, … and the mappings of nodes and relations",
+    recognises=lambda folder: (folder / CONFIG).is_file() and (folder / EDGES["train"]).is_file(),
+    read=read_marius,
+    needs=((CONFIG,), (EDGES["train"],), (EDGES["test"],)),
+)
+
+
+def _edges(path: Path, split: str, settings: Mapping[str, Any]) -> Triples:
+    refuse_missing(path)
+    content, key = read_bytes(path), f"num_{split}"
+    count = settings.get(key)
+    for width in (4, 8):
+        if isinstance(count, int) and not isinstance(count, bool) and len(content) == 3 * width * count:
+            return stored_triples(path, np.frombuffer(content, f"<i{width}").reshape(-1, 3))
+    fault = f"{len(content)} bytes are not the {key}: {count} edges of {CONFIG}, in rows of three int32 or int64"
+    raise DatasetError(f"{path}: {fault}. It may be cut short, or its edges may have no relations.")
+
+
+def read_kbc(folder: Path) -> Dataset:
+    """Read ``{train,valid,test}.pickle`` (rows: lhs, rel, rhs) and ``ent_id``, ``rel_id`` (rows: label, id).
+
+    Rows of a temporal graph have a fourth id, and ``ts_id`` the label of each time, whose ids are in their order.
+    Without those files, ids are labelled by themselves. Nothing in a pickle is executed.
+    """
+
+    def decode(path: Path, _: str) -> Triples:
+        refuse_missing(path)
+        return stored_triples(path, read_pickled(path), may_have_times=True)
+
+    return _graph(folder, "{}.pickle".format, decode, id_files.KBC, partial(labels_of_ids, folder))
+
+
+KBC = Layout(
+    name="kbc",
+    summary="train.pickle, valid.pickle (optional), test.pickle, and ent_id, rel_id, ts_id (optional: label, id)",
+    recognises=lambda folder: (folder / "train.pickle").is_file() and (folder / "test.pickle").is_file(),
+    read=read_kbc,
+    needs=(("train.pickle",), ("test.pickle",)),
+)
 
 MadeUp = Callable[[str, Mapping[str, Triples]], Vocabulary]
 """(kind, splits) -> labels, where no file has them"""
@@ -82,108 +235,6 @@ def _where(path: Path, row: int, *, counted: bool) -> str:
     return f"{path}, line {line_of(path, row, int(counted and announced_rows(path) is not None))}: the triple"
 
 
-def _rows_of_ids(path: Path, _: str, names: Sequence[str], *, counted: bool = False) -> Triples:
-    """Read rows of three ids, the relation last if the file is ``counted``, as OpenKE's are."""
-    read = partial(read_text, names=names, kind=pa.int64())
-    table = read_counted(path, read) if counted else read(path)
-    _refuse_empty(table)
-    return Triples(np.stack([table[name].to_numpy() for name in (TRIPLE if counted else names)], axis=1))
-
-
-def _refuse_empty(table: NamedTable) -> None:
-    if not len(table):
-        raise DatasetError(f"{table.source}: no triples in it.")
-
-
-def read_openke(folder: Path) -> Dataset:
-    """Read ``entity2id.txt``, ``relation2id.txt`` and ``{train,valid,test}2id.txt`` (rows: head, tail, relation)."""
-    decode = partial(_rows_of_ids, names=("head", "tail", "relation"), counted=True)
-    dataset = _graph(folder, "{}2id.txt".format, decode, id_files.OPENKE)
-    uncounted = " and ".join(path.name for path in dataset.files if announced_rows(path) is None)
-    note = f"the first line of {uncounted} is not the number of rows: a file that was cut short is not noticed."
-    return replace(dataset, notes=(note,) if uncounted else ())
-
-
-OPENKE = Layout(
-    name="openke",
-    summary="entity2id.txt, relation2id.txt, train2id.txt, valid2id.txt (optional), test2id.txt",
-    recognises=lambda folder: (folder / "entity2id.txt").is_file() and (folder / "train2id.txt").is_file(),
-    read=read_openke,
-    needs=(("entity2id.txt",), ("relation2id.txt",), ("train2id.txt",), ("test2id.txt",)),
-)
-
-
-ENDINGS = (".txt", ".tsv")
-
-
-def read_rotate(folder: Path) -> Dataset:
-    """Read ``entities.dict``, ``relations.dict`` (rows: id, label) and ``{train,valid,test}.txt``, or ``.tsv``."""
-    entities, relations = id_files.ROTATE.read_both(folder)
-    named = {split: _text_file(paths) for split, paths in candidates(folder).items()}
-    files = without_missing_valid({split: named.get(split, folder / f"{split}.txt") for split in SPLITS})
-    splits = {}
-    for split, path in files.items():
-        _refuse_empty(table := read_text(path, TRIPLE))
-        splits[split] = read_triple_ids(table, entities, relations)
-    read = (*id_files.ROTATE.paths(folder).values(), *files.values())
-    return Dataset.build(folder.resolve().name, splits, entities=entities, relations=relations, files=read)
-
-
-def _text_file(paths: Sequence[Path]) -> Path:
-    for path in paths:
-        if path.suffix in ENDINGS:
-            return path
-    why = "beside entities.dict and relations.dict it is in the layout rotate, which reads .txt and .tsv only"
-    raise DatasetError(f"{paths[0]}: {why}. Convert it, or use the layout labels (--layout labels).")
-
-
-ROTATE = Layout(
-    name="rotate",
-    summary="entities.dict and relations.dict (id, label) beside train, valid (optional), test of labels (.txt, .tsv)",
-    recognises=lambda folder: (folder / "entities.dict").is_file() and "train" in candidates(folder),
-    read=read_rotate,
-    needs=(
-        ("entities.dict",),
-        ("relations.dict",),
-        *(tuple(f"{split}{ending}" for ending in ENDINGS) for split in ("train", "test")),
-    ),
-)
-
-
-LABEL = 2**7
-"""bytes that the label of an id may take while it is made"""
-
-CONFIG = "dataset.yaml"
-"""of LibKGE and of Marius"""
-
-
-def read_libkge(folder: Path) -> Dataset:
-    """Read the ``train``, ``valid`` (optional) and ``test`` files (rows: subject, predicate, object), and the labels.
-
-    Where there are no files of labels, ids are labelled by themselves.
-    """
-    block = read_graph_settings(folder / CONFIG).get("dataset")
-    if not isinstance(block, dict):
-        raise DatasetError(f"{folder / CONFIG}: no block 'dataset' in it. Is it the configuration of a LibKGE dataset?")
-    settings = dict(flat(block))
-    sizes = {"entity": "num_entities", "relation": "num_relations"}
-
-    def file(name: str) -> str:
-        return str(settings.get(f"files.{name}.filename", f"{name}.del"))
-
-    label_files = LabelFiles(file("entity_ids"), file("relation_ids"))
-    decode = partial(_rows_of_ids, names=("subject", "predicate", "object"))
-    numbers = _numbers(folder / CONFIG, settings, sizes)
-
-    def check(path: Path, labels: Vocabulary) -> None:
-        key = sizes[labels.kind]
-        if settings.get(key) not in (None, len(labels)):
-            raise DatasetError(f"{path}: {len(labels)} {labels.kind} labels, but {CONFIG} says {key}: {settings[key]}.")
-
-    dataset = _graph(folder, file, decode, label_files, numbers, settings=[folder / CONFIG], check=check)
-    return replace(dataset, name=str(settings.get("name") or dataset.name))
-
-
 def _numbers(file: Path, settings: Mapping[str, Any], sizes: Mapping[str, str]) -> MadeUp:
     """Label ids by themselves, as many as the settings in a file say."""
 
@@ -199,69 +250,19 @@ def _numbers(file: Path, settings: Mapping[str, Any], sizes: Mapping[str, str]) 
     return numbered
 
 
-LIBKGE = Layout(
-    name="libkge",
-    summary="dataset.yaml, train.del, valid.del (optional), test.del, entity_ids.del, relation_ids.del",
-    recognises=lambda folder: (folder / CONFIG).is_file() and any(folder.glob("*.del")),
-    read=read_libkge,
-    needs=((CONFIG,),),
-)
+def _rows_of_ids(path: Path, _: str, names: Sequence[str], *, counted: bool = False) -> Triples:
+    """Read rows of three ids, the relation last if the file is ``counted``, as OpenKE's are."""
+    read = partial(read_text, names=names, kind=pa.int64())
+    table = read_counted(path, read) if counted else read(path)
+    _refuse_empty(table)
+    return Triples(np.stack([table[name].to_numpy() for name in (TRIPLE if counted else names)], axis=1))
 
 
-MAPPINGS = replace(id_files.MARIUS, entities="nodes/node_mapping.txt", relations="edges/relation_mapping.txt")
-EDGES = {"train": "edges/train_edges.bin", "valid": "edges/validation_edges.bin", "test": "edges/test_edges.bin"}
+def _refuse_empty(table: NamedTable) -> None:
+    if not len(table):
+        raise DatasetError(f"{table.source}: no triples in it.")
 
 
-def read_marius(folder: Path) -> Dataset:
-    """Read ``edges/{train,validation,test}_edges.bin`` (rows: source, relation, destination; int32 or int64).
-
-    The width of an id follows from the size of the file and the number of its edges in ``dataset.yaml``. Without
-    mappings (rows: label, id), ids are labelled by themselves.
-    """
-    settings, sizes = read_graph_settings(folder / CONFIG), {"entity": "num_nodes", "relation": "num_relations"}
-
-    decode, numbers = partial(_edges, settings=settings), _numbers(folder / CONFIG, settings, sizes)
-    return _graph(folder, EDGES.__getitem__, decode, MAPPINGS, numbers, settings=[folder / CONFIG])
-
-
-def _edges(path: Path, split: str, settings: Mapping[str, Any]) -> Triples:
-    refuse_missing(path)
-    content, key = read_bytes(path), f"num_{split}"
-    count = settings.get(key)
-    for width in (4, 8):
-        if isinstance(count, int) and not isinstance(count, bool) and len(content) == 3 * width * count:
-            return stored_triples(path, np.frombuffer(content, f"<i{width}").reshape(-1, 3))
-    fault = f"{len(content)} bytes are not the {key}: {count} edges of {CONFIG}, in rows of three int32 or int64"
-    raise DatasetError(f"{path}: {fault}. It may be cut short, or its edges may have no relations.")
-
-
-MARIUS = Layout(
-    name="marius",
-    summary="dataset.yaml, edges/train_edges.bin, edges/test_edges.bin, … and the mappings of nodes and relations",
-    recognises=lambda folder: (folder / CONFIG).is_file() and (folder / EDGES["train"]).is_file(),
-    read=read_marius,
-    needs=((CONFIG,), (EDGES["train"],), (EDGES["test"],)),
-)
-
-
-def read_kbc(folder: Path) -> Dataset:
-    """Read ``{train,valid,test}.pickle`` (rows: lhs, rel, rhs) and ``ent_id``, ``rel_id`` (rows: label, id).
-
-    Rows of a temporal graph have a fourth id, and ``ts_id`` the label of each time, whose ids are in their order.
-    Without those files, ids are labelled by themselves. Nothing in a pickle is executed.
-    """
-
-    def decode(path: Path, _: str) -> Triples:
-        refuse_missing(path)
-        return stored_triples(path, read_pickled(path), may_have_times=True)
-
-    return _graph(folder, "{}.pickle".format, decode, id_files.KBC, partial(labels_of_ids, folder))
-
-
-KBC = Layout(
-    name="kbc",
-    summary="train.pickle, valid.pickle (optional), test.pickle, and ent_id, rel_id, ts_id (optional: label, id)",
-    recognises=lambda folder: (folder / "train.pickle").is_file() and (folder / "test.pickle").is_file(),
-    read=read_kbc,
-    needs=(("train.pickle",), ("test.pickle",)),
-)
+def without_missing_valid(files: Mapping[str, Path]) -> dict[str, Path]:
+    """Keep the files of splits that must be there, and valid if it is there."""
+    return {split: path for split, path in files.items() if split != "valid" or path.is_file()}

@@ -1,6 +1,7 @@
-"""Inductive datasets: beside the graph that is evaluated, the graph of other entities that models learn from.
+"""Layouts of inductive datasets: beside the evaluated graph, a graph of other entities that models learn from.
 
-Their training messages run over ``facts``, and their training queries are ``train``: for evaluation both are known.
+The registry of layouts finds ``ILPC``, ``INGRAM``, ``GRAIL`` and ``MTDEA``. PyKEEN's inductive datasets, too, are made
+by :func:`with_training_graph`.
 """
 
 from __future__ import annotations
@@ -180,30 +181,4 @@ MTDEA = _layout(
     "which models learn from",
     suffixes=("-trans", "-ind"),
     new_relations=True,
-)
-
-
-FACTS = {"facts": ("facts",)}
-
-
-def read(folder: Path, columns: Columns = UNSAID) -> Dataset:
-    """Read ``facts`` and ``train`` as train, beside ``valid`` (optional) and ``test``."""
-    facts = label_layout.find_needed(folder, ("facts",), FACTS)["facts"]
-    files = label_layout.find_needed(folder)
-    dataset = label_layout.read_files(folder.resolve().name, files, further_train=(facts,), columns=columns)
-    train = files["train"].name
-    together = f"{facts.name} and {train} together are read as train, as in RED-GNN's code"
-    note = f"{together}. To read {train} alone, use the layout labels (--layout labels)."
-    return replace(dataset, notes=(*dataset.notes, note))
-
-
-LAYOUT = Layout(
-    name="red-gnn",
-    summary="facts and train, which together are train; valid (optional), test",
-    recognises=lambda folder: (
-        "facts" in label_layout.candidates(folder, FACTS) and label_layout.LABELLED.recognises(folder)
-    ),
-    read=read,
-    needs=(tuple(f"facts{ending}" for ending in label_layout.ENDINGS), *label_layout.LABELLED.needs),
-    has_columns=True,
 )

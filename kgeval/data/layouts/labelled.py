@@ -1,6 +1,8 @@
-"""Folders of labelled triples: train, valid and test files of (head, relation, tail).
+"""The layout of labelled triples: a folder with train, valid and test files of head, relation, tail; or one such file.
 
-A file of labels, names, types or negatives is none of these; nor is one whose triples are all in the splits.
+``load_dataset`` finds ``LABELLED`` in the registry of layouts; other layouts find and read such files with
+:func:`candidates`, :func:`find_needed` and :func:`read_files`. In ``RED_GNN`` train is in two files; folders of complex
+queries are refused (``BETAE``).
 """
 
 from __future__ import annotations
@@ -39,33 +41,27 @@ ENDINGS = tuple(ending + pack for pack in ("", *COMPRESSED) for ending in (".txt
 LABELLED_ENDINGS = (*ENDINGS, ".parquet")
 
 
-def notes_on_unread_triples(folder: Path, dataset: Dataset) -> Iterator[str]:
-    """Note the text files of a folder that hold triples of the dataset's labels which no split has."""
-    read = {file.resolve() for file in dataset.files}
-    for file in sorted(folder.iterdir()):
-        ordinary = "neg" in file.name.lower() or file.resolve() in read  # of false triples, or of the splits
-        if ordinary or not file.name.lower().endswith(ENDINGS) or not file.is_file():
-            continue
-        if example := _unknown_triple(file, dataset):
-            triples = f"triples that are in no split, such as ({example}). If models may know them, add them to train"
-            yield f"{file.name} beside the splits was not read. It has {triples}."
+def read(folder: Path, needs: Sequence[str] = ("train", "test"), columns: Columns = UNSAID) -> Dataset:
+    """Read a folder of labelled triples with PyKEEN's ids; the splits that are not needed may be missing."""
+    place = folder.resolve()
+    dataset = read_files(place.name, find_needed(folder, needs), columns=columns)
+    inductive = "train" in candidates(place.parent / f"{place.name}_ind")
+    beside = f"{place.name}_ind is beside this folder, so the dataset looks inductive, and this is its training graph"
+    beside = f"{beside}. For inductive evaluation, give the folder {place.name}_ind."
+    notes = [*([beside] if inductive else []), *notes_on_unread_triples(folder, dataset)]
+    return replace(dataset, notes=(*dataset.notes, *notes))
 
 
-def _unknown_triple(file: Path, dataset: Dataset) -> str:
-    """Find a triple that no split has among the first 100 rows of a file; none gives an empty text."""
-    cells: list[list[str]] = []
-    with suppress(InputError):  # no text, or one of binary data: no triples
-        cells = [row.cells[:3] for row in islice(rows(file), 100) if len(row.cells) in (3, 4)]
-    if not cells:
-        return ""
-    heads, relations, tails = zip(*cells, strict=True)
-    columns = [dataset.entities.ids(heads), dataset.relations.ids(relations), dataset.entities.ids(tails)]
-    ids = np.stack(columns, axis=1)
-    missing = (ids[:, 1] >= 0) | ((ids[:, 0] >= 0) & (ids[:, 2] >= 0))
-    for triples in dataset.splits.values():
-        near = triples.ids[np.isin(triples.heads, ids[:, 0])]  # no index of a large split for a few rows
-        missing &= ~TripleIndex.of(Triples(near)).contains(Triples(ids))
-    return ", ".join(cells[int(np.argmax(missing))]) if missing.any() else ""
+LABELLED = Layout(
+    name="labels",
+    summary="train, valid (optional), test: files of head, relation, tail, maybe confidence, time or label (text, "
+    "compressed or not; N-Triples; Parquet)",
+    recognises=lambda folder: {"train", "test"} <= candidates(folder).keys(),
+    read=read,
+    needs=tuple(tuple(f"{split}{ending}" for ending in LABELLED_ENDINGS) for split in ("train", "test")),
+    general=True,
+    has_columns=True,
+)
 
 
 def find_needed(
@@ -107,18 +103,8 @@ def candidates(folder: Path, stems: Mapping[str, Sequence[str]] = STEMS) -> dict
 
 
 def lacks_train(folder: Path, splits: Collection[str]) -> bool:
+    """Whether a folder has these splits and no train."""
     return {*splits} <= (files := candidates(folder)).keys() and "train" not in files
-
-
-def read(folder: Path, needs: Sequence[str] = ("train", "test"), columns: Columns = UNSAID) -> Dataset:
-    """Read a folder of labelled triples with PyKEEN's ids; the splits that are not needed may be missing."""
-    place = folder.resolve()
-    dataset = read_files(place.name, find_needed(folder, needs), columns=columns)
-    inductive = "train" in candidates(place.parent / f"{place.name}_ind")
-    beside = f"{place.name}_ind is beside this folder, so the dataset looks inductive, and this is its training graph"
-    beside = f"{beside}. For inductive evaluation, give the folder {place.name}_ind."
-    notes = [*([beside] if inductive else []), *notes_on_unread_triples(folder, dataset)]
-    return replace(dataset, notes=(*dataset.notes, *notes))
 
 
 def read_files(
@@ -179,6 +165,35 @@ def _refuse_other_order(tables: Collection[NamedTable]) -> None:
             raise DatasetError(f"{fault}. Give both the header, or none and --columns {order} {IN_PYTHON}.")
 
 
+def notes_on_unread_triples(folder: Path, dataset: Dataset) -> Iterator[str]:
+    """Note the text files of a folder that hold triples of the dataset's labels which no split has."""
+    read = {file.resolve() for file in dataset.files}
+    for file in sorted(folder.iterdir()):
+        ordinary = "neg" in file.name.lower() or file.resolve() in read  # of false triples, or of the splits
+        if ordinary or not file.name.lower().endswith(ENDINGS) or not file.is_file():
+            continue
+        if example := _unknown_triple(file, dataset):
+            triples = f"triples that are in no split, such as ({example}). If models may know them, add them to train"
+            yield f"{file.name} beside the splits was not read. It has {triples}."
+
+
+def _unknown_triple(file: Path, dataset: Dataset) -> str:
+    """Find a triple that no split has among the first 100 rows of a file; none gives an empty text."""
+    cells: list[list[str]] = []
+    with suppress(InputError):  # no text, or one of binary data: no triples
+        cells = [row.cells[:3] for row in islice(rows(file), 100) if len(row.cells) in (3, 4)]
+    if not cells:
+        return ""
+    heads, relations, tails = zip(*cells, strict=True)
+    columns = [dataset.entities.ids(heads), dataset.relations.ids(relations), dataset.entities.ids(tails)]
+    ids = np.stack(columns, axis=1)
+    missing = (ids[:, 1] >= 0) | ((ids[:, 0] >= 0) & (ids[:, 2] >= 0))
+    for triples in dataset.splits.values():
+        near = triples.ids[np.isin(triples.heads, ids[:, 0])]  # no index of a large split for a few rows
+        missing &= ~TripleIndex.of(Triples(near)).contains(Triples(ids))
+    return ", ".join(cells[int(np.argmax(missing))]) if missing.any() else ""
+
+
 def read_file(path: Path, columns: Columns = UNSAID) -> Dataset:
     """Read one file of triples with a column ``split``: train, valid (validation, dev) and test."""
     table = read_triples(path, columns)
@@ -193,29 +208,42 @@ def read_file(path: Path, columns: Columns = UNSAID) -> Dataset:
     return Dataset.build(path.name.split(".")[0], **number(splits), files=(path,), id_source="kgeval")
 
 
-LABELLED = Layout(
-    name="labels",
-    summary="train, valid (optional), test: files of head, relation, tail, maybe confidence, time or label (text, "
-    "compressed or not; N-Triples; Parquet)",
-    recognises=lambda folder: {"train", "test"} <= candidates(folder).keys(),
-    read=read,
-    needs=tuple(tuple(f"{split}{ending}" for ending in LABELLED_ENDINGS) for split in ("train", "test")),
-    general=True,
+FACTS = {"facts": ("facts",)}
+
+
+def read_red_gnn(folder: Path, columns: Columns = UNSAID) -> Dataset:
+    """Read ``facts`` and ``train`` as train, beside ``valid`` (optional) and ``test``."""
+    facts = find_needed(folder, ("facts",), FACTS)["facts"]
+    files = find_needed(folder)
+    dataset = read_files(folder.resolve().name, files, further_train=(facts,), columns=columns)
+    train = files["train"].name
+    together = f"{facts.name} and {train} together are read as train, as in RED-GNN's code"
+    note = f"{together}. To read {train} alone, use the layout labels (--layout labels)."
+    return replace(dataset, notes=(*dataset.notes, note))
+
+
+RED_GNN = Layout(
+    name="red-gnn",
+    summary="facts and train, which together are train; valid (optional), test",
+    recognises=lambda folder: "facts" in candidates(folder, FACTS) and LABELLED.recognises(folder),
+    read=read_red_gnn,
+    needs=(tuple(f"facts{ending}" for ending in ENDINGS), *LABELLED.needs),
     has_columns=True,
 )
+
+QUERIES = ("*-queries.pkl", "*_ans_*.pkl")
+"""the files of queries, of BetaE and of Query2box"""
+
+
+def refuse_queries(folder: Path) -> NoReturn:
+    """Refuse a folder of complex queries."""
+    fault = f"folder {str(folder)!r} holds complex queries ({_queries(folder)[0].name}), as of BetaE or Query2box"
+    raise DatasetError(f"{fault}; kgeval evaluates single triples. For those beside them: --layout labels.")
 
 
 def _queries(folder: Path) -> list[Path]:
     return sorted(file for pattern in QUERIES for file in folder.glob(pattern))
 
-
-def refuse_queries(folder: Path) -> NoReturn:
-    fault = f"folder {str(folder)!r} holds complex queries ({_queries(folder)[0].name}), as of BetaE or Query2box"
-    raise DatasetError(f"{fault}; kgeval evaluates single triples. For those beside them: --layout labels.")
-
-
-QUERIES = ("*-queries.pkl", "*_ans_*.pkl")
-"""the files of queries, of BetaE and of Query2box"""
 
 BETAE = Layout(
     name="betae",

@@ -1,6 +1,7 @@
-"""Benchmarks in binary files: the Open Graph Benchmark's dictionaries of ids, and PyTorch-BigGraph's buckets of edges.
+"""Layouts of binary files: the Open Graph Benchmark's dictionaries of ids, and PyTorch-BigGraph's buckets of edges.
 
-PyTorch-BigGraph's need h5py: the extra ``kgeval[pbg]``.
+The first half is ``OGB``, the second ``PBG``, which needs h5py (the extra ``kgeval[pbg]``). The registry of layouts
+finds both.
 """
 
 from __future__ import annotations
@@ -61,6 +62,15 @@ def read_ogb(folder: Path) -> Dataset:
     splits = {split: triples_of(files[split], content, entities, relations) for split, content in contents.items()}
     name = folder.resolve().name
     return Dataset.build(name, splits, entities=entities, relations=relations, files=tuple(files.values()))
+
+
+OGB = Layout(
+    name="ogb",
+    summary="split/<name>/train.pt, valid.pt (optional) and test.pt of head, relation, tail; labels in mapping/",
+    recognises=lambda folder: any(folder.glob("split/*/train.pt")),
+    read=read_ogb,
+    needs=(("split/*/train.pt",), ("split/*/test.pt",)),
+)
 
 
 def read_content(path: Path) -> Content:
@@ -153,15 +163,6 @@ def _counts(path: Path) -> dict[str, int]:
         return dict(zip(names, map(int, counts), strict=True))
 
 
-OGB = Layout(
-    name="ogb",
-    summary="split/<name>/train.pt, valid.pt (optional) and test.pt of head, relation, tail; labels in mapping/",
-    recognises=lambda folder: any(folder.glob("split/*/train.pt")),
-    read=read_ogb,
-    needs=(("split/*/train.pt",), ("split/*/test.pt",)),
-)
-
-
 NAMES, EDGES = re.compile(r"entity_names_(.+)_([0-9]+)\.json"), re.compile(r"edges_([0-9]+)_([0-9]+)\.h5")
 
 RELATIONS = "dynamic_rel_names.json"
@@ -203,6 +204,15 @@ def read_pbg(folder: Path) -> Dataset:
         files=(*label_files, *(path for paths in files.values() for path in paths)),
         where=lambda split, row: f"{files[split][0].parent}, row {row + 1}: the triple",
     )
+
+
+PBG = Layout(
+    name="pbg",
+    summary="entity_names_<type>_0.json, dynamic_rel_names.json, and folders of edges_0_0.h5 (train, valid, test)",
+    recognises=lambda folder: any(folder.glob("entity_names_*_*.json")) and any(folder.glob("*train*/edges_*_*.h5")),
+    read=read_pbg,
+    needs=(("dynamic_rel_names.json",), ("entity_names_*_0.json",), ("*/edges_0_0.h5",)),
+)
 
 
 def _partitions(folder: Path) -> list[Path]:
@@ -258,12 +268,3 @@ def _edges(path: Path, starts: IntArray) -> Triples:
             raise DatasetError(f"{path}: {side} names an id that partition {part} has no label for.")
     offsets = np.array([starts[parts[0]], 0, starts[parts[1]]])
     return Triples(triples.ids + offsets)
-
-
-PBG = Layout(
-    name="pbg",
-    summary="entity_names_<type>_0.json, dynamic_rel_names.json, and folders of edges_0_0.h5 (train, valid, test)",
-    recognises=lambda folder: any(folder.glob("entity_names_*_*.json")) and any(folder.glob("*train*/edges_*_*.h5")),
-    read=read_pbg,
-    needs=(("dynamic_rel_names.json",), ("entity_names_*_0.json",), ("*/edges_0_0.h5",)),
-)

@@ -1,4 +1,7 @@
-"""PyKEEN's datasets: by name, or as dataset and ``TriplesFactory`` objects in memory."""
+"""PyKEEN's datasets: by name, or as dataset and ``TriplesFactory`` objects in memory.
+
+``load_dataset`` calls :func:`read_named` and :func:`from_objects`; training in PyKEEN gets :func:`to_factories`.
+"""
 
 from __future__ import annotations
 
@@ -42,11 +45,6 @@ UNPACKED = {
 LOGGER = logging.getLogger(__name__)
 
 
-def names() -> list[str]:
-    """List the datasets that PyKEEN knows by name, the inductive ones too."""
-    return sorted(name for resolver in _resolvers() for name in resolver.lookup_dict)
-
-
 def read_named(name: str, **options: Any) -> Dataset:
     """Load a PyKEEN dataset by name: from its files where they are there, without importing PyKEEN; or by PyKEEN.
 
@@ -61,10 +59,15 @@ def read_named(name: str, **options: Any) -> Dataset:
         raise DatasetError(f"PyKEEN could not load the dataset {name!r}: {error}") from error
 
 
-def refuse_unknown(name: str) -> None:
+def refuse_unknown_name(name: str) -> None:
     """Refuse the name of no PyKEEN dataset."""
     if not _files(_key(name)):
         _resolver(name)
+
+
+def names() -> list[str]:
+    """List the datasets that PyKEEN knows by name, the inductive ones too."""
+    return sorted(name for resolver in _resolvers() for name in resolver.lookup_dict)
 
 
 def _key(name: str) -> str:

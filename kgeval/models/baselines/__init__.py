@@ -21,9 +21,8 @@ from kgeval.base.errors import DatasetError, InputError, did_you_mean
 from kgeval.base.registries import by_name, load_entry_points, subclasses
 from kgeval.base.settings import Settings, names_by
 from kgeval.data.dataset import Dataset, Split
-from kgeval.data.labelled_triples import LabelledTriples, reverse
 from kgeval.data.loading import as_dataset
-from kgeval.data.triples import Triples, find_sorted
+from kgeval.data.triples import LabelledTriples, Triples, find_sorted, reverse
 from kgeval.models.scorer import LabelledScorer, Scorer
 
 Task = Literal["ranking", "classification", "confidences"]

@@ -16,11 +16,11 @@ from kgeval.base.arrays import FloatArray, IntArray
 from kgeval.base.errors import DatasetError, InputError
 from kgeval.base.threads import parallel_for
 from kgeval.data.dataset import Dataset
-from kgeval.data.known import KnownAnswers, observed_types
-from kgeval.data.labelled_triples import reverse
-from kgeval.data.leaks import PairedFacts
+from kgeval.data.entity_types import observed_types
+from kgeval.data.known import KnownAnswers
 from kgeval.data.queries import Queries, Rows, starts_of_runs
-from kgeval.data.triples import SIDES, Side, Triples
+from kgeval.data.relation_overlaps import PairedFacts
+from kgeval.data.triples import SIDES, Side, Triples, reverse
 from kgeval.models.baselines import Baseline
 from kgeval.models.scorer import SparseScorer, SparseScores
 

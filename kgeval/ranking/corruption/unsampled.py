@@ -159,8 +159,7 @@ class TypeConstrained(CorruptionGenerator):
         return self.splits if self.path is None else ()
 
     def read(self, dataset: Dataset) -> RelationCandidates:
-        from kgeval.data.entity_types import read_candidates, typed_candidates
-        from kgeval.data.known import observed_types
+        from kgeval.data.entity_types import observed_types, read_candidates, typed_candidates
 
         if self.path is not None:
             return read_candidates(Path(self.path), dataset)

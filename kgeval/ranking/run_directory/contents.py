@@ -30,7 +30,7 @@ from typing_extensions import TypedDict
 from kgeval.base import files
 from kgeval.base.errors import InputError, counted, reason
 from kgeval.base.files import exists_safely, is_plain_name
-from kgeval.base.settings import problems_of
+from kgeval.base.setting_problems import problems_of
 from kgeval.data.dataset import Dataset
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable

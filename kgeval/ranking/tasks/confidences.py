@@ -17,9 +17,8 @@ from kgeval.base.progress import Progress
 from kgeval.base.provenance import LabelProvenance, percent
 from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import Dataset
-from kgeval.data.labelled_triples import LabelledTriples, reverse
 from kgeval.data.loading import as_dataset
-from kgeval.data.triples import EntitySide, TripleIndex, Triples
+from kgeval.data.triples import EntitySide, LabelledTriples, TripleIndex, Triples, reverse
 from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.metrics.confidence_metrics import RankedFacts
 from kgeval.metrics.kinds import ConfidenceOptions

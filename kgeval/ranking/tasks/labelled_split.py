@@ -19,9 +19,9 @@ from kgeval.base.settings import Settings
 from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import known_answers
-from kgeval.data.labelled_triples import LabelledTriples, read_negatives, read_triple_ids
+from kgeval.data.labelled_triples import read_negatives, read_triple_ids
 from kgeval.data.tables import NamedTable
-from kgeval.data.triples import TripleIndex, Triples
+from kgeval.data.triples import LabelledTriples, TripleIndex, Triples
 from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.ranking.corruption import Uniform
 from kgeval.ranking.corruption.export import generate_negatives

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kgeval.base.errors import ConfigError, did_you_mean
-from kgeval.base.settings import Problem
+from kgeval.base.setting_problems import Problem
 from kgeval.data.dataset_config import dataset_block
 from kgeval.ranking.run_directory.contents import is_folder_name
 from kgeval.runs.config.models import model_block

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from kgeval.analysis.slices.slice import slice_of
 from kgeval.base.errors import ConfigError, DatasetError, InputError
-from kgeval.base.settings import Location, Problem, as_texts, problems_of
+from kgeval.base.setting_problems import Location, Problem, as_texts, problems_of
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import known_answers
 from kgeval.models.baselines import Baseline

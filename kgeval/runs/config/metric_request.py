@@ -16,7 +16,8 @@ from pydantic_core import PydanticKnownError
 from typing_extensions import Self
 
 from kgeval.base.errors import refuse_unknown
-from kgeval.base.settings import Settings, as_validation_error, short_repr
+from kgeval.base.setting_problems import short_repr
+from kgeval.base.settings import Settings, as_validation_error
 from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.kinds import KINDS, Chance, ConfidenceOptions, LabelOptions
 

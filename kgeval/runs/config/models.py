@@ -26,16 +26,8 @@ from pydantic import (
 
 from kgeval.base.errors import ConfigError, MetricError, NoPathError, did_you_mean, refuse_unknown
 from kgeval.base.files import exists_safely, refuse_special, suggest_paths
-from kgeval.base.settings import (
-    UNTRAINED,
-    ByKind,
-    PathText,
-    Problem,
-    Settings,
-    as_validation_error,
-    or_text,
-    short_repr,
-)
+from kgeval.base.setting_problems import UNTRAINED, Problem, short_repr
+from kgeval.base.settings import ByKind, PathText, Settings, as_validation_error, or_text
 from kgeval.data.dataset import Dataset
 from kgeval.data.layouts.pykeen import writable_home
 from kgeval.models.baselines import Baseline, baselines

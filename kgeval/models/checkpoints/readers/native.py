@@ -37,7 +37,7 @@ from pydantic import BaseModel, ConfigDict, Json, ValidationError
 from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import CheckpointError, InputError
 from kgeval.base.files import JSON, Budget
-from kgeval.base.settings import problems_of
+from kgeval.base.setting_problems import problems_of
 from kgeval.base.storage import replacing
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.checkpoints.building import model_of_named

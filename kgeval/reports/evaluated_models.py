@@ -1,0 +1,247 @@
+"""The models of a page or picture: runs are read, the seeds of one model joined, and each model gets its own name.
+
+Pages and pictures call :func:`read_models` with what the user gave: run directories, files of ranks or tables; or
+:func:`read_classifications`, for runs that have no ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import numpy as np
+
+from kgeval.base.errors import InputError
+from kgeval.base.provenance import UNKNOWN
+from kgeval.data.dataset import Dataset
+from kgeval.metrics.ranks.ties import Ties, note_on_missing, tie_policies, tie_policy
+from kgeval.metrics.summarize import summarize
+from kgeval.metrics.summary import Group
+from kgeval.ranking.predictions.prediction_table import PredictionTable
+from kgeval.ranking.protocols.protocol import protocol_of
+from kgeval.ranking.rank_table import RankTable
+from kgeval.ranking.run_directory.folders import (
+    RunOf,
+    Training,
+    distinct_names,
+    join_seeds,
+    model_name,
+    runs_at,
+    words_of,
+)
+from kgeval.ranking.run_directory.stored_run import StoredRun
+from kgeval.reports.document import isolated
+
+if TYPE_CHECKING:
+    from kgeval.metrics.labels.label_summary import LabelSummary
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluatedModel:
+    """A model with the ranks of its run, or of its runs with several seeds, and what is known of how they were made."""
+
+    name: str
+    table: RankTable
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """the configuration of its run; empty if there are only ranks"""
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+    folder: Path | None = None
+    predictions: PredictionTable | None = None
+    remarks: tuple[str, ...] = ()
+    """what has changed since its run was written"""
+    seeds: tuple[EvaluatedModel, ...] = ()
+    """the run of each seed, if there are several; the other fields are those of the middle one"""
+    middle: int = 0
+    """the place of the run with the middle MRR"""
+
+    @property
+    def runs(self) -> tuple[EvaluatedModel, ...]:
+        return self.seeds or (self,)
+
+    @property
+    def mean_in_words(self) -> str:
+        """What its numbers are a mean of, after a comma; empty of a single run."""
+        return f", mean of {len(self.seeds)} seeds" if self.seeds else ""
+
+    @property
+    def baseline(self) -> bool:
+        """Whether it is a baseline, which charts draw in grey."""
+        model = self.config.get("model")
+        return isinstance(model, Mapping) and "baseline" in model
+
+    @property
+    def training(self) -> Training:
+        return Training.of(self.config, self.manifest)
+
+    @property
+    def ties(self) -> str:
+        """The tie policy of its run; that of the protocol, if it names none, or one that no installed package has."""
+        named = str(self.config.get("ties"))
+        return named if named in tie_policies() else tie_policy(protocol_of(self.table).ties).name
+
+    @property
+    def fingerprint(self) -> str | None:
+        digest: str | None = self.manifest.get("dataset", {}).get("sha256")
+        return digest
+
+
+Run: TypeAlias = str | Path | RankTable | EvaluatedModel
+"""a run directory, a folder of runs, a file of ranks; or in memory, a table, or one with what is known of it"""
+
+
+Runs: TypeAlias = Run | Iterable[Run | tuple[str, Run]] | Mapping[str, Run]
+
+
+def read_models(runs: Runs) -> list[EvaluatedModel]:
+    """Read runs; a run without a name gets that of its model, or of its folder if two models have one name.
+
+    Runs of several seeds of one training, if they have no names, are one model.
+    """
+    models = join_models([(name, model) for name, run in with_names(runs) for model in _read(run, name)])
+    if not models:
+        raise InputError("no runs: give at least one run directory, or a file of ranks.")
+    return _named_apart(models)
+
+
+def with_names(runs: Runs) -> list[tuple[str, Run]]:
+    """List runs with the names that they were given, which may be empty."""
+    if isinstance(runs, str | Path | RankTable | EvaluatedModel):
+        runs = [runs]
+    several = runs.items() if isinstance(runs, Mapping) else runs
+    return [run if isinstance(run, tuple) else ("", run) for run in several]
+
+
+def _read(run: Run, name: str) -> Iterator[EvaluatedModel]:
+    if isinstance(run, EvaluatedModel):
+        yield replace(run, name=name or run.name)
+        return
+    if isinstance(run, RankTable):
+        yield EvaluatedModel(name, run)
+        return
+    runs = [(place, _read_one(path)) for place, path in runs_at(Path(run), named=bool(name)).items()]
+    names = distinct_names([place.split("/") for place, _ in runs], [model.table.dataset for _, model in runs])
+    yield from (replace(model, name=f"{name} {place}".strip()) for place, (_, model) in zip(names, runs, strict=True))
+
+
+def _read_one(path: Path) -> EvaluatedModel:
+    run = StoredRun(path)
+    if not run.is_complete:
+        return EvaluatedModel("", run.ranks(), folder=path)
+    return EvaluatedModel("", run.ranks(), run.config, run.manifest, path, run.predictions, run.changes)
+
+
+def join_models(models: Sequence[tuple[str, EvaluatedModel]]) -> list[tuple[str, EvaluatedModel]]:
+    """Join the runs that are seeds of one model, in the place of the first.
+
+    Each run stands after the name that was chosen for it, or that of its folder; empty where there is none.
+    """
+    groups = join_seeds([_run_of(name, model) for name, model in models])
+    members = [[models[place] for place in group] for group in groups]
+    return [group[0] if len(group) == 1 else (group[0][0], model_of_seeds(group)) for group in members]
+
+
+def model_of_seeds(runs: Sequence[tuple[str, EvaluatedModel]]) -> EvaluatedModel:
+    """Make one model of several runs: their seeds, and the ranks of the run in the middle by mean reciprocal rank."""
+    values = [np.nan_to_num(mean_of_runs(run, "mrr", run.ties)) for _, run in runs]
+    middle = int(np.argsort(values, kind="stable")[(len(runs) - 1) // 2])
+    unnamed = [_run_of(name, run).chosen or not run.name for name, run in runs]
+    seeds = [place if run.training.seed is None else run.training.seed for place, (_, run) in enumerate(runs)]
+    named = [
+        replace(run, name=f"seed {seed}" if new else run.name)
+        for (_, run), seed, new in zip(runs, seeds, unnamed, strict=True)
+    ]
+    name = model_name([_run_of(*run) for run in runs])
+    return replace(runs[middle][1], name=name, seeds=tuple(named), middle=middle)
+
+
+def _run_of(name: str, model: EvaluatedModel) -> RunOf:
+    key, training = model.training.key(model.config), model.training
+    chosen = name if name and name == model.name else ""
+    return RunOf(model.table.dataset, chosen, model.name, training, key and f"{name} {key}")
+
+
+def _named_apart(models: list[tuple[str, EvaluatedModel]]) -> list[EvaluatedModel]:
+    """Give each model a unique name: the chosen one, its model's, or its folders'."""
+    called = [(model.table.dataset, model.name or _called(model)) for _, model in models]
+    repeated = {name for name in called if called.count(name) > 1}
+    words = [
+        _words(model, key[1]) if model.folder and not chosen and key in repeated else [key[1]]
+        for (chosen, model), key in zip(models, called, strict=True)
+    ]
+    names = distinct_names(words, [dataset for dataset, _ in called])
+    named = [replace(model, name=name) for (_, model), name in zip(models, names, strict=True)]
+    keys = [(model.table.dataset, model.name) for model in named]
+    if twice := next((name for dataset, name in keys if keys.count((dataset, name)) > 1), None):
+        raise InputError(f"two runs are called {twice!r:.60}. Name them: {{'a': …, 'b': …}}, or a=RUN b=RUN.")
+    return named
+
+
+def _words(model: EvaluatedModel, name: str) -> list[str]:
+    """The words of the folders of a model; of seeds, those that their folders share, up to the model's name."""
+    folders = ["/".join(words_of(run.folder)) for run in model.runs if run.folder]
+    if len(folders) == 1:
+        return folders[0].split("/")
+    *parents, ending = model_name([RunOf("", "", folder, Training(), None) for folder in folders]).split("/")
+    last = name.rpartition("/")[2]
+    return [*parents, last] if ending == last else [*parents, ending, last]
+
+
+def _called(model: EvaluatedModel) -> str:
+    title = model.table.model.partition(" (")[0]
+    if title != UNKNOWN:
+        return title
+    return words_of(model.folder)[-1] if model.folder else "model"
+
+
+def read_dataset(models: Iterable[EvaluatedModel]) -> Dataset | None:
+    """Read the dataset of the models, if a run names it and it has not changed."""
+    for model in models:
+        with suppress(InputError):
+            dataset = None if model.folder is None else StoredRun(model.folder).dataset()
+            if dataset is not None and dataset.sha256() == model.fingerprint:
+                return dataset
+    return None
+
+
+def notes_on_ties(models: Iterable[EvaluatedModel], used: Ties) -> list[str]:
+    """Name the runs whose tie policy no installed package has."""
+    named = [(run, str(run.config.get("ties") or run.ties)) for model in models for run in model.runs]
+    return [f"{isolated(run.name)}: {note_on_missing(ties, used)}" for run, ties in named if ties != run.ties]
+
+
+def mean_of_runs(model: EvaluatedModel, metric: str, ties: Ties) -> float:
+    """The mean of a metric over the runs of a model; NaN where it is undefined."""
+    return float(np.mean([first_value(summarize(run.table, metric, ties=ties).groups[0]) for run in model.runs]))
+
+
+def first_value(group: Group) -> float:
+    """The first metric of a group; NaN where it is undefined."""
+    value = next(iter(group.values.values()))
+    return np.nan if value is None else value
+
+
+def read_classifications(runs: Runs) -> dict[str, LabelSummary]:
+    """Summarize runs of classifications by the names of their models; nothing if none of the runs is one."""
+    summaries: dict[str, LabelSummary] = {}
+    places = [
+        (f"{name} {place}".strip(), StoredRun(path))
+        for name, run in with_names(runs)
+        if isinstance(run, str | Path)
+        for place, path in runs_at(Path(run), named=bool(name)).items()
+    ]
+    labelled = [(name, run) for name, run in places if run.keeps == "classification"]
+    if labelled and len(labelled) < len(places):
+        raise InputError(
+            f"{str(labelled[0][1].path)!r} is a classification, and other runs have ranks. Give runs of one kind."
+        )
+    for name, run in labelled:
+        table = run.labels()
+        title = name or table.model.partition(" (")[0]
+        if title in summaries:
+            raise InputError(f"two runs are called {title!r:.60}. Name them: a=RUN b=RUN.")
+        summary = summarize(table, calibration=run.config.get("task", {}).get("calibration", "platt"))
+        summaries[title] = cast("LabelSummary", summary)
+    return summaries
