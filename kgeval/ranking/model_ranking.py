@@ -154,7 +154,7 @@ class ModelRanking(ModelOnDataset):
             work,
             filter=evaluation.filter,
             times=None if dataset.times is None else evaluation.times,
-            protocol=self.rules.protocol,
+            protocol=self.rules.name,
             model=title,
             dataset=dataset.name,
             candidates=self._candidates_in_words(sides),

@@ -83,7 +83,7 @@ def require_relations(evaluation: Evaluation, rules: Rules) -> None:
     if "relation" not in evaluation.sides:
         return
     if not rules.predicts_relations:
-        fact = f"the protocol {rules.protocol} ranks heads and tails only"
+        fact = f"the protocol {rules.name} ranks heads and tails only"
         raise InputError(f"sides: {fact}. Leave relation out, or use the protocol standard.")
     if not evaluation.corruption.answers_relations:
         fact = f"the corruption {evaluation.corruption.kind!r} chooses entities, not relations"

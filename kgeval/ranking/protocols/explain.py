@@ -113,14 +113,12 @@ def explain(
     evaluation = Evaluation.of_keywords(settings)
     framework_metric = _as_framework_metric(metric, evaluation.sides)
     for it in chosen:
-        require_relations(evaluation, it.rules)
+        require_relations(evaluation, it)
     model = as_model(model, dataset, nan=evaluation.nan)
     scorer = align(model, dataset, entities=entities, relations=relations, times=time_labels)
     ranking = _RankingByProtocol(scorer, dataset, evaluation, framework_metric, progress)
     standard = find_protocol("standard")
-    rows = tuple(
-        _explain_protocol(ranking, standard, replace(it, quirks=it.rules.applicable_to(scorer))) for it in chosen
-    )
+    rows = tuple(_explain_protocol(ranking, standard, replace(it, quirks=it.applicable_to(scorer))) for it in chosen)
     table = ranking.table(standard)
     ties = summarize(table, ["count"]).groups[0].ties
     notes = (*table.notes, *([str(ties)] if ties and ties.serious else []))
@@ -162,7 +160,7 @@ def explain_numbers(
     tables = {"standard": ranking.table(find_protocol("standard"))}
     for name, protocol in protocols().items():
         with suppress(InputError):  # some rank no part of a small split, or want candidates that few datasets bring
-            tables[name] = ranking.table(replace(protocol, quirks=protocol.rules.applicable_to(scorer)))
+            tables[name] = ranking.table(replace(protocol, quirks=protocol.applicable_to(scorer)))
     return check_numbers(tables, numbers)
 
 

@@ -270,7 +270,7 @@ def _expected(table: RankTable, metric: FrameworkMetric) -> float:
 def _has_candidates_of(protocol: Protocol, table: RankTable) -> bool:
     """Whether a table has the triples and candidates that a protocol ranks, as far as that is known."""
     is_ranked_by_it = table.protocol == protocol.name
-    fills_batches = protocol.rules.num_ranked(table.num_triples) == table.num_triples
+    fills_batches = protocol.num_ranked(table.num_triples) == table.num_triples
     if protocol.corruption is not all_entities or (protocol.competes is not None and is_ranked_by_it):
         return is_ranked_by_it
     among_all = table.candidates.startswith("all ") and "those among" not in table.candidates

@@ -141,10 +141,10 @@ def rank_all_or_sample(
     if settings is None:
         return ranking.rank(title, rank_parts)
     if ranking.quirks:
-        problem = f"estimate: protocol {ranking.rules.protocol} has a rule for this model that needs all triples"
+        problem = f"estimate: protocol {ranking.rules.name} has a rule for this model that needs all triples"
         raise ConfigError(f"{problem}. Leave estimate out, or use the protocol standard.")
     known, split = ranking.known, ranking.dataset.split(evaluation.split)
-    rows = np.flatnonzero(known) if evaluation.unseen == "drop" else np.arange(len(known))
+    rows = np.arange(len(known)) if evaluation.unseen == "worst" else np.flatnonzero(known)
     strata = Strata.of(split.ids[rows, 1], settings.first)
     earlier = earlier if isinstance(evaluation.corruption, AllEntities) else None
     title = title or ranking.scorer.title
