@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import TableError, counted, refuse_unknown
+from kgeval.base.parquet_tables import with_columns
 from kgeval.base.settings import names_among
 from kgeval.data import KnownTimes
 from kgeval.data.columns import TRIPLE, ColumnNames
@@ -27,7 +28,8 @@ from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.corruption.candidates import Candidates
 from kgeval.ranking.rank_file import RankColumns, RankFile, RankSetting, notes_on_exchanged_sides
-from kgeval.ranking.rank_table import COUNTS, RankTable, to_rank_columns, with_columns
+from kgeval.ranking.rank_rows import to_rank_columns
+from kgeval.ranking.rank_table import COUNTS, RankTable
 from kgeval.ranking.ranking_task import RankCounts, Ranked, RankingTask
 
 Unmatched = Literal["error", "drop"]

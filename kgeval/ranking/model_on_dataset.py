@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import InputError, ScoreError, counted, did_you_mean, first_few
+from kgeval.base.parquet_tables import with_columns
 from kgeval.base.progress import Progress, reporting
 from kgeval.base.settings import is_file
 from kgeval.base.threads import bound_threads
@@ -41,7 +42,7 @@ from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.kernels.collectors import ALL, KNOWN, BestAnswers
 from kgeval.ranking.predictions.prediction_table import NEW, SCHEMA, PredictionTable
 from kgeval.ranking.predictions.query_rows import NumberedQueries, as_triples, queries_of_rows, queries_of_triples
-from kgeval.ranking.rank_table import with_columns, with_times
+from kgeval.ranking.rank_rows import with_times
 from kgeval.ranking.ranking_notes import notes_on_device, require_times
 from kgeval.ranking.ranking_task import Plan, RankCounts, RankingTask
 

@@ -28,15 +28,15 @@ from kgeval.ranking.engine import Engine, rank_last
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_on_dataset import ModelOnDataset, Outsiders, restriction
-from kgeval.ranking.rank_table import (
+from kgeval.ranking.rank_rows import (
     MULTIPLICITY,
     RankedPart,
-    RankTable,
     join_parts,
     stack,
     to_rank_columns,
     with_test_known,
 )
+from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_notes import (
     RESTRICTED_SAMPLE,
     RankingNotes,

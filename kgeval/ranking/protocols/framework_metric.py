@@ -16,7 +16,7 @@ from kgeval.data.dataset import SPLITS, Dataset, Split
 from kgeval.metrics.names import Part, parse
 from kgeval.ranking.corruption import AllEntities, OGBNegatives
 from kgeval.ranking.corruption.generator import Corruption
-from kgeval.ranking.rank_table import WITH_TEST
+from kgeval.ranking.rank_rows import WITH_TEST
 
 Values = Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
 """ranks -> the value of each, in the same precision"""

@@ -45,7 +45,8 @@ from kgeval.ranking.protocols.framework_metric import (
     histogram32,
 )
 from kgeval.ranking.protocols.sampled_ranking import rank_all_or_sample
-from kgeval.ranking.rank_table import MULTIPLICITY, RankTable
+from kgeval.ranking.rank_rows import MULTIPLICITY
+from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.rules import Rules
 
 SelfCounting = Literal["never", "raw", "subtracted"]

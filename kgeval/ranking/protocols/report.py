@@ -17,7 +17,8 @@ from kgeval.metrics.ranks.ranks import tied_answers
 from kgeval.metrics.summarize import summarize
 from kgeval.ranking.protocols.framework_metric import COUNTS, FrameworkMetric
 from kgeval.ranking.protocols.protocol import Protocol, find_protocol, most_candidates, protocol_of, protocols
-from kgeval.ranking.rank_table import MULTIPLICITY, RankTable
+from kgeval.ranking.rank_rows import MULTIPLICITY
+from kgeval.ranking.rank_table import RankTable
 
 
 @dataclass(frozen=True, repr=False)

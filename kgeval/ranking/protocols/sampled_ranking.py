@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import ConfigError, MetricError
+from kgeval.base.parquet_tables import with_columns
 from kgeval.base.progress import unreported
 from kgeval.base.provenance import percent
 from kgeval.base.threads import bound_threads
@@ -30,7 +31,8 @@ from kgeval.metrics.selection import RETRIEVED, MetricOptions, RowSelection, Tab
 from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.corruption.unsampled import TypeConstrained
 from kgeval.ranking.model_ranking import ModelRanking, RankParts
-from kgeval.ranking.rank_table import MULTIPLICITY, RankedPart, RankTable, with_columns
+from kgeval.ranking.rank_rows import MULTIPLICITY, RankedPart
+from kgeval.ranking.rank_table import RankTable
 
 
 @dataclass(eq=False)
