@@ -23,7 +23,7 @@ from kgeval.metrics.selection import RETRIEVED
 from kgeval.models.aligned import Aligned
 from kgeval.models.checks import notes_on_equal_rows, notes_on_repeatability
 from kgeval.ranking.corruption.candidates import Candidates
-from kgeval.ranking.corruption.limited import Sampled
+from kgeval.ranking.corruption.drawn import Sampled
 from kgeval.ranking.engine import Engine, rank_last
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation

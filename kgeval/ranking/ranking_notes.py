@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgeval.base.arrays import BoolArray
+from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import InputError, counted
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
@@ -21,7 +21,7 @@ from kgeval.models.aligned import Aligned
 from kgeval.models.alignment import align
 from kgeval.models.scorer import LabelledModel
 from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
-from kgeval.ranking.rank_table import NAN
+from kgeval.ranking.rank_table import NAN, RankTable
 from kgeval.ranking.ranking_task import RankCounts
 from kgeval.ranking.rules import Rules
 
@@ -235,3 +235,36 @@ def _index_at_chance(ranks: pa.Table, answers: str) -> float | None:
         return None
     index = float(gained.sum() / most)
     return index if index < CHANCE and gained.sum() < noise else None
+
+
+NOTED_SHARE = 0.01
+"""the share of ranks that contradict their side from which on there is a note: ties alone cause a few"""
+
+
+def notes_on_exchanged_sides(head: RankTable, tail: RankTable) -> list[str]:
+    """Write a note if the ranks of two sides fit far better after an exchange.
+
+    The filter removes known answers only: raw rank − filtered rank is at most the number of other known answers, which
+    differs between head and tail queries. There is a note if at least twice as many ranks contradict that as after an
+    exchange of the sides. The rows of each table are in ascending order of triples.
+    """
+    if head.knows_no_raw or tail.knows_no_raw:
+        return []
+    _, *rows = np.intersect1d(head.column("triple"), tail.column("triple"), return_indices=True)
+    moved, known = zip(*(_moved_and_known(*side) for side in zip((head, tail), rows, strict=True)), strict=True)
+    here = sum(np.count_nonzero(places > answers) for places, answers in zip(moved, known, strict=True))
+    exchanged = sum(np.count_nonzero(places > answers) for places, answers in zip(moved, known[::-1], strict=True))
+    ranks = 2 * len(rows[0])
+    if here < NOTED_SHARE * ranks or 2 * exchanged > here:
+        return []
+    return [
+        f"head and tail ranks are probably exchanged: in {here:,} of {ranks:,} rows the filter removes more "
+        f"candidates than there are known answers, and in {exchanged:,} rows after an exchange. Name the columns with "
+        "--columns (in Python columns=)."
+    ]
+
+
+def _moved_and_known(table: RankTable, rows: IntArray) -> tuple[IntArray, IntArray]:
+    """By how many places the filter moved each answer, and how many other known answers there are; int64[row] both."""
+    moved = table.column("raw_greater") - table.column("greater")
+    return moved[rows], (table.column("raw_candidates") - table.column("candidates"))[rows]

@@ -42,7 +42,7 @@ from kgeval.base.threads import bound_threads
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.ranking.corruption import AllEntities
-from kgeval.ranking.corruption.limited import Sampled
+from kgeval.ranking.corruption.drawn import Sampled
 from kgeval.ranking.engine_choice import engine_for, vector_dims
 from kgeval.ranking.model_ranking import ModelRanking
 from kgeval.ranking.rank_rows import RankedPart, to_rank_columns

@@ -31,17 +31,14 @@ from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.run_directory.contents import progress_of
 from kgeval.ranking.run_directory.folders import (
     CommonTable,
-    RunOf,
-    Training,
     distinct_names,
     holds_runs,
-    join_seeds,
-    model_name,
     runs_at,
     runs_in,
     unfinished_in,
     words_of,
 )
+from kgeval.ranking.run_directory.seeds import RunOf, Training, join_seeds, model_name
 from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.ranking.tasks.classification import Classification
 from kgeval.ranking.tasks.confidences import Confidences

@@ -1,4 +1,7 @@
-"""Corruptions without draws of their own: all entities, a list, those that fit the relation, a union of others."""
+"""Candidates that are not drawn: all entities, those of a list, those that fit the relation, or a union of corruptions.
+
+Modules are imported in functions here, since ``AllEntities`` is a default of every command's options.
+"""
 
 from __future__ import annotations
 
@@ -53,18 +56,6 @@ class AllEntities(CorruptionGenerator):
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         return f"all {len(dataset.entities):,} entities"
-
-
-def unknown_labels(source: Path | Sequence[str], vocabulary: Vocabulary) -> list[str]:
-    """Find the labels of a list that a dataset does not have, each once and in quotes."""
-    import numpy as np
-
-    from kgeval.data.text import UNIT_SEPARATOR, read_columns
-
-    labels: Any = source
-    if isinstance(source, Path):
-        labels = read_columns(source, ["label"], delimiter=UNIT_SEPARATOR, quoted=False)["label"]
-    return list(dict.fromkeys(repr(str(labels[row])) for row in np.flatnonzero(vocabulary.ids(labels) < 0).tolist()))
 
 
 class EntityList(CorruptionGenerator):
@@ -300,3 +291,15 @@ class CandidateUnion(CorruptionGenerator):
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         parts = [part.describe(dataset, sizes[:0]) for part in self.content(dataset)]
         return f"{size_range(sizes)}, the union of {' and '.join(parts)}"
+
+
+def unknown_labels(source: Path | Sequence[str], vocabulary: Vocabulary) -> list[str]:
+    """Find the labels of a list that a dataset does not have, each once and in quotes."""
+    import numpy as np
+
+    from kgeval.data.text import UNIT_SEPARATOR, read_columns
+
+    labels: Any = source
+    if isinstance(source, Path):
+        labels = read_columns(source, ["label"], delimiter=UNIT_SEPARATOR, quoted=False)["label"]
+    return list(dict.fromkeys(repr(str(labels[row])) for row in np.flatnonzero(vocabulary.ids(labels) < 0).tolist()))

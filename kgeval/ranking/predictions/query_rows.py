@@ -17,12 +17,12 @@ from kgeval.data.vocabulary import Vocabulary
 
 MISSING = "?"
 
-NOTHING = np.empty(0, np.int64)
+NO_IDS = np.empty(0, np.int64)
 
-PARTS = (3, 4)
+NUMBERS_OF_PARTS = (3, 4)
 """how many parts a query may have: head, relation, tail, and in a temporal graph a time"""
 
-EXPECTED = "a query is a triple with '?' in the place of head or tail, such as ('Rome', 'capital_of', '?')"
+EXPECTED_QUERY = "a query is a triple with '?' in the place of head or tail, such as ('Rome', 'capital_of', '?')"
 
 
 NO_RELATIONS = (
@@ -43,7 +43,7 @@ class NumberedQueries:
     def without_answers(cls, queries: Queries, numbers: IntArray) -> NumberedQueries:
         """Take queries as if nobody knew their answers: all offsets are 0."""
         offsets = np.zeros(len(queries) + 1, np.int64)
-        return cls(replace(queries, offsets=offsets, answers=NOTHING, triples=NOTHING), numbers)
+        return cls(replace(queries, offsets=offsets, answers=NO_IDS, triples=NO_IDS), numbers)
 
     def where(self, keep: BoolArray) -> NumberedQueries:
         """Keep the queries for which ``keep`` (bool[query]) holds."""
@@ -70,7 +70,7 @@ def queries_of_rows(ids: IntArray) -> Iterator[NumberedQueries]:
         if len(rows):
             rows = rows[np.lexsort((*ids[rows, 3:].T, ids[rows, 2 - place], ids[rows, 1]))]
             contexts = None if times is None else times[rows]
-            queries = Queries(side, ids[rows, 2 - place], ids[rows, 1], NOTHING, NOTHING, NOTHING, contexts=contexts)
+            queries = Queries(side, ids[rows, 2 - place], ids[rows, 1], NO_IDS, NO_IDS, NO_IDS, contexts=contexts)
             yield NumberedQueries.without_answers(queries, rows)
 
 
@@ -89,7 +89,7 @@ def read_queries(queries: Iterable[Sequence[Any]], dataset: Dataset) -> IntArray
         isinstance(queries, np.ndarray)
         and queries.dtype.kind in "iu"
         and queries.ndim == 2
-        and queries.shape[1] in PARTS
+        and queries.shape[1] in NUMBERS_OF_PARTS
     ):
         ids = queries.astype(np.int64)
     else:
@@ -107,10 +107,10 @@ def read_queries(queries: Iterable[Sequence[Any]], dataset: Dataset) -> IntArray
 
 def _from_rows(queries: Iterable[Sequence[Any]], dataset: Dataset) -> IntArray:
     if isinstance(queries, str) or not isinstance(queries, Iterable):
-        raise InputError(f"queries are a list, not {queries!r:.60}: {EXPECTED}.")
+        raise InputError(f"queries are a list, not {queries!r:.60}: {EXPECTED_QUERY}.")
     rows = list(queries)
     for number, row in enumerate(rows):
-        if isinstance(row, str) or not isinstance(row, Sequence | np.ndarray) or len(row) not in PARTS:
+        if isinstance(row, str) or not isinstance(row, Sequence | np.ndarray) or len(row) not in NUMBERS_OF_PARTS:
             _refuse(number, row, "it does not have three parts")
         if len(row) != len(rows[0]):
             _refuse(number, row, f"it has {len(row)} parts, and the first query {len(rows[0])}")
@@ -135,7 +135,7 @@ def _kinds(dataset: Dataset, parts: int) -> list[Vocabulary]:
     if parts == len(kinds):
         return kinds
     if dataset.times is None:
-        raise InputError(f"the queries have a time, and the facts of {dataset.name} have none: {EXPECTED}.")
+        raise InputError(f"the queries have a time, and the facts of {dataset.name} have none: {EXPECTED_QUERY}.")
     return [*kinds, dataset.times]
 
 
@@ -156,7 +156,7 @@ def _ids(cells: list[Any], labels: Vocabulary) -> IntArray:
 
 
 def _refuse(number: int, row: Any, why: str) -> None:
-    raise InputError(f"query {number}, {row!r:.80}: {why}; {EXPECTED}.")
+    raise InputError(f"query {number}, {row!r:.80}: {why}; {EXPECTED_QUERY}.")
 
 
 def as_triples(parts: Sequence[NumberedQueries]) -> Triples:

@@ -37,7 +37,7 @@ from kgeval.ranking.protocols.report import notes_on
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_notes import require_relations
 
-RULES = {
+FIELDS_BY_CAUSE = {
     "sides": ("sides",),
     "candidates": ("corruption", "competes", "batch"),
     "filter": ("filter",),
@@ -218,7 +218,7 @@ def _explain_protocol(ranking: _RankingByProtocol, standard: Protocol, target: P
 
 def _switches(current: Protocol, target: Protocol) -> Iterator[tuple[str, Protocol]]:
     """Yield each cause with the protocol after its change, from the current protocol to the target."""
-    for cause, fields in RULES.items():
+    for cause, fields in FIELDS_BY_CAUSE.items():
         if cause == "ties":
             for quirk in target.quirks:
                 current = replace(current, quirks=(*current.quirks, quirk))
@@ -227,7 +227,7 @@ def _switches(current: Protocol, target: Protocol) -> Iterator[tuple[str, Protoc
         yield cause, current
 
 
-NOTHING = "·"
+NO_CHANGE = "·"
 """the text of a change that would be printed as zero, such as that of sums in float32"""
 
 
@@ -287,14 +287,14 @@ class Explanation(Shown):
         exact = [
             # The values are printed differently, but their difference would be printed as zero.
             f"{self.standard:.6f}" != f"{row.value:.6f}"
-            and _figure(difference(self.standard, row.value)).text == NOTHING
+            and _figure(difference(self.standard, row.value)).text == NO_CHANGE
             for row in self.rows
         ]
         changes = {
             cause: [_figure(row.causes.get(cause, 0.0), exact=exact[index]) for index, row in enumerate(self.rows)]
             for cause in self.causes
         }
-        changes = {cause: cells for cause, cells in changes.items() if {cell.text for cell in cells} != {NOTHING}}
+        changes = {cause: cells for cause, cells in changes.items() if {cell.text for cell in cells} != {NO_CHANGE}}
         columns = ["protocol", self.metric, "− standard", *changes, "if all ties won", "if all ties lost"]
         rows: list[list[Cell]] = [
             [
@@ -336,7 +336,7 @@ def _figure(change: float, *, exact: bool = False) -> Figure:
     """Format a change; one that rounds to zero is a dot, or if ``exact`` its first digit."""
     text = f"{change:+.6f}"
     if not float(text):
-        text = f"{change:+.0e}" if exact and change else NOTHING
+        text = f"{change:+.0e}" if exact and change else NO_CHANGE
     return Figure(change, text=text)
 
 

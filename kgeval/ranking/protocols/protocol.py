@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, partial
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -21,7 +22,7 @@ from kgeval.base.progress import Progress, reporting
 from kgeval.base.provenance import UNKNOWN
 from kgeval.base.registries import by_name, instances, load_entry_points
 from kgeval.base.tables.shown import Brief
-from kgeval.data.dataset import SPLITS, Dataset
+from kgeval.data.dataset import SPLITS, Dataset, Split
 from kgeval.data.split_names import filtered_by
 from kgeval.data.triples import SIDES, Side
 from kgeval.metrics.kinds import RANKS
@@ -34,13 +35,10 @@ from kgeval.ranking.corruption.generator import Corruption
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.protocols.framework_metric import (
-    COUNTS,
-    EVERY_SPLIT,
+    PREFIXES,
     FrameworkMetric,
     MeanFunction,
     Setting,
-    SplitFilter,
-    all_entities,
     float64,
     histogram32,
 )
@@ -48,6 +46,16 @@ from kgeval.ranking.protocols.sampled_ranking import rank_all_or_sample
 from kgeval.ranking.rank_rows import MULTIPLICITY
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.rules import Rules
+
+SplitFilter = Mapping[Split, tuple[Split, ...]]
+"""the evaluated split -> the splits that it is filtered by"""
+
+EVERY_SPLIT: SplitFilter = MappingProxyType(dict.fromkeys(SPLITS, SPLITS))
+"""train, valid and test, whichever of them is evaluated"""
+
+NOTHING: SplitFilter = MappingProxyType(dict.fromkeys(SPLITS, ()))
+"""no split: the raw setting"""
+
 
 SelfCounting = Literal["never", "raw", "subtracted"]
 """whether an answer competes with itself: never; in the raw setting; or always, and then all known answers with at
@@ -68,8 +76,9 @@ class Protocol(Brief, Rules):
     """the tie policy"""
     filter: SplitFilter = field(default_factory=lambda: EVERY_SPLIT)
     """the splits whose triples are known answers, by the split that is evaluated"""
-    corruption: Callable[[Corruption | None, Dataset, str], Corruption] = all_entities
-    """returns the corruption for a split, given the evaluation's corruption, if it has one"""
+    corruption: Callable[[Corruption | None, Dataset, str], Corruption] | None = None
+    """returns the corruption for a split, given the evaluation's corruption, if it has one; by default that, or all
+    entities"""
     cutoff: int | None = None
     """the length of prediction lists, unfiltered: an answer beyond it, or in no list, has an infinite rank"""
     self_counting: SelfCounting = "never"
@@ -145,7 +154,11 @@ class Protocol(Brief, Rules):
         corruption = evaluation.corruption if "corruption" in explicit else None
         settings = {
             "filter": dataset.present(names),
-            "corruption": self.corruption(corruption, dataset, evaluation.split),
+            **(
+                {}
+                if self.corruption is None
+                else {"corruption": self.corruption(corruption, dataset, evaluation.split)}
+            ),
             **({} if "sides" in explicit or self.sides == SIDES else {"sides": self.sides}),
         }
         return ResolvedEvaluation(
@@ -249,7 +262,7 @@ def most_candidates(table: RankTable) -> int:
 def _counts(table: RankTable, setting: Setting) -> tuple[IntArray, IntArray]:
     if setting == "raw":
         table.refuse_without_raw()
-    return table.column(f"{COUNTS[setting]}greater"), table.column(f"{COUNTS[setting]}tied")
+    return table.column(f"{PREFIXES[setting]}greater"), table.column(f"{PREFIXES[setting]}tied")
 
 
 @cache

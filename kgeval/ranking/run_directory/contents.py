@@ -34,7 +34,7 @@ from kgeval.base.settings import problems_of
 from kgeval.data.dataset import Dataset
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable
-from kgeval.ranking.tasks.labelled_split import LabelTable
+from kgeval.ranking.tasks.label_table import LabelTable
 
 MANIFEST, METRICS = "manifest.json", "metrics.json"
 """the files of a run by which its folder is known"""
@@ -178,7 +178,7 @@ def tables_in(folder: Path) -> list[str]:
     return [RANKS, LABELS, CURVES, PREDICTIONS, RESULTS, *sorted(path.name for path in folder.glob(ranks_of("*")))]
 
 
-RULES = ConfigDict(strict=True)
+STRICT = ConfigDict(strict=True)
 """no value is converted; unknown keys are left out"""
 
 Count = Annotated[int, Field(ge=0, lt=2**63)]
@@ -210,7 +210,7 @@ _files = partial(_names, what="file", fits=is_plain_name)
 _runs = partial(_names, what="folder", fits=is_run_name)
 
 
-@with_config(RULES)
+@with_config(STRICT)
 class Graph(TypedDict, total=False):
     name: str
     entities: Count
@@ -221,7 +221,7 @@ class Graph(TypedDict, total=False):
     training_graph: Block
 
 
-@with_config(RULES)
+@with_config(STRICT)
 class Manifest(TypedDict, total=False):
     schema: int
     time: str
@@ -241,7 +241,7 @@ class Manifest(TypedDict, total=False):
     written: Annotated[dict[str, str], AfterValidator(_files)]
 
 
-@with_config(RULES)
+@with_config(STRICT)
 class Metrics(TypedDict, total=False):
     """The part of ``metrics.json`` that is read; all of it can be computed from the tables."""
 
@@ -249,7 +249,7 @@ class Metrics(TypedDict, total=False):
     metrics: dict[str, dict[str, Number]]
 
 
-@with_config(RULES)
+@with_config(STRICT)
 class Models(TypedDict, total=False):
     models: Annotated[dict[str, Metrics], AfterValidator(_runs)]
     failed: dict[str, str]

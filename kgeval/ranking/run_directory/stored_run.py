@@ -45,7 +45,7 @@ from kgeval.ranking.run_directory.contents import (
 )
 from kgeval.ranking.run_directory.staging import publish
 from kgeval.ranking.tasks.confidences import ConfidenceTables
-from kgeval.ranking.tasks.labelled_split import LabelTable
+from kgeval.ranking.tasks.label_table import LabelTable
 
 KeptTable: TypeAlias = RankTable | LabelTable | ConfidenceTables
 """what an evaluation stores: ranks; for classification, labelled triples with the scores of the model and of
