@@ -49,9 +49,6 @@ from kgeval.ranking.ranking_notes import (
     notes_on_sides,
     notes_on_unlisted,
     notes_on_unseen,
-    require_relations,
-    require_splits_of_corruption,
-    require_times,
 )
 from kgeval.ranking.ranking_task import Plan, Ranked, RankingTask, concatenated
 from kgeval.ranking.rules import STANDARD, FrameworkQuirk, Rules
@@ -273,9 +270,9 @@ def ranking_of(
     corruption = evaluation.corruption.prepare(dataset)
     evaluation, split = evaluation.model_copy(update={"corruption": corruption}), evaluation.split
     known, quirks = scorer.knows(dataset.split(split)), rules.applicable_to(scorer)
-    require_splits_of_corruption(evaluation, dataset)
-    require_relations(evaluation, rules)
-    require_times(evaluation, dataset)
+    evaluation.require_splits(dataset)
+    evaluation.require_relations(rules)
+    evaluation.require_times(dataset)
     unseen = notes_on_unseen(dataset, dataset.split(split), known, evaluation.unseen, noun=f"{split} triple")
     wrong = [*scorer.notes, *unseen]
     allowed, kept, restricted = restriction(dataset, evaluation, restrict_entities_to)

@@ -1,4 +1,8 @@
-"""Notes on ranks: what may make them wrong, what moves them, and what explains them."""
+"""Notes on ranks: what may make them wrong, what moves them, and what explains them.
+
+``model_ranking`` collects them for its table. Each function takes what was ranked and returns sentences, none where
+nothing is odd.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,6 @@ from kgeval.models.scorer import LabelledModel
 from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
 from kgeval.ranking.rank_table import NAN, RankTable
 from kgeval.ranking.ranking_task import RankCounts
-from kgeval.ranking.rules import Rules
 
 RESTRICTED_SAMPLE = (
     "candidates were sampled from all entities, and then restricted to some: queries have fewer candidates than "
@@ -62,32 +65,6 @@ FEW = 0.5
 def check_unseen(model: Any, dataset: Dataset, evaluation: Evaluation) -> None:
     triples, noun = dataset.split(evaluation.split), f"{evaluation.split} triple"
     notes_on_unseen(dataset, triples, align(model, dataset).knows(triples), evaluation.unseen, noun=noun)
-
-
-def require_splits_of_corruption(evaluation: Evaluation, dataset: Dataset) -> None:
-    splits = evaluation.corruption.learns_from
-    if splits and not any(split in dataset.splits for split in splits):
-        raise InputError(
-            f"the corruption {evaluation.corruption.kind!r} chooses candidates by {' and '.join(splits)} triples, and "
-            f"dataset {dataset.name} has none."
-        )
-
-
-def require_times(evaluation: Evaluation, dataset: Dataset) -> None:
-    if dataset.times is None and evaluation.times == "static":
-        raise InputError(f"times (--times): the triples of dataset {dataset.name} have no times. Leave it out.")
-
-
-def require_relations(evaluation: Evaluation, rules: Rules) -> None:
-    """Refuse to predict relations by rules or a corruption for entities only."""
-    if "relation" not in evaluation.sides:
-        return
-    if not rules.predicts_relations:
-        fact = f"the protocol {rules.name} ranks heads and tails only"
-        raise InputError(f"sides: {fact}. Leave relation out, or use the protocol standard.")
-    if not evaluation.corruption.answers_relations:
-        fact = f"the corruption {evaluation.corruption.kind!r} chooses entities, not relations"
-        raise InputError(f"sides: {fact}. Leave relation out; or leave the corruption out, and all relations compete.")
 
 
 def notes_on_repetitions(dataset: Dataset, split: str) -> list[str]:

@@ -1,4 +1,8 @@
-"""Keyed draws without replacement: what is drawn for a query is a function of its key alone."""
+"""Keyed draws without replacement: what is drawn for a query is a function of its key alone.
+
+The corruptions of ``drawn`` call ``draw`` and ``draw_weighted``; numba compiles the loops. A key is a seed and a side,
+with the anchor and the relation of the query.
+"""
 
 from __future__ import annotations
 

@@ -35,7 +35,6 @@ from kgeval.ranking.protocols.number_check import NumberCheck, check_numbers
 from kgeval.ranking.protocols.protocol import Protocol, find_protocol, protocols
 from kgeval.ranking.protocols.report import notes_on
 from kgeval.ranking.rank_table import RankTable
-from kgeval.ranking.ranking_notes import require_relations
 
 FIELDS_BY_CAUSE = {
     "sides": ("sides",),
@@ -113,7 +112,7 @@ def explain(
     evaluation = Evaluation.of_keywords(settings)
     framework_metric = _as_framework_metric(metric, evaluation.sides)
     for it in chosen:
-        require_relations(evaluation, it)
+        evaluation.require_relations(it)
     model = as_model(model, dataset, nan=evaluation.nan)
     scorer = align(model, dataset, entities=entities, relations=relations, times=time_labels)
     ranking = _RankingByProtocol(scorer, dataset, evaluation, framework_metric, progress)

@@ -2,7 +2,8 @@
 
 The order of the triples is seeded, and each sample is the beginning of the next. Ranks among the candidates of the
 right type ("typed ranks") cost little and say much of the ranks among all. In two-phase sampling, typed ranks of many
-triples correct, by regression, the full ranks of few: after the first sample, ``_decide`` compares saving and cost.
+triples correct, by regression, the full ranks of few: after the first sample, ``_decide_on_regression`` compares saving
+and cost. Strata are groups of the triples by their relations; each is sampled in proportion.
 
 first sample ─► regression or not ─► larger samples, until the interval is narrow ─► rank table
 """
@@ -85,7 +86,7 @@ class SampledRanking:
         while size < len(order):
             ranks.grow(size)
             if ratio is None:
-                ratio, note = self._decide(ranks, typed)
+                ratio, note = self._decide_on_regression(ranks, typed)
                 typed = typed if ratio else None
                 notes = (*notes, note) if note else notes
             if typed is not None:
@@ -113,7 +114,7 @@ class SampledRanking:
         data = with_columns(table.data, {name: pa.array(column) for name, column in columns.items()})
         return replace(table, data=data, sampling=sampling)
 
-    def _decide(self, ranks: GrowingRanks, typed: TypedRanks | None) -> tuple[float, str]:
+    def _decide_on_regression(self, ranks: GrowingRanks, typed: TypedRanks | None) -> tuple[float, str]:
         """Decide by the first sample whether typed ranks save more work than they cost, and say why.
 
         The number is how many triples get a typed rank for each triple of the sample; 0 without a regression.

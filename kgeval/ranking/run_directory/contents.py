@@ -1,4 +1,8 @@
-"""The files of a run directory: their names, how they are read, and the one schema of manifest and metrics."""
+"""The files of a run directory: what each is called, what is read of those in JSON, and what is written into them.
+
+``staging`` writes the files, ``StoredRun`` reads them. A new file has its name here; a new key of ``manifest.json`` or
+``metrics.json`` has its type in ``Manifest`` or ``Metrics``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Folders of runs: the runs inside a folder, their files and common table, and which runs are seeds of one model."""
+"""Folders of runs: which runs a folder has inside, finished or not, and the common table of their metrics.
+
+Commands that take folders (``kgeval compare runs/*``) find the runs by ``runs_at``, and name them by
+``distinct_names``.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +35,8 @@ from kgeval.ranking.run_directory.contents import (
 
 @dataclass(frozen=True)
 class CommonTable:
+    """The metrics of all models of a folder, with those that failed or are not finished: its ``metrics.json``."""
+
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """the metrics of each model, under one tie policy"""
     failed: dict[str, str] = field(default_factory=dict)

@@ -15,7 +15,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class RunOf:
-    """What decides to which model a run belongs."""
+    """What decides to which model a run belongs: its dataset, its names and its training."""
 
     dataset: str
     chosen: str

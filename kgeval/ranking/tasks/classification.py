@@ -1,4 +1,8 @@
-"""``kgeval.classify``: dataset → labelled triples → scores of the model and of the baselines → label table."""
+"""``kgeval.classify``: triple classification, the scores of true and false triples by a model and by baselines.
+
+A task reads the labelled triples of valid and test, scores them, and returns a label table. Confidences are another
+task (``confidences``), which shares ``score_labelled``.
+"""
 
 from __future__ import annotations
 

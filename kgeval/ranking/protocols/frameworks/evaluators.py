@@ -1,8 +1,9 @@
-"""The evaluators of frameworks, by what they do with ties.
+"""The evaluators of frameworks, by what they do with ties, each a ``Protocol``.
 
 First those that count every tie against the answer (kbc, PyTorch-BigGraph, TorchKGE, Marius, DGL-KE); then those that
 decide otherwise what a tie is (LibKGE and AmpliGraph round scores, for OpenKE nothing ties); then those that sort all
-candidates, and take an answer's place in the list for its rank.
+candidates, and take an answer's place in the list for its rank. A rule for some models only is a ``FrameworkQuirk``
+above the protocol that has it.
 """
 
 from __future__ import annotations

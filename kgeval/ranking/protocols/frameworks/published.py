@@ -1,4 +1,4 @@
-"""kgeval's own protocol, PyKEEN's, and those of publications and benchmarks."""
+"""The protocols of kgeval itself, of PyKEEN, and of publications and benchmarks, each a ``Protocol``."""
 
 from __future__ import annotations
 
@@ -14,31 +14,6 @@ from kgeval.ranking.protocols.framework_metric import (
     named,
 )
 from kgeval.ranking.protocols.protocol import NOTHING, Protocol
-
-
-def fixed_negatives(corruption: Corruption | None, dataset: Dataset, split: str) -> Corruption:
-    """Return the corruption of the evaluation, by default OGB's fixed negatives; OGB's lists are used as listed."""
-    if corruption is None:
-        files = [file for file in dataset.files if file.match(f"split/*/{split}.pt")]
-        if not files:
-            raise DatasetError(
-                f"the protocol 'ogb' ranks among the fixed negatives of OGB's split/<name>/{split}.pt, and dataset "
-                f"{dataset.name} has no such file. Give the folder of a dataset that has it, or say which candidates "
-                "compete: evaluation: {corruption: {kind: all}} in a configuration, corruption=AllEntities() in Python."
-            )
-        corruption = OGBNegatives(path=str(files[0]))
-    if isinstance(corruption, OGBNegatives) and "as_listed" not in corruption.model_fields_set:
-        return corruption.model_copy(update={"as_listed": True})
-    return corruption
-
-
-def only_scores(_corruption: Corruption | None, _dataset: Dataset, _split: str) -> Corruption:
-    """Refuse to choose candidates: the benchmark's negatives are pairs, none of which belongs to a query."""
-    raise DatasetError(
-        "the protocol 'ogb-shared' compares scores of triples with those of one list of negatives for all. Give both "
-        "to kgeval.ogb_eval."
-    )
-
 
 _METRICS = (
     *("inverse_harmonic_mean_rank", "hits_at_1", "hits_at_3", "hits_at_5", "hits_at_10", "arithmetic_mean_rank"),
@@ -104,6 +79,23 @@ KB2E = Protocol(
     tie_note="KB2E leaves the order of ties to an unstable sort; kgeval takes the mean of their ranks",
 )
 
+
+def fixed_negatives(corruption: Corruption | None, dataset: Dataset, split: str) -> Corruption:
+    """Return the corruption of the evaluation, by default OGB's fixed negatives; OGB's lists are used as listed."""
+    if corruption is None:
+        files = [file for file in dataset.files if file.match(f"split/*/{split}.pt")]
+        if not files:
+            raise DatasetError(
+                f"the protocol 'ogb' ranks among the fixed negatives of OGB's split/<name>/{split}.pt, and dataset "
+                f"{dataset.name} has no such file. Give the folder of a dataset that has it, or say which candidates "
+                "compete: evaluation: {corruption: {kind: all}} in a configuration, corruption=AllEntities() in Python."
+            )
+        corruption = OGBNegatives(path=str(files[0]))
+    if isinstance(corruption, OGBNegatives) and "as_listed" not in corruption.model_fields_set:
+        return corruption.model_copy(update={"as_listed": True})
+    return corruption
+
+
 OGB = Protocol(
     name="ogb",
     summary="realistic ranks of float32 scores among the listed negatives of the benchmark; not filtered",
@@ -114,6 +106,15 @@ OGB = Protocol(
     framework_metrics=named("{metric}_list", metric={"mrr": "mrr", **hits("hits@{}", 1, 3, 10)}),
     text="{:f}".format,  # as its examples log them
 )
+
+
+def only_scores(_corruption: Corruption | None, _dataset: Dataset, _split: str) -> Corruption:
+    """Refuse to choose candidates: the benchmark's negatives are pairs, none of which belongs to a query."""
+    raise DatasetError(
+        "the protocol 'ogb-shared' compares scores of triples with those of one list of negatives for all. Give both "
+        "to kgeval.ogb_eval."
+    )
+
 
 OGB_SHARED = Protocol(
     name="ogb-shared",
