@@ -1,6 +1,6 @@
 """A file of ranks that another evaluator wrote: its rows, and which setting and side each column of ranks belongs to.
 
-``kgeval.load_ranks`` makes a rank table of a ``RankFile``. The file is text or Parquet; a name of a column that is not yet
+``kgeval.load_ranks`` makes a rank table of it. The file is text or Parquet; a name of a column that is not yet
 recognised is added to ``NAME``.
 """
 

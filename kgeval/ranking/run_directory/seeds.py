@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
+from os.path import commonprefix
 from typing import Any
 
 
@@ -60,8 +60,7 @@ def model_name(runs: Sequence[RunOf]) -> str:
     'complex'
     """
     first = runs[0]
-    letters = takewhile(lambda at: len(set(at)) == 1, zip(*(run.called for run in runs), strict=False))
-    shared = SEED_ENDING.sub("", "".join(at[0] for at in letters))
+    shared = SEED_ENDING.sub("", commonprefix([run.called for run in runs]))
     return first.chosen or first.training.name or shared or first.training.model
 
 
