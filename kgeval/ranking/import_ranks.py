@@ -277,7 +277,7 @@ class _RowsOfSplit:
         return {setting: numbers[order] for setting, numbers in counted.items()}
 
     def _ranked(self, group: RankColumnNames, side: Side, rows: IntArray, candidates: IntArray) -> BoolArray:
-        """Tell which rows have ranks or counts that are some, and within their candidates; bool[row]."""
+        """Tell which rows have valid ranks or counts, none beyond the number of candidates; bool[row]."""
         setting, is_rank = f"{group.setting} {side}", np.ones(len(rows), np.bool_)
         for what, name in group.names.items():
             least = 0 if what in ("greater", "tied") else 1

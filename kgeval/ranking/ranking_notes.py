@@ -109,7 +109,7 @@ def notes_on_unlisted(scorer: Aligned, triples: Triples, sides: Sequence[Side]) 
     return [note] if note else []
 
 
-TIES = "with all entities that their list leaves out"
+TIED_WITH = "with all entities that their list leaves out"
 
 METRICS_OF_LISTS = "metrics of lists (MAP, P@k, recall, NDCG, …)"
 
@@ -125,12 +125,12 @@ def notes_on_listed_answers(scorer: Aligned, ranks: pa.Table, outsiders: int) ->
             f"{missing:,} of {len(listed):,} answers {'is' if missing == 1 else 'are'} not in the list of predictions"
         )
         tied = (
-            f"they tie {TIES}. In {METRICS_OF_LISTS} they have the mean over the orders of these ties, under any tie "
+            f"they tie {TIED_WITH}. In {METRICS_OF_LISTS} they have the mean over the orders of these ties, under any tie "
             "policy; to count them as 0 there, as trec_eval does, set the option missing=not-retrieved."
         )
         zero = (
             f"they count as 0 in {METRICS_OF_LISTS}, as in trec_eval (missing=not-retrieved). In metrics of ranks "
-            f"(MRR, hits@k, …) they tie {TIES}."
+            f"(MRR, hits@k, …) they tie {TIED_WITH}."
         )
         notes.append(f"{subject}: {zero if scorer.lists.not_retrieved else tied}")
     if outsiders:

@@ -1,4 +1,8 @@
-"""Corruptions: the rules that choose the candidates of a query."""
+"""Corruptions: the rules that choose the candidates of a query, the entities that are ranked with its answer.
+
+Some candidates are drawn (``drawn``), some are negatives of a file (``listed``), the others are ``unsampled``. Ranking
+asks a ``CorruptionGenerator`` for ``Candidates``; a new one is a subclass in a file of this folder.
+"""
 
 from __future__ import annotations
 

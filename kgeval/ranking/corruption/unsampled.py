@@ -204,12 +204,12 @@ class TypeConstrained(CorruptionGenerator):
         return f"{size_range(sizes)} of {len(dataset.entities):,} entities, by type in {source}"
 
 
-def _parts() -> dict[str, type[CorruptionGenerator]]:
+def _all_but_union() -> dict[str, type[CorruptionGenerator]]:
     """All corruptions but the union itself: a union of unions is the union of their parts."""
     return {kind: generator for kind, generator in generators().items() if generator is not CandidateUnion}
 
 
-def _several(parts: tuple[CorruptionGenerator, ...]) -> tuple[CorruptionGenerator, ...]:
+def _at_least_two(parts: tuple[CorruptionGenerator, ...]) -> tuple[CorruptionGenerator, ...]:
     """Refuse fewer than two; pydantic's own check would do so where one of two has an error."""
     if len(parts) < 2:
         raise ValueError("a union needs at least two corruptions. Add one, or use the one without union")
@@ -231,9 +231,9 @@ class CandidateUnion(CorruptionGenerator):
     kind: Literal["union"] = "union"
     """the entities that any of several corruptions chooses"""
     of: Annotated[
-        tuple[Annotated[CorruptionGenerator, ByKind(CorruptionGenerator, _parts)], ...],
+        tuple[Annotated[CorruptionGenerator, ByKind(CorruptionGenerator, _all_but_union)], ...],
         Field(strict=False),
-        AfterValidator(_several),
+        AfterValidator(_at_least_two),
     ]
     """the corruptions, two or more"""
 

@@ -32,7 +32,7 @@ def write_top10(table: PredictionTable, dataset: Dataset, path: str | Path) -> P
     where all of these are whole numbers, as OGB's are, or else by their ids. ``path`` is a file ``*.npz``, or the
     folder to write into under the name that OGB-LSC gives the file of so many triples.
     """
-    tails = _tails(table)
+    tails = _ten_tails(table)
     if table.split is not None:
         queries = Queries.of(dataset.split(table.split), "tail")
         tails = tails[queries.owners[np.argsort(queries.triples)]]
@@ -50,7 +50,7 @@ def write_top10(table: PredictionTable, dataset: Dataset, path: str | Path) -> P
     return path
 
 
-def _tails(table: PredictionTable) -> IntArray:
+def _ten_tails(table: PredictionTable) -> IntArray:
     """Take the ten best tails of each query; int64[query, 10]."""
     if (table.column("side") != "tail").any():
         raise InputError("OGB-LSC needs predictions of tails, and some of these are of heads. Set sides: tail.")

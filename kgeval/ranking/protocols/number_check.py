@@ -212,11 +212,11 @@ def _readings(protocol: Protocol, table: RankTable, printed: Sequence[PrintedNum
     parts: list[Part] = ["both", *sides] if {*protocol.sides} <= {*sides} else [*sides]
     policies = dict.fromkeys([*_policies(protocol), *(ties for _, ties, _, _ in reported)])
     for setting, side, ties in product(settings, parts, policies):
-        metrics = [_metric(protocol, entry.metric, entry.metric.side or side, setting) for entry in printed]
+        metrics = [_as_printed(protocol, entry.metric, entry.metric.side or side, setting) for entry in printed]
         sums = [replace(protocol, ties=ties, mean=mean) for mean in dict.fromkeys([protocol.mean, float64])]
         with suppress(Undefined, TableError):  # some need raw counts, which a file of ranks may lack
             if ties == EXPECTED.name:  # of a metric, not of ranks, so that no rules make it
-                candidates = [tuple(_expected(table, metric) for metric in metrics)]
+                candidates = [tuple(_expected_value(table, metric) for metric in metrics)]
             else:
                 candidates = [tuple(rules.value(table, metric) for metric in metrics) for rules in sums]
             distances = [max(map(PrintedNumber.distance, printed, values)) for values in candidates]
@@ -265,7 +265,7 @@ def _policies(protocol: Protocol) -> list[Ties]:
     return [protocol.ties, *([EXPECTED.name] if protocol.name == "standard" else [])]
 
 
-def _expected(table: RankTable, metric: FrameworkMetric) -> float:
+def _expected_value(table: RankTable, metric: FrameworkMetric) -> float:
     ranks = table.raw() if metric.setting == "raw" else table
     name = f"{metric.side}.{EXPECTED.name}.{metric.metric}"
     return summarize(ranks, name)[name]
@@ -289,7 +289,7 @@ def _is_filter_of(splits: Sequence[str], table: RankTable) -> bool:
     return present <= {*table.filter} <= {*splits}
 
 
-def _metric(protocol: Protocol, name: MetricName, side: Part, setting: Setting) -> FrameworkMetric:
+def _as_printed(protocol: Protocol, name: MetricName, side: Part, setting: Setting) -> FrameworkMetric:
     """Take a metric as the framework prints it, perhaps from rank 0; filtered or not, it does so in both settings."""
     printed = (metric for metric in protocol.framework_metrics if (metric.metric, metric.side) == (name.base, side))
     return FrameworkMetric(str(name), name.base, side, setting, any(metric.from_zero for metric in printed))

@@ -139,7 +139,7 @@ class GeneratedNegatives(Settings):
         return f"generated: {candidates} in place of each {' and '.join(self.sides)}"
 
 
-def _kind(value: object) -> str:
+def _kind_of_source(value: object) -> str:
     """Return the kind of a block; one without the key ``kind`` is recognised by its other keys."""
     if not isinstance(value, dict):
         return str(getattr(value, "kind", "files"))
@@ -147,6 +147,7 @@ def _kind(value: object) -> str:
 
 
 Negatives = Annotated[
-    Annotated[NegativesFromFiles, Tag("files")] | Annotated[GeneratedNegatives, Tag("generated")], Discriminator(_kind)
+    Annotated[NegativesFromFiles, Tag("files")] | Annotated[GeneratedNegatives, Tag("generated")],
+    Discriminator(_kind_of_source),
 ]
 """Any source of negatives, distinguished by its ``kind``, or by the other keys where there is none."""
