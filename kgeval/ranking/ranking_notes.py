@@ -125,8 +125,8 @@ def notes_on_listed_answers(scorer: Aligned, ranks: pa.Table, outsiders: int) ->
             f"{missing:,} of {len(listed):,} answers {'is' if missing == 1 else 'are'} not in the list of predictions"
         )
         tied = (
-            f"they tie {TIED_WITH}. In {METRICS_OF_LISTS} they have the mean over the orders of these ties, under any tie "
-            "policy; to count them as 0 there, as trec_eval does, set the option missing=not-retrieved."
+            f"they tie {TIED_WITH}. In {METRICS_OF_LISTS} they have the mean over the orders of these ties, under any "
+            "tie policy; to count them as 0 there, as trec_eval does, set the option missing=not-retrieved."
         )
         zero = (
             f"they count as 0 in {METRICS_OF_LISTS}, as in trec_eval (missing=not-retrieved). In metrics of ranks "

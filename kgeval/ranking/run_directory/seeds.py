@@ -60,7 +60,7 @@ def model_name(runs: Sequence[RunOf]) -> str:
     'complex'
     """
     first = runs[0]
-    shared = SEED_ENDING.sub("", commonprefix([run.called for run in runs]))
+    shared = SEED_ENDING.sub("", commonprefix([run.called for run in runs]))  # noqa: RUF071 (names, not paths)
     return first.chosen or first.training.name or shared or first.training.model
 
 
