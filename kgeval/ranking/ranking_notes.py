@@ -63,11 +63,13 @@ FEW = 0.5
 
 
 def check_unseen(model: Any, dataset: Dataset, evaluation: Evaluation) -> None:
+    """Refuse a model that does not know all triples, as ranking would, before anything is ranked."""
     triples, noun = dataset.split(evaluation.split), f"{evaluation.split} triple"
     notes_on_unseen(dataset, triples, align(model, dataset).knows(triples), evaluation.unseen, noun=noun)
 
 
 def notes_on_repetitions(dataset: Dataset, split: str) -> list[str]:
+    """Count the triples that stand in their split more than once."""
     count = dataset.repeated.get(split, 0)
     note = f"{counted(count, f'repeated {split} triple')}: kgeval's own metrics count each triple once."
     return [note] if count else []
@@ -97,6 +99,7 @@ def notes_on_device(work: Mapping[str, Any]) -> list[str]:
 
 
 def notes_on_sides(scorer: Aligned) -> list[str]:
+    """Say that a model predicts one side only."""
     return [f"the model predicts {scorer.sides[0]}s only."] if len(scorer.sides) == 1 else []
 
 

@@ -44,7 +44,7 @@ class Sampled(CorruptionGenerator):
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
         # Numba is loaded when something is drawn, not before.
-        from kgeval.ranking.corruption.draws import draw, draw_weighted
+        from kgeval.ranking.corruption.keyed_draws import draw, draw_weighted
 
         avoid = Rows.sized(np.zeros(len(queries), np.int64), known.ids[:0]) if self.allow_known else known
         weights = self.content(dataset)

@@ -198,6 +198,7 @@ class NumberedQueries:
 
 
 def queries_of_triples(triples: Triples, sides: Sequence[Side]) -> Iterator[NumberedQueries]:
+    """Collect the distinct queries of triples, one side after the other, numbered on."""
     count = 0
     for side in sides:
         queries = Queries.of(triples, side)

@@ -106,6 +106,7 @@ def is_begun(folder: Path) -> bool:
 
 
 def num_shards(folder: Path) -> int:
+    """Count the finished shards in a folder of shards, each of which has several files."""
     return len({path.name.partition("-")[0] for path in folder.glob("*-*.parquet")})
 
 
@@ -123,6 +124,7 @@ def progress_of(folder: Path) -> str:
 
 
 def describe_machine() -> dict[str, Any]:
+    """Return what the manifest says of time, Python, packages and machine."""
     versions = {}
     for name in ("kgeval", "numpy", "numba", "pyarrow", "pandas", "scipy", "scikit-learn", "torch", "pykeen"):
         with suppress(importlib.metadata.PackageNotFoundError):
@@ -140,15 +142,18 @@ def describe_machine() -> dict[str, Any]:
 
 
 def ranking_facts(table: RankTable) -> dict[str, Any]:
+    """Return what the manifest says of how the ranks were made, and how many there are."""
     return {"ranking": dict(table.work), "ranked": {"triples": table.num_triples, "ranks": len(table)}}
 
 
 def sizes_of(dataset: Dataset) -> dict[str, Any]:
+    """Return the name of a dataset, and how many entities, relations and triples it has."""
     sizes = {"name": dataset.name, "entities": len(dataset.entities), "relations": len(dataset.relations)}
     return {**sizes, "triples": {split: len(triples) for split, triples in dataset.splits.items()}}
 
 
 def graph_facts(dataset: Dataset) -> dict[str, Any]:
+    """Return what the manifest says of a dataset: its sizes, repeated triples and SHA-256."""
     return {**sizes_of(dataset), "repeated": dict(dataset.repeated), "sha256": dataset.sha256()}
 
 
@@ -216,6 +221,8 @@ _runs = partial(_names, what="folder", fits=is_run_name)
 
 @with_config(STRICT)
 class Graph(TypedDict, total=False):
+    """The dataset in a manifest."""
+
     name: str
     entities: Count
     relations: Count
@@ -227,6 +234,8 @@ class Graph(TypedDict, total=False):
 
 @with_config(STRICT)
 class Manifest(TypedDict, total=False):
+    """The content of ``manifest.json``: what was ranked, with what, how, and the SHA-256 of what was read and written."""
+
     schema: int
     time: str
     python: str
@@ -255,6 +264,8 @@ class Metrics(TypedDict, total=False):
 
 @with_config(STRICT)
 class Models(TypedDict, total=False):
+    """The ``metrics.json`` of a folder of several models: the common table."""
+
     models: Annotated[dict[str, Metrics], AfterValidator(_runs)]
     failed: dict[str, str]
     unfinished: Annotated[list[str], AfterValidator(_runs)]

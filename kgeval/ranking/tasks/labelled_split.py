@@ -1,4 +1,4 @@
-"""The labelled triples of a split: its own, then negatives, which files, a corruption or the dataset itself give.
+"""The labelled triples of a split: its own, then negatives from files, from a corruption or from the dataset itself.
 
 The tasks (``kgeval.classify``, confidences) score them. A source of negatives is a settings class: ``triples`` gives
 those of a split, ``describe`` says where they are from.
@@ -61,6 +61,7 @@ class LabelledSplit:
 
 
 def notes_on_negatives(dataset: Dataset, split: str, part: LabelledSplit) -> list[str]:
+    """Count the negatives that some split has as a fact."""
     negatives = ~part.is_positive
     facts = part.rows.triples.ids[negatives & part.known]
     if not len(facts):

@@ -191,6 +191,7 @@ class Clamped(FrameworkQuirk):
 
 
 def family(scorer: Aligned) -> object:
+    """Find the family of a model, which some quirks concern; the model itself where it has none."""
     model = getattr(scorer.source, "model", scorer.source)
     return getattr(model, "family", model)
 
