@@ -106,7 +106,7 @@ def is_begun(folder: Path) -> bool:
 
 
 def num_shards(folder: Path) -> int:
-    """Count the finished shards in a folder of shards, each of which has several files."""
+    """Count the shards of which a folder has a file."""
     return len({path.name.partition("-")[0] for path in folder.glob("*-*.parquet")})
 
 
@@ -234,7 +234,7 @@ class Graph(TypedDict, total=False):
 
 @with_config(STRICT)
 class Manifest(TypedDict, total=False):
-    """The content of ``manifest.json``: what was ranked, with what, how, and the SHA-256 of what was read and written."""
+    """The content of ``manifest.json``: what was ranked, with what and how, and the SHA-256 of all files."""
 
     schema: int
     time: str
