@@ -43,11 +43,31 @@ from kgeval.ranking.tasks.label_table import LabelTable
 MANIFEST, METRICS = "manifest.json", "metrics.json"
 """the files of a run by which its folder is known"""
 
+CONFIG, RANKS = "config.yaml", RankTable.FILE
+
+LABELS, CURVES, PREDICTIONS = LabelTable.FILE, "curves.json", PredictionTable.FILE
+"""what the evaluation was, its tables, and the curves of a classification"""
+
 STAGE, LOCK = ".kgeval.partial", ".kgeval.lock"
 """the hidden folder that a run is written in until it is complete, and the file that one process at a time has"""
 
-CONFIG, RANKS = "config.yaml", RankTable.FILE
-LABELS, CURVES, PREDICTIONS = LabelTable.FILE, "curves.json", PredictionTable.FILE
+SHARDS, PLAN = "shards", "run.json"
+"""on the stage: the folder of finished shards, and the file in it that describes their run"""
+
+MODEL = "model"
+"""the folder of a model that the run trained"""
+
+RESULTS = "pykeen_metrics.json"
+"""the file with the metrics under PyKEEN's keys, of an evaluation inside PyKEEN"""
+
+REPORT = "report.html"
+"""the page of the run, or of the runs in the folder"""
+
+FILES = frozenset({CONFIG, MANIFEST, METRICS, RANKS, LABELS, CURVES, PREDICTIONS, RESULTS, REPORT})
+"""what the files of runs and of folders of runs are called, but for those of baselines"""
+
+TEXT = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz")
+"""how files of ranks end that another program wrote as text"""
 
 
 def ranks_of(baseline: str) -> str:
@@ -55,39 +75,17 @@ def ranks_of(baseline: str) -> str:
     return f"ranks-{baseline.replace(' ', '-')}.parquet"
 
 
-TEXT = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz")
-
-MODEL = "model"
-
-RESULTS = "pykeen_metrics.json"
-"""the file with the metrics under PyKEEN's keys, of an evaluation inside PyKEEN"""
-
-SHARDS, PLAN = "shards", "run.json"
-"""on the stage: the folder of finished shards, and the file in it that describes their run"""
-
-REPORT = "report.html"
-
-FILES = frozenset({CONFIG, MANIFEST, METRICS, RANKS, LABELS, CURVES, PREDICTIONS, RESULTS, REPORT})
-"""what the files of runs and of folders of runs are called, but for those of baselines"""
+def tables_in(folder: Path) -> list[str]:
+    """Return the names of files that only some kinds of runs have."""
+    return [RANKS, LABELS, CURVES, PREDICTIONS, RESULTS, *sorted(path.name for path in folder.glob(ranks_of("*")))]
 
 
-def is_folder_name(name: object) -> bool:
-    """Whether a text names a folder of runs, beside the files of another.
-
-    >>> is_folder_name("TransE"), is_folder_name("a/b"), is_folder_name("Report.html")
-    (True, False, False)
-    """
-    return is_plain_name(name) and str(name).casefold() not in FILES | {STAGE, LOCK}
-
-
-def is_run_name(name: object) -> bool:
-    """Whether a text names the folder of a model's run: that of the model, or in it that of a seed.
-
-    >>> is_run_name("TransE"), is_run_name("TransE/0"), is_run_name("TransE/a"), is_run_name("../0")
-    (True, True, False, False)
-    """
-    model, slash, seed = str(name).partition("/")
-    return is_folder_name(model if slash else name) and (not slash or seed.isdecimal())
+def other_files(folder: Path, models: Iterable[str]) -> list[str]:
+    """Return what a folder contains besides the files of a run and the folders of models; hidden files are ignored."""
+    if not exists_safely(folder) or not folder.is_dir():
+        return []
+    known = {*FILES, MODEL, *tables_in(folder), *(name.partition("/")[0] for name in models)}
+    return sorted(path.name for path in folder.iterdir() if path.name not in known and not path.name.startswith("."))
 
 
 def is_run(folder: Path) -> bool:
@@ -123,38 +121,23 @@ def progress_of(folder: Path) -> str:
     return f" The run there is not finished: {progress}. Repeat its command to continue it; {divided}"
 
 
-def describe_machine() -> dict[str, Any]:
-    """Return what the manifest says of time, Python, packages and machine."""
-    versions = {}
-    for name in ("kgeval", "numpy", "numba", "pyarrow", "pandas", "scipy", "scikit-learn", "torch", "pykeen"):
-        with suppress(importlib.metadata.PackageNotFoundError):
-            versions[name] = importlib.metadata.version(name)
-    return {
-        "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "python": platform.python_version(),
-        "versions": versions,
-        "machine": {
-            "system": platform.system(),
-            "processor": platform.machine(),
-            "cores": len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count(),
-        },
-    }
+def is_folder_name(name: object) -> bool:
+    """Whether a text names a folder of runs, beside the files of another.
+
+    >>> is_folder_name("TransE"), is_folder_name("a/b"), is_folder_name("Report.html")
+    (True, False, False)
+    """
+    return is_plain_name(name) and str(name).casefold() not in FILES | {STAGE, LOCK}
 
 
-def ranking_facts(table: RankTable) -> dict[str, Any]:
-    """Return what the manifest says of how the ranks were made, and how many there are."""
-    return {"ranking": dict(table.work), "ranked": {"triples": table.num_triples, "ranks": len(table)}}
+def is_run_name(name: object) -> bool:
+    """Whether a text names the folder of a model's run: that of the model, or in it that of a seed.
 
-
-def sizes_of(dataset: Dataset) -> dict[str, Any]:
-    """Return the name of a dataset, and how many entities, relations and triples it has."""
-    sizes = {"name": dataset.name, "entities": len(dataset.entities), "relations": len(dataset.relations)}
-    return {**sizes, "triples": {split: len(triples) for split, triples in dataset.splits.items()}}
-
-
-def graph_facts(dataset: Dataset) -> dict[str, Any]:
-    """Return what the manifest says of a dataset: its sizes, repeated triples and SHA-256."""
-    return {**sizes_of(dataset), "repeated": dict(dataset.repeated), "sha256": dataset.sha256()}
+    >>> is_run_name("TransE"), is_run_name("TransE/0"), is_run_name("TransE/a"), is_run_name("../0")
+    (True, True, False, False)
+    """
+    model, slash, seed = str(name).partition("/")
+    return is_folder_name(model if slash else name) and (not slash or seed.isdecimal())
 
 
 def as_json(content: Any) -> str:
@@ -174,19 +157,6 @@ def read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-def other_files(folder: Path, models: Iterable[str]) -> list[str]:
-    """Return what a folder contains besides the files of a run and the folders of models; hidden files are ignored."""
-    if not exists_safely(folder) or not folder.is_dir():
-        return []
-    known = {*FILES, MODEL, *tables_in(folder), *(name.partition("/")[0] for name in models)}
-    return sorted(path.name for path in folder.iterdir() if path.name not in known and not path.name.startswith("."))
-
-
-def tables_in(folder: Path) -> list[str]:
-    """Return the names of files that only some kinds of runs have."""
-    return [RANKS, LABELS, CURVES, PREDICTIONS, RESULTS, *sorted(path.name for path in folder.glob(ranks_of("*")))]
-
-
 STRICT = ConfigDict(strict=True)
 """no value is converted; unknown keys are left out"""
 
@@ -204,7 +174,6 @@ Number = Annotated[float | None, WrapValidator(_unconverted)]
 Block = dict[str, JsonValue]
 """what is shown as it is, whatever it holds"""
 
-
 Names = TypeVar("Names", bound=Iterable[str])
 
 
@@ -216,6 +185,7 @@ def _names(found: Names, *, what: str, fits: Callable[[str], bool]) -> Names:
 
 
 _files = partial(_names, what="file", fits=is_plain_name)
+
 _runs = partial(_names, what="folder", fits=is_run_name)
 
 
@@ -283,3 +253,37 @@ def read_record(path: Path, kind: type[Record]) -> Record:
     except ValidationError as error:
         problem = problems_of(error, content, kind)[0]
         raise InputError(f"{str(path)!r} is damaged. {problem} Restore it, or evaluate again with --force.") from error
+
+
+def describe_machine() -> dict[str, Any]:
+    """Return what the manifest says of time, Python, packages and machine."""
+    versions = {}
+    for name in ("kgeval", "numpy", "numba", "pyarrow", "pandas", "scipy", "scikit-learn", "torch", "pykeen"):
+        with suppress(importlib.metadata.PackageNotFoundError):
+            versions[name] = importlib.metadata.version(name)
+    return {
+        "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "versions": versions,
+        "machine": {
+            "system": platform.system(),
+            "processor": platform.machine(),
+            "cores": len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count(),
+        },
+    }
+
+
+def ranking_facts(table: RankTable) -> dict[str, Any]:
+    """Return what the manifest says of how the ranks were made, and how many there are."""
+    return {"ranking": dict(table.work), "ranked": {"triples": table.num_triples, "ranks": len(table)}}
+
+
+def sizes_of(dataset: Dataset) -> dict[str, Any]:
+    """Return the name of a dataset, and how many entities, relations and triples it has."""
+    sizes = {"name": dataset.name, "entities": len(dataset.entities), "relations": len(dataset.relations)}
+    return {**sizes, "triples": {split: len(triples) for split, triples in dataset.splits.items()}}
+
+
+def graph_facts(dataset: Dataset) -> dict[str, Any]:
+    """Return what the manifest says of a dataset: its sizes, repeated triples and SHA-256."""
+    return {**sizes_of(dataset), "repeated": dict(dataset.repeated), "sha256": dataset.sha256()}
