@@ -151,14 +151,13 @@ class Protocol(Brief, Rules):
         """
         explicit = evaluation.model_fields_set
         names = filtered_by(evaluation.split, self.filter, evaluation.filter if "filter" in explicit else None)
-        corruption = evaluation.corruption if "corruption" in explicit else None
+        corruption = evaluation.corruption
+        if self.corruption is not None:
+            own = corruption if "corruption" in explicit else None
+            corruption = self.corruption(own, dataset, evaluation.split)
         settings = {
             "filter": dataset.present(names),
-            **(
-                {}
-                if self.corruption is None
-                else {"corruption": self.corruption(corruption, dataset, evaluation.split)}
-            ),
+            "corruption": corruption,
             **({} if "sides" in explicit or self.sides == SIDES else {"sides": self.sides}),
         }
         return ResolvedEvaluation(
