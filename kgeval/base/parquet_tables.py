@@ -218,3 +218,11 @@ def _cell(value: Any, digits: int | None) -> Cell:
     if isinstance(value, float):
         return Figure(None if np.isnan(value) else value, digits=digits)
     return value if isinstance(value, int) else visible(str(value))
+
+
+def with_columns(table: pa.Table, columns: Mapping[str, Any]) -> pa.Table:
+    """Add columns, each in the place of the one of its name, if there is one."""
+    for name, column in columns.items():
+        place = table.schema.get_field_index(name)
+        table = table.append_column(name, column) if place < 0 else table.set_column(place, name, column)
+    return table

@@ -75,8 +75,8 @@ class Provenance:
         """The lines above a table: this provenance, and what speaks against its numbers: suspect columns, leaks."""
         lines = [str(self), *([self.suspicion] if self.suspicion else [])]
         if self.leaks is not None and (self.leaks.repeated or self.leaks.swapped):
-            all_of = "" if self.leaks.triples == self.triples else "all "  # a table of some rows keeps the counts
-            words = self.leaks.in_words(self.split, any_time=self.times is not None, all_of=all_of)
+            of_part = self.leaks.triples != self.triples  # a table of some rows keeps the counts
+            words = self.leaks.in_words(self.split, any_time=self.times is not None, of_part=of_part)
             lines.append(f"leaks: {words}")
         return tuple(lines)
 
@@ -253,10 +253,14 @@ class LeakCounts:
     swapped: int = 0
     """how many are in train with head and tail swapped, under an inverse or the same symmetric relation"""
 
-    def in_words(self, split: str, *, any_time: bool = False, all_of: str = "") -> str:
-        """Name the counts and shares that are not 0; of a temporal graph, whose times were ignored, say so."""
+    def in_words(self, split: str, *, any_time: bool = False, of_part: bool = False) -> str:
+        """Name the counts and shares that are not 0; of a temporal graph, whose times were ignored, say so.
+
+        ``of_part`` says that the counts are of all triples that were ranked, and stand beside a part of these.
+        """
         train = "in train at any time" if any_time else "in train"
-        whole, counts = f" of {all_of}{self.triples:,} {of_split(split)}", list[str]()
+        of_all = f"all {self.triples:,} ranked" if of_part else f"{self.triples:,}"
+        whole, counts = f" of {of_all} {of_split(split)}", list[str]()
         swapped = f"{train} with head and tail swapped under a symmetric or inverse relation"
         for count, where in ((self.repeated, train), (self.swapped, swapped)):
             if count:

@@ -1,11 +1,15 @@
-"""The settings of an evaluation: which triples are ranked, among which candidates, and how the work is done."""
+"""The settings of an evaluation: which triples are ranked, among which candidates, and how the work is done.
+
+``kgeval.evaluate`` takes them as keywords, a configuration as its block ``evaluation``, the command line as options. To
+add one, add a field to ``Evaluation``, and its keyword to the ``TypedDict`` of those who take it.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypedDict, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, ByteSize, Field, ValidationInfo, field_validator
 
@@ -17,6 +21,10 @@ from kgeval.data.split_names import Filter, SplitOrFile, files_in
 from kgeval.metrics.intervals.estimate import Estimate
 from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.corruption.generator import Corruption
+
+if TYPE_CHECKING:
+    from kgeval.data.dataset import Dataset
+    from kgeval.ranking.rules import Rules
 
 MOST_MEMORY = 2**60
 """bytes; a larger limit is cut to this, as numpy's integers could not hold it"""
@@ -231,6 +239,32 @@ class Evaluation(Settings):
         """Refuse the side relation where only entities can be predicted."""
         if "relation" in self.sides:
             raise InputError(f"sides: {what} are not made for relations. Leave relation out of the sides.")
+
+    def require_splits(self, dataset: Dataset) -> None:
+        """Refuse a corruption that chooses by triples that the dataset does not have."""
+        splits = self.corruption.learns_from
+        if splits and not any(split in dataset.splits for split in splits):
+            raise InputError(
+                f"the corruption {self.corruption.kind!r} chooses candidates by {' and '.join(splits)} triples, and "
+                f"dataset {dataset.name} has none."
+            )
+
+    def require_times(self, dataset: Dataset) -> None:
+        """Refuse a rule for times where triples have none."""
+        if dataset.times is None and self.times == "static":
+            raise InputError(f"times (--times): the triples of dataset {dataset.name} have no times. Leave it out.")
+
+    def require_relations(self, rules: Rules) -> None:
+        """Refuse to predict relations by rules or a corruption for entities only."""
+        if "relation" not in self.sides:
+            return
+        if not rules.predicts_relations:
+            fact = f"the protocol {rules.name} ranks heads and tails only"
+            raise InputError(f"sides: {fact}. Leave relation out, or use the protocol standard.")
+        if not self.corruption.answers_relations:
+            fact = f"the corruption {self.corruption.kind!r} chooses entities, not relations"
+            end = "Leave relation out; or leave the corruption out, and all relations compete."
+            raise InputError(f"sides: {fact}. {end}")
 
     def for_model(self, model: Any) -> Evaluation:
         """Predict the sides that a model can predict, unless the sides are given."""

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import TableError, counted, refuse_unknown
+from kgeval.base.parquet_tables import with_columns
 from kgeval.base.settings import names_among
 from kgeval.data import KnownTimes
 from kgeval.data.columns import TRIPLE, ColumnNames
@@ -26,8 +27,10 @@ from kgeval.data.split_names import joined, parts_of
 from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.corruption.candidates import Candidates
-from kgeval.ranking.rank_file import RankColumns, RankFile, RankSetting, notes_on_exchanged_sides
-from kgeval.ranking.rank_table import COUNTS, RankTable, to_rank_columns, with_columns
+from kgeval.ranking.rank_file import RankColumnNames, RankFile, RankSetting
+from kgeval.ranking.rank_rows import to_rank_columns
+from kgeval.ranking.rank_table import COUNTS, RankTable
+from kgeval.ranking.ranking_notes import notes_on_exchanged_sides
 from kgeval.ranking.ranking_task import RankCounts, Ranked, RankingTask
 
 Unmatched = Literal["error", "drop"]
@@ -273,8 +276,8 @@ class _RowsOfSplit:
         order = np.argsort(queries.triples)
         return {setting: numbers[order] for setting, numbers in counted.items()}
 
-    def _ranked(self, group: RankColumns, side: Side, rows: IntArray, candidates: IntArray) -> BoolArray:
-        """Tell which rows have ranks or counts that are some, and within their candidates; bool[row]."""
+    def _ranked(self, group: RankColumnNames, side: Side, rows: IntArray, candidates: IntArray) -> BoolArray:
+        """Tell which rows have valid ranks or counts, none beyond the number of candidates; bool[row]."""
         setting, is_rank = f"{group.setting} {side}", np.ones(len(rows), np.bool_)
         for what, name in group.names.items():
             least = 0 if what in ("greater", "tied") else 1
@@ -315,7 +318,7 @@ class _RowsOfSplit:
         return is_rank & self.passing(is_rank & (highest > counts.candidates), rows, beyond, left_out)
 
 
-def _counts(file: RankFile, group: RankColumns, rows: IntArray, expected: IntArray) -> RankCounts:
+def _counts(file: RankFile, group: RankColumnNames, rows: IntArray, expected: IntArray) -> RankCounts:
     """Take the counts of some rows as they stand in the file, or as a rank says them.
 
     Numbers of candidates that are all one less than ``expected`` do not count the answer itself.

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import InputError, ScoreError, counted, did_you_mean, first_few
+from kgeval.base.parquet_tables import with_columns
 from kgeval.base.progress import Progress, reporting
 from kgeval.base.settings import is_file
 from kgeval.base.threads import bound_threads
@@ -41,8 +42,8 @@ from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.kernels.collectors import ALL, KNOWN, BestAnswers
 from kgeval.ranking.predictions.prediction_table import NEW, SCHEMA, PredictionTable
 from kgeval.ranking.predictions.query_rows import NumberedQueries, as_triples, queries_of_rows, queries_of_triples
-from kgeval.ranking.rank_table import with_columns, with_times
-from kgeval.ranking.ranking_notes import notes_on_device, require_times
+from kgeval.ranking.rank_rows import with_times
+from kgeval.ranking.ranking_notes import notes_on_device
 from kgeval.ranking.ranking_task import Plan, RankCounts, RankingTask
 
 IDS_PER_PLACE = 4
@@ -89,7 +90,7 @@ class ModelOnDataset:
             raise InputError(f"k: expected how many answers each query gets, at least 1; found {places!r:.40}.")
         dataset, evaluation = self.dataset, self.evaluation
         evaluation.require_entities("predictions")
-        require_times(evaluation, dataset)
+        evaluation.require_times(dataset)
         numbered, allowed, restricted = asked_queries(dataset, evaluation, rows)
         known, notes_on_unknown = self._known(numbered)
         corruption = evaluation.corruption.prepare(dataset)

@@ -23,20 +23,20 @@ from kgeval.metrics.selection import RETRIEVED
 from kgeval.models.aligned import Aligned
 from kgeval.models.checks import notes_on_equal_rows, notes_on_repeatability
 from kgeval.ranking.corruption.candidates import Candidates
-from kgeval.ranking.corruption.limited import Sampled
+from kgeval.ranking.corruption.drawn import Sampled
 from kgeval.ranking.engine import Engine, rank_last
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_on_dataset import ModelOnDataset, Outsiders, restriction
-from kgeval.ranking.rank_table import (
+from kgeval.ranking.rank_rows import (
     MULTIPLICITY,
     RankedPart,
-    RankTable,
     join_parts,
     stack,
     to_rank_columns,
     with_test_known,
 )
+from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_notes import (
     RESTRICTED_SAMPLE,
     RankingNotes,
@@ -49,9 +49,6 @@ from kgeval.ranking.ranking_notes import (
     notes_on_sides,
     notes_on_unlisted,
     notes_on_unseen,
-    require_relations,
-    require_splits_of_corruption,
-    require_times,
 )
 from kgeval.ranking.ranking_task import Plan, Ranked, RankingTask, concatenated
 from kgeval.ranking.rules import STANDARD, FrameworkQuirk, Rules
@@ -154,7 +151,7 @@ class ModelRanking(ModelOnDataset):
             work,
             filter=evaluation.filter,
             times=None if dataset.times is None else evaluation.times,
-            protocol=self.rules.protocol,
+            protocol=self.rules.name,
             model=title,
             dataset=dataset.name,
             candidates=self._candidates_in_words(sides),
@@ -273,9 +270,9 @@ def ranking_of(
     corruption = evaluation.corruption.prepare(dataset)
     evaluation, split = evaluation.model_copy(update={"corruption": corruption}), evaluation.split
     known, quirks = scorer.knows(dataset.split(split)), rules.applicable_to(scorer)
-    require_splits_of_corruption(evaluation, dataset)
-    require_relations(evaluation, rules)
-    require_times(evaluation, dataset)
+    evaluation.require_splits(dataset)
+    evaluation.require_relations(rules)
+    evaluation.require_times(dataset)
     unseen = notes_on_unseen(dataset, dataset.split(split), known, evaluation.unseen, noun=f"{split} triple")
     wrong = [*scorer.notes, *unseen]
     allowed, kept, restricted = restriction(dataset, evaluation, restrict_entities_to)

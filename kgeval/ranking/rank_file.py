@@ -1,4 +1,8 @@
-"""A file of ranks that another evaluator wrote, text or Parquet: its rows, and what its columns of ranks are of."""
+"""A file of ranks that another evaluator wrote: its rows, and which setting and side each column of ranks belongs to.
+
+``kgeval.load_ranks`` makes a rank table of it. The file is text or Parquet; a name of a column that is not yet
+recognised is added to ``NAME``.
+"""
 
 from __future__ import annotations
 
@@ -36,26 +40,11 @@ NAME = re.compile(
 
 
 @dataclass(frozen=True)
-class RankColumns:
-    """The columns of the ranks of one setting and side."""
-
-    setting: RankSetting
-    side: Side | None
-    """None where a column of the file names it"""
-    names: Mapping[str, str]
-    """``rank``, ``greater``, ``tied``, ``candidates``, as far as they are there -> the column of the table"""
-
-    @property
-    def has_ties(self) -> bool:
-        return "greater" in self.names and "tied" in self.names
-
-
-@dataclass(frozen=True)
 class RankFile:
     """The rows of a file of ranks."""
 
     table: NamedTable
-    ranks: tuple[RankColumns, ...]
+    ranks: tuple[RankColumnNames, ...]
     notes: tuple[str, ...]
     """what the file left open"""
 
@@ -91,6 +80,21 @@ class RankFile:
         return np.asarray(pc.if_else(spelled, text, "-1").cast(pa.float64()))
 
 
+@dataclass(frozen=True)
+class RankColumnNames:
+    """The columns of the ranks of one setting and side."""
+
+    setting: RankSetting
+    side: Side | None
+    """None where a column of the file names it"""
+    names: Mapping[str, str]
+    """``rank``, ``greater``, ``tied``, ``candidates``, as far as they are there -> the column of the table"""
+
+    @property
+    def has_ties(self) -> bool:
+        return "greater" in self.names and "tied" in self.names
+
+
 def is_foreign(path: Path) -> bool:
     """Whether a file is a Parquet file that kgeval did not write."""
     if path.suffix.lower() != ".parquet" or not exists_safely(path) or not path.is_file():
@@ -115,7 +119,7 @@ def _separator_character(separator: str) -> str:
     return character
 
 
-def _rank_columns(table: NamedTable, wanted: RankSetting | None) -> tuple[tuple[RankColumns, ...], tuple[str, ...]]:
+def _rank_columns(table: NamedTable, wanted: RankSetting | None) -> tuple[tuple[RankColumnNames, ...], tuple[str, ...]]:
     """Sort the columns of ranks and counts by their setting and side; and say what they leave open."""
     matches = {name: match for name in table.origins if (match := NAME.fullmatch(name))}
     shown = f"found {', '.join(f'{origin} as {role}' for role, origin in table.origins.items())}"
@@ -131,7 +135,7 @@ def _rank_columns(table: NamedTable, wanted: RankSetting | None) -> tuple[tuple[
         group = groups.setdefault((setting, SIDE_WORDS.get(match[2] or match[7])), {})
         if group.setdefault(what, name) != name:
             raise TableError(f"{table.source}: two columns have the same meaning; {shown}. Keep one of them.")
-    ranks = [RankColumns(*key, group) for key, group in groups.items()]
+    ranks = [RankColumnNames(*key, group) for key, group in groups.items()]
     if not any({"rank", "greater"} & group.names.keys() for group in ranks):
         expected = "rank, filtered_rank, frank_left, tail_rank, …, or greater and tied"
         which = "--columns rank=… or --columns greater=…,tied=… (in Python columns=)"
@@ -166,36 +170,3 @@ def _unnamed_setting(named: set[RankSetting], wanted: RankSetting | None) -> tup
         "the file does not say whether its ranks are filtered; they were read as filtered. If "
         "they are raw, use --setting raw (in Python setting='raw').",
     )
-
-
-NOTED_SHARE = 0.01
-"""the share of ranks that contradict their side from which on there is a note: ties alone cause a few"""
-
-
-def notes_on_exchanged_sides(head: RankTable, tail: RankTable) -> list[str]:
-    """Write a note if the ranks of two sides fit far better after an exchange.
-
-    The filter removes known answers only: raw rank − filtered rank is at most the number of other known answers, which
-    differs between head and tail queries. There is a note if at least twice as many ranks contradict that as after an
-    exchange of the sides. The rows of each table are in ascending order of triples.
-    """
-    if head.knows_no_raw or tail.knows_no_raw:
-        return []
-    _, *rows = np.intersect1d(head.column("triple"), tail.column("triple"), return_indices=True)
-    moved, known = zip(*(_moved_and_known(*side) for side in zip((head, tail), rows, strict=True)), strict=True)
-    here = sum(np.count_nonzero(places > answers) for places, answers in zip(moved, known, strict=True))
-    exchanged = sum(np.count_nonzero(places > answers) for places, answers in zip(moved, known[::-1], strict=True))
-    ranks = 2 * len(rows[0])
-    if here < NOTED_SHARE * ranks or 2 * exchanged > here:
-        return []
-    return [
-        f"head and tail ranks are probably exchanged: in {here:,} of {ranks:,} rows the filter removes more "
-        f"candidates than there are known answers, and in {exchanged:,} rows after an exchange. Name the columns with "
-        "--columns (in Python columns=)."
-    ]
-
-
-def _moved_and_known(table: RankTable, rows: IntArray) -> tuple[IntArray, IntArray]:
-    """By how many places the filter moved each answer, and how many other known answers there are; int64[row] both."""
-    moved = table.column("raw_greater") - table.column("greater")
-    return moved[rows], (table.column("raw_candidates") - table.column("candidates"))[rows]

@@ -1,4 +1,8 @@
-"""Notes on ranks: what may make them wrong, what moves them, and what explains them."""
+"""Notes on ranks: what may make them wrong, what moves them, and what explains them.
+
+``model_ranking`` collects them for its table. Each function takes what was ranked and returns sentences, none where
+nothing is odd.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgeval.base.arrays import BoolArray
+from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import InputError, counted
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
@@ -21,9 +25,8 @@ from kgeval.models.aligned import Aligned
 from kgeval.models.alignment import align
 from kgeval.models.scorer import LabelledModel
 from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
-from kgeval.ranking.rank_table import NAN
+from kgeval.ranking.rank_table import NAN, RankTable
 from kgeval.ranking.ranking_task import RankCounts
-from kgeval.ranking.rules import Rules
 
 RESTRICTED_SAMPLE = (
     "candidates were sampled from all entities, and then restricted to some: queries have fewer candidates than "
@@ -60,37 +63,13 @@ FEW = 0.5
 
 
 def check_unseen(model: Any, dataset: Dataset, evaluation: Evaluation) -> None:
+    """Refuse a model that does not know all triples, as ranking would, before anything is ranked."""
     triples, noun = dataset.split(evaluation.split), f"{evaluation.split} triple"
     notes_on_unseen(dataset, triples, align(model, dataset).knows(triples), evaluation.unseen, noun=noun)
 
 
-def require_splits_of_corruption(evaluation: Evaluation, dataset: Dataset) -> None:
-    splits = evaluation.corruption.learns_from
-    if splits and not any(split in dataset.splits for split in splits):
-        raise InputError(
-            f"the corruption {evaluation.corruption.kind!r} chooses candidates by {' and '.join(splits)} triples, and "
-            f"dataset {dataset.name} has none."
-        )
-
-
-def require_times(evaluation: Evaluation, dataset: Dataset) -> None:
-    if dataset.times is None and evaluation.times == "static":
-        raise InputError(f"times (--times): the triples of dataset {dataset.name} have no times. Leave it out.")
-
-
-def require_relations(evaluation: Evaluation, rules: Rules) -> None:
-    """Refuse to predict relations by rules or a corruption for entities only."""
-    if "relation" not in evaluation.sides:
-        return
-    if not rules.predicts_relations:
-        fact = f"the protocol {rules.protocol} ranks heads and tails only"
-        raise InputError(f"sides: {fact}. Leave relation out, or use the protocol standard.")
-    if not evaluation.corruption.answers_relations:
-        fact = f"the corruption {evaluation.corruption.kind!r} chooses entities, not relations"
-        raise InputError(f"sides: {fact}. Leave relation out; or leave the corruption out, and all relations compete.")
-
-
 def notes_on_repetitions(dataset: Dataset, split: str) -> list[str]:
+    """Count the triples that stand in their split more than once."""
     count = dataset.repeated.get(split, 0)
     note = f"{counted(count, f'repeated {split} triple')}: kgeval's own metrics count each triple once."
     return [note] if count else []
@@ -120,6 +99,7 @@ def notes_on_device(work: Mapping[str, Any]) -> list[str]:
 
 
 def notes_on_sides(scorer: Aligned) -> list[str]:
+    """Say that a model predicts one side only."""
     return [f"the model predicts {scorer.sides[0]}s only."] if len(scorer.sides) == 1 else []
 
 
@@ -132,7 +112,7 @@ def notes_on_unlisted(scorer: Aligned, triples: Triples, sides: Sequence[Side]) 
     return [note] if note else []
 
 
-TIES = "with all entities that their list leaves out"
+TIED_WITH = "with all entities that their list leaves out"
 
 METRICS_OF_LISTS = "metrics of lists (MAP, P@k, recall, NDCG, …)"
 
@@ -148,12 +128,12 @@ def notes_on_listed_answers(scorer: Aligned, ranks: pa.Table, outsiders: int) ->
             f"{missing:,} of {len(listed):,} answers {'is' if missing == 1 else 'are'} not in the list of predictions"
         )
         tied = (
-            f"they tie {TIES}. In {METRICS_OF_LISTS} they have the mean over the orders of these ties, under any tie "
-            "policy; to count them as 0 there, as trec_eval does, set the option missing=not-retrieved."
+            f"they tie {TIED_WITH}. In {METRICS_OF_LISTS} they have the mean over the orders of these ties, under any "
+            "tie policy; to count them as 0 there, as trec_eval does, set the option missing=not-retrieved."
         )
         zero = (
             f"they count as 0 in {METRICS_OF_LISTS}, as in trec_eval (missing=not-retrieved). In metrics of ranks "
-            f"(MRR, hits@k, …) they tie {TIES}."
+            f"(MRR, hits@k, …) they tie {TIED_WITH}."
         )
         notes.append(f"{subject}: {zero if scorer.lists.not_retrieved else tied}")
     if outsiders:
@@ -235,3 +215,36 @@ def _index_at_chance(ranks: pa.Table, answers: str) -> float | None:
         return None
     index = float(gained.sum() / most)
     return index if index < CHANCE and gained.sum() < noise else None
+
+
+NOTED_SHARE = 0.01
+"""the share of ranks that contradict their side from which on there is a note: ties alone cause a few"""
+
+
+def notes_on_exchanged_sides(head: RankTable, tail: RankTable) -> list[str]:
+    """Write a note if the ranks of two sides fit far better after an exchange.
+
+    The filter removes known answers only: raw rank − filtered rank is at most the number of other known answers, which
+    differs between head and tail queries. There is a note if at least twice as many ranks contradict that as after an
+    exchange of the sides. The rows of each table are in ascending order of triples.
+    """
+    if head.knows_no_raw or tail.knows_no_raw:
+        return []
+    _, *rows = np.intersect1d(head.column("triple"), tail.column("triple"), return_indices=True)
+    moved, known = zip(*(_moved_and_known(*side) for side in zip((head, tail), rows, strict=True)), strict=True)
+    here = sum(np.count_nonzero(places > answers) for places, answers in zip(moved, known, strict=True))
+    exchanged = sum(np.count_nonzero(places > answers) for places, answers in zip(moved, known[::-1], strict=True))
+    ranks = 2 * len(rows[0])
+    if here < NOTED_SHARE * ranks or 2 * exchanged > here:
+        return []
+    return [
+        f"head and tail ranks are probably exchanged: in {here:,} of {ranks:,} rows the filter removes more "
+        f"candidates than there are known answers, and in {exchanged:,} rows after an exchange. Name the columns with "
+        "--columns (in Python columns=)."
+    ]
+
+
+def _moved_and_known(table: RankTable, rows: IntArray) -> tuple[IntArray, IntArray]:
+    """By how many places the filter moved each answer, and how many other known answers there are; int64[row] both."""
+    moved = table.column("raw_greater") - table.column("greater")
+    return moved[rows], (table.column("raw_candidates") - table.column("candidates"))[rows]

@@ -156,11 +156,11 @@ class FrameworkQuirk:
         return ranked
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Rules:
-    """How candidates are chosen and compared; the fields are those of ``Protocol``. By default, as the standard one."""
+    """The part of a protocol that decides counts: how candidates are chosen and compared."""
 
-    protocol: str = "standard"
+    name: str
     """the name of the protocol"""
     tie_rule: TieRule = exact
     """the tie interval: which scores tie with an answer's"""
@@ -174,14 +174,14 @@ class Rules:
     """whether candidates in a model's prediction list are ranked by their positions there instead of their scores"""
     with_test: bool = False
     """whether there are also counts with test in the filter, where the filter lacks it"""
-    predicts_relations: bool = True
+    predicts_relations: bool = False
     """whether relations are ranked too"""
 
     def num_ranked(self, count: int) -> int:
         """Return how many of ``count`` triples are ranked.
 
-        >>> Rules(batch=128).num_ranked(661), Rules().num_ranked(661)
-        (640, 661)
+        >>> STANDARD.num_ranked(661), Rules(name="batched", batch=128).num_ranked(661)
+        (661, 640)
         """
         return count if self.batch is None else count // self.batch * self.batch
 
@@ -193,4 +193,4 @@ class Rules:
         return tuple(quirk for quirk in self.quirks if quirk.applies_to(scorer))
 
 
-STANDARD = Rules()
+STANDARD = Rules(name="standard", predicts_relations=True)

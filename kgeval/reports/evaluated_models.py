@@ -23,15 +23,8 @@ from kgeval.metrics.summary import Group
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import RankTable
-from kgeval.ranking.run_directory.folders import (
-    RunOf,
-    Training,
-    distinct_names,
-    join_seeds,
-    model_name,
-    runs_at,
-    words_of,
-)
+from kgeval.ranking.run_directory.folders import distinct_names, runs_at, words_of
+from kgeval.ranking.run_directory.seeds import RunOf, Training, join_seeds, model_name
 from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.reports.document import isolated
 

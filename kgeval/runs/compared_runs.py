@@ -21,17 +21,8 @@ from kgeval.metrics.ranks.ties import common_ties, note_on_ties
 from kgeval.metrics.selection import MetricOptions
 from kgeval.ranking.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import RankTable
-from kgeval.ranking.run_directory.folders import (
-    CommonTable,
-    RunOf,
-    Training,
-    distinct_names,
-    join_seeds,
-    model_name,
-    runs_at,
-    unfinished_in,
-    words_of,
-)
+from kgeval.ranking.run_directory.folders import CommonTable, distinct_names, runs_at, unfinished_in, words_of
+from kgeval.ranking.run_directory.seeds import RunOf, Training, join_seeds, model_name
 from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.runs.stored import (
     IMPORT_OPTIONS,

@@ -180,7 +180,11 @@ def test_a_table_counts_the_leaks_of_its_own_triples():
     assert [table.leaks is None for table in shards] == [False, True]
     assert sample.num_triples == 300
     assert kgeval.RankTable.concat(shards).leaks == whole.leaks == LeakCounts(661, swapped=11)
-    assert whole.where(whole.column("triple") < 9).provenance.heads[1].startswith("leaks: 11 of all 661 test triples")
+    assert (
+        whole.where(whole.column("triple") < 9)
+        .provenance.heads[1]
+        .startswith("leaks: 11 of all 661 ranked test triples")
+    )
 
 
 def test_a_temporal_graph_says_that_its_leaks_ignore_the_time():

@@ -64,7 +64,10 @@ def test_an_interval_ranks_as_the_transformed_scores(kernel, kind, name, corrupt
     transform = TRANSFORMS[name]
     # Large scores saturate a sigmoid, small ones share their decimals.
     model = scorer(kind, SCALES.get(name, 1.0))
-    evaluation, rules = Evaluation(kernel=kernel, corruption=corruption), Rules(tie_rule=tied_under(transform))
+    evaluation, rules = (
+        Evaluation(kernel=kernel, corruption=corruption),
+        Rules(name="own", tie_rule=tied_under(transform)),
+    )
     found = ranking_of(align(model, DATA), DATA, evaluation, rules=rules).rank()
     reference = Evaluation(kernel="reference", corruption=corruption)
     expected = ranking_of(align(finished(model, transform), DATA), DATA, reference).rank()
@@ -75,7 +78,7 @@ def test_an_interval_ranks_as_the_transformed_scores(kernel, kind, name, corrupt
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_tolerance_counts_what_numpy_takes_for_close(kernel):
     model = scorer("dot", 0.3)
-    rules = Rules(tie_rule=isclose_ties(relative=0.05, absolute=0.02))
+    rules = Rules(name="own", tie_rule=isclose_ties(relative=0.05, absolute=0.02))
     table = ranking_of(align(model, DATA), DATA, Evaluation(kernel=kernel), rules=rules).rank()
     scores = np.einsum("hd,rd,td->hrt", model.entity, model.relation, model.entity)
     expected = brute_force(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from kgeval.base.compiling import njit
-from kgeval.ranking.corruption.draws import mix
+from kgeval.ranking.corruption.keyed_draws import mix
 
 UNITS = 8
 """the units of a group, one for each bit of a byte"""

@@ -140,7 +140,7 @@ def _refuse_contradictions(options: dict[str, Any]) -> None:
 def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[PredictionTable, Dataset]:
     from kgeval.cli.display import watching
     from kgeval.ranking.predictions.predict import predict
-    from kgeval.ranking.predictions.prediction_files import read_query_file
+    from kgeval.ranking.predictions.query_rows import read_query_file
 
     settings = config.evaluation
     with watching("loading dataset"):

@@ -1,4 +1,7 @@
-"""Generate and export negatives: for every triple and side of a split, the triples with its candidates."""
+"""Negatives of a split: for every triple and side, the triples with its candidates, as tables or in a file.
+
+``kgeval negatives`` writes them; triple classification takes them for its false triples.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Corruptions without draws of their own: all entities, a list, those that fit the relation, a union of others."""
+"""Candidates that are not drawn: all entities, those of a list, those that fit the relation, or a union of corruptions.
+
+Modules are imported in functions here, since ``AllEntities`` is a default of every command's options.
+"""
 
 from __future__ import annotations
 
@@ -53,18 +56,6 @@ class AllEntities(CorruptionGenerator):
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         return f"all {len(dataset.entities):,} entities"
-
-
-def unknown_labels(source: Path | Sequence[str], vocabulary: Vocabulary) -> list[str]:
-    """Find the labels of a list that a dataset does not have, each once and in quotes."""
-    import numpy as np
-
-    from kgeval.data.text import UNIT_SEPARATOR, read_columns
-
-    labels: Any = source
-    if isinstance(source, Path):
-        labels = read_columns(source, ["label"], delimiter=UNIT_SEPARATOR, quoted=False)["label"]
-    return list(dict.fromkeys(repr(str(labels[row])) for row in np.flatnonzero(vocabulary.ids(labels) < 0).tolist()))
 
 
 class EntityList(CorruptionGenerator):
@@ -212,12 +203,12 @@ class TypeConstrained(CorruptionGenerator):
         return f"{size_range(sizes)} of {len(dataset.entities):,} entities, by type in {source}"
 
 
-def _parts() -> dict[str, type[CorruptionGenerator]]:
+def _all_but_union() -> dict[str, type[CorruptionGenerator]]:
     """All corruptions but the union itself: a union of unions is the union of their parts."""
     return {kind: generator for kind, generator in generators().items() if generator is not CandidateUnion}
 
 
-def _several(parts: tuple[CorruptionGenerator, ...]) -> tuple[CorruptionGenerator, ...]:
+def _at_least_two(parts: tuple[CorruptionGenerator, ...]) -> tuple[CorruptionGenerator, ...]:
     """Refuse fewer than two; pydantic's own check would do so where one of two has an error."""
     if len(parts) < 2:
         raise ValueError("a union needs at least two corruptions. Add one, or use the one without union")
@@ -239,9 +230,9 @@ class CandidateUnion(CorruptionGenerator):
     kind: Literal["union"] = "union"
     """the entities that any of several corruptions chooses"""
     of: Annotated[
-        tuple[Annotated[CorruptionGenerator, ByKind(CorruptionGenerator, _parts)], ...],
+        tuple[Annotated[CorruptionGenerator, ByKind(CorruptionGenerator, _all_but_union)], ...],
         Field(strict=False),
-        AfterValidator(_several),
+        AfterValidator(_at_least_two),
     ]
     """the corruptions, two or more"""
 
@@ -299,3 +290,15 @@ class CandidateUnion(CorruptionGenerator):
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         parts = [part.describe(dataset, sizes[:0]) for part in self.content(dataset)]
         return f"{size_range(sizes)}, the union of {' and '.join(parts)}"
+
+
+def unknown_labels(source: Path | Sequence[str], vocabulary: Vocabulary) -> list[str]:
+    """Find the labels of a list that a dataset does not have, each once and in quotes."""
+    import numpy as np
+
+    from kgeval.data.text import UNIT_SEPARATOR, read_columns
+
+    labels: Any = source
+    if isinstance(source, Path):
+        labels = read_columns(source, ["label"], delimiter=UNIT_SEPARATOR, quoted=False)["label"]
+    return list(dict.fromkeys(repr(str(labels[row])) for row in np.flatnonzero(vocabulary.ids(labels) < 0).tolist()))

@@ -1,4 +1,7 @@
-"""Files of queries and predictions: rows with a question mark, OGB-LSC's arrays and top 10, TREC's run and qrels."""
+"""Predictions in files of other programs: OGB-LSC's array of the ten best tails, TREC's run with its qrels.
+
+``kgeval predict --out-format`` calls ``write_top10`` and ``write_trec`` with a prediction table and its dataset.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from kgeval.base.arrays import IntArray
-from kgeval.base.errors import InputError, naming, refusing
-from kgeval.base.files import checked, exists_safely, no_file
+from kgeval.base.errors import InputError
 from kgeval.base.storage import replacing
-from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries, query_names
-from kgeval.data.tables import read_triples
-from kgeval.data.triples import find_sorted
-from kgeval.data.vocabulary import Vocabulary
 from kgeval.ranking.predictions.prediction_table import PredictionTable
-from kgeval.ranking.predictions.query_rows import queries_of_triples, read_queries
+from kgeval.ranking.predictions.query_rows import numbers_of, queries_of_triples
 from kgeval.ranking.rank_table import TIME
 
 PLACES = 10
@@ -35,7 +32,7 @@ def write_top10(table: PredictionTable, dataset: Dataset, path: str | Path) -> P
     where all of these are whole numbers, as OGB's are, or else by their ids. ``path`` is a file ``*.npz``, or the
     folder to write into under the name that OGB-LSC gives the file of so many triples.
     """
-    tails = _tails(table)
+    tails = _ten_tails(table)
     if table.split is not None:
         queries = Queries.of(dataset.split(table.split), "tail")
         tails = tails[queries.owners[np.argsort(queries.triples)]]
@@ -53,19 +50,7 @@ def write_top10(table: PredictionTable, dataset: Dataset, path: str | Path) -> P
     return path
 
 
-def numbers_of(labels: Vocabulary) -> IntArray:
-    """Return the number that each label is, or where one is no whole number the ids; int64[id].
-
-    >>> numbers_of(Vocabulary(["20", "7"])), numbers_of(Vocabulary(["Q42", "7"]))
-    (array([20,  7]), array([0, 1]))
-    """
-    texts = list(labels)
-    if all(text.isascii() and text.isdigit() and len(text) < 10 for text in texts):
-        return np.array(texts, np.int64)
-    return np.arange(len(texts))
-
-
-def _tails(table: PredictionTable) -> IntArray:
+def _ten_tails(table: PredictionTable) -> IntArray:
     """Take the ten best tails of each query; int64[query, 10]."""
     if (table.column("side") != "tail").any():
         raise InputError("OGB-LSC needs predictions of tails, and some of these are of heads. Set sides: tail.")
@@ -78,48 +63,6 @@ def _tails(table: PredictionTable) -> IntArray:
             f"{PLACES} with a model that knows all of them."
         )
     return np.asarray(best.column("entity").reshape(-1, PLACES))
-
-
-def read_query_file(path: str | Path, dataset: Dataset) -> IntArray:
-    """Read queries as ids; int64[query, 3], −1 for the missing entity, or int64[query, 4] with times.
-
-    The file is a table of head, relation and tail, by label, with ``?`` for the missing entity, and in a temporal graph
-    perhaps a time; its columns are found as those of triples are. Or it is a ``.npy`` of int[query, 2], the head and
-    the relation of queries about tails, by the numbers that the labels of the dataset are, or else by its ids.
-    """
-    path = Path(path)
-    if not exists_safely(path):
-        raise InputError(no_file(path))
-    if path.suffix == ".npy":
-        return _from_array(path, dataset)
-    table = read_triples(path, fourth="time")
-    times = table.times()
-    columns = [table[role] for role in TRIPLE] + ([] if times is None else [times])
-    with naming(path, InputError):
-        return read_queries(list(zip(*(column.to_pylist() for column in columns), strict=True)), dataset)
-
-
-def _from_array(path: Path, dataset: Dataset) -> IntArray:
-    checked(path)
-    with refusing(path, "not an array of numbers", OSError, ValueError, EOFError):
-        pairs = np.load(path, allow_pickle=False)
-    if not isinstance(pairs, np.ndarray) or pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-        actual = f"{pairs.dtype} of shape {pairs.shape}" if isinstance(pairs, np.ndarray) else "several arrays"
-        raise InputError(f"{path}: expected heads and relations, int[query, 2], found {actual}.")
-    kinds = ((dataset.entities, 0), (dataset.relations, 1))
-    heads, relations = (_ids_of(pairs[:, column], labels, path) for labels, column in kinds)
-    return np.stack([heads, relations, np.full(len(pairs), -1)], axis=1)
-
-
-def _ids_of(numbers: IntArray, labels: Vocabulary, path: Path) -> IntArray:
-    """Find the ids of numbers; int64[query]."""
-    known = numbers_of(labels)
-    order = np.argsort(known)
-    places = find_sorted(known[order], numbers)
-    if (places < 0).any():
-        row = int(np.argmax(places < 0))
-        raise InputError(f"{path}, row {row}: the dataset has no {labels.kind} {pa.scalar(numbers[row]).as_py()}.")
-    return order[places]
 
 
 QRELS = ".qrels"

@@ -1,77 +1,42 @@
-"""Queries as people write them: triples of labels or ids with a question mark in the place of an entity."""
+"""Queries to predict: rows with a question mark, in Python or in a file, become ids, and then queries of each side.
+
+``kgeval.predict`` and the option ``--queries`` read them here; ``model_on_dataset`` answers them side by side.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray, IntArray
-from kgeval.base.errors import InputError
+from kgeval.base.errors import InputError, naming, refusing
+from kgeval.base.files import checked, exists_safely, no_file
+from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
+from kgeval.data.tables import read_triples
 from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Vocabulary
 
 MISSING = "?"
 
-NOTHING = np.empty(0, np.int64)
+NO_IDS = np.empty(0, np.int64)
 
-PARTS = (3, 4)
+NUMBERS_OF_PARTS = (3, 4)
 """how many parts a query may have: head, relation, tail, and in a temporal graph a time"""
 
-EXPECTED = "a query is a triple with '?' in the place of head or tail, such as ('Rome', 'capital_of', '?')"
-
+EXPECTED_QUERY = "a query is a triple with '?' in the place of head or tail, such as ('Rome', 'capital_of', '?')"
 
 NO_RELATIONS = (
     "it asks for the relation, and only heads and tails are predicted (kgeval evaluate --sides relation ranks "
     "relations)"
 )
-
-
-@dataclass(frozen=True, eq=False)
-class NumberedQueries:
-    """Queries of one side, and the number of each."""
-
-    queries: Queries
-    numbers: IntArray
-    """int64[query]"""
-
-    @classmethod
-    def without_answers(cls, queries: Queries, numbers: IntArray) -> NumberedQueries:
-        """Take queries as if nobody knew their answers: all offsets are 0."""
-        offsets = np.zeros(len(queries) + 1, np.int64)
-        return cls(replace(queries, offsets=offsets, answers=NOTHING, triples=NOTHING), numbers)
-
-    def where(self, keep: BoolArray) -> NumberedQueries:
-        """Keep the queries for which ``keep`` (bool[query]) holds."""
-        return NumberedQueries(self.queries.where(keep), self.numbers[keep])
-
-
-def queries_of_triples(triples: Triples, sides: Sequence[Side]) -> Iterator[NumberedQueries]:
-    count = 0
-    for side in sides:
-        queries = Queries.of(triples, side)
-        yield NumberedQueries(queries, np.arange(count, count + len(queries)))
-        count += len(queries)
-
-
-def queries_of_rows(ids: IntArray) -> Iterator[NumberedQueries]:
-    """Take rows of ids, int64[query, 3], with −1 in the place that is missing; a query keeps its number.
-
-    In a temporal graph, the fourth column is the id of the time, which ``Queries`` calls a context.
-    """
-    times = ids[:, 3] if ids.shape[1] > 3 else None
-    sides: tuple[tuple[Side, int], ...] = (("head", 0), ("tail", 2))
-    for side, place in sides:
-        rows = np.flatnonzero(ids[:, place] < 0)
-        if len(rows):
-            rows = rows[np.lexsort((*ids[rows, 3:].T, ids[rows, 2 - place], ids[rows, 1]))]
-            contexts = None if times is None else times[rows]
-            queries = Queries(side, ids[rows, 2 - place], ids[rows, 1], NOTHING, NOTHING, NOTHING, contexts=contexts)
-            yield NumberedQueries.without_answers(queries, rows)
 
 
 def read_queries(queries: Iterable[Sequence[Any]], dataset: Dataset) -> IntArray:
@@ -89,7 +54,7 @@ def read_queries(queries: Iterable[Sequence[Any]], dataset: Dataset) -> IntArray
         isinstance(queries, np.ndarray)
         and queries.dtype.kind in "iu"
         and queries.ndim == 2
-        and queries.shape[1] in PARTS
+        and queries.shape[1] in NUMBERS_OF_PARTS
     ):
         ids = queries.astype(np.int64)
     else:
@@ -107,10 +72,10 @@ def read_queries(queries: Iterable[Sequence[Any]], dataset: Dataset) -> IntArray
 
 def _from_rows(queries: Iterable[Sequence[Any]], dataset: Dataset) -> IntArray:
     if isinstance(queries, str) or not isinstance(queries, Iterable):
-        raise InputError(f"queries are a list, not {queries!r:.60}: {EXPECTED}.")
+        raise InputError(f"queries are a list, not {queries!r:.60}: {EXPECTED_QUERY}.")
     rows = list(queries)
     for number, row in enumerate(rows):
-        if isinstance(row, str) or not isinstance(row, Sequence | np.ndarray) or len(row) not in PARTS:
+        if isinstance(row, str) or not isinstance(row, Sequence | np.ndarray) or len(row) not in NUMBERS_OF_PARTS:
             _refuse(number, row, "it does not have three parts")
         if len(row) != len(rows[0]):
             _refuse(number, row, f"it has {len(row)} parts, and the first query {len(rows[0])}")
@@ -135,7 +100,7 @@ def _kinds(dataset: Dataset, parts: int) -> list[Vocabulary]:
     if parts == len(kinds):
         return kinds
     if dataset.times is None:
-        raise InputError(f"the queries have a time, and the facts of {dataset.name} have none: {EXPECTED}.")
+        raise InputError(f"the queries have a time, and the facts of {dataset.name} have none: {EXPECTED_QUERY}.")
     return [*kinds, dataset.times]
 
 
@@ -156,7 +121,105 @@ def _ids(cells: list[Any], labels: Vocabulary) -> IntArray:
 
 
 def _refuse(number: int, row: Any, why: str) -> None:
-    raise InputError(f"query {number}, {row!r:.80}: {why}; {EXPECTED}.")
+    raise InputError(f"query {number}, {row!r:.80}: {why}; {EXPECTED_QUERY}.")
+
+
+def read_query_file(path: str | Path, dataset: Dataset) -> IntArray:
+    """Read queries as ids; int64[query, 3], −1 for the missing entity, or int64[query, 4] with times.
+
+    The file is a table of head, relation and tail, by label, with ``?`` for the missing entity, and in a temporal graph
+    perhaps a time; its columns are found as those of triples are. Or it is a ``.npy`` of int[query, 2], the head and
+    the relation of queries about tails, by the numbers that the labels of the dataset are, or else by its ids.
+    """
+    path = Path(path)
+    if not exists_safely(path):
+        raise InputError(no_file(path))
+    if path.suffix == ".npy":
+        return _from_array(path, dataset)
+    table = read_triples(path, fourth="time")
+    times = table.times()
+    columns = [table[role] for role in TRIPLE] + ([] if times is None else [times])
+    with naming(path, InputError):
+        return read_queries(list(zip(*(column.to_pylist() for column in columns), strict=True)), dataset)
+
+
+def _from_array(path: Path, dataset: Dataset) -> IntArray:
+    checked(path)
+    with refusing(path, "not an array of numbers", OSError, ValueError, EOFError):
+        pairs = np.load(path, allow_pickle=False)
+    if not isinstance(pairs, np.ndarray) or pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        actual = f"{pairs.dtype} of shape {pairs.shape}" if isinstance(pairs, np.ndarray) else "several arrays"
+        raise InputError(f"{path}: expected heads and relations, int[query, 2], found {actual}.")
+    kinds = ((dataset.entities, 0), (dataset.relations, 1))
+    heads, relations = (_ids_of(pairs[:, column], labels, path) for labels, column in kinds)
+    return np.stack([heads, relations, np.full(len(pairs), -1)], axis=1)
+
+
+def _ids_of(numbers: IntArray, labels: Vocabulary, path: Path) -> IntArray:
+    """Find the ids of numbers; int64[query]."""
+    ids: IntArray = (
+        pc.index_in(pa.array(numbers.astype(np.int64)), pa.array(numbers_of(labels))).fill_null(-1).to_numpy()
+    )
+    if (ids < 0).any():
+        row = int(np.argmax(ids < 0))
+        raise InputError(f"{path}, row {row}: the dataset has no {labels.kind} {int(numbers[row])}.")
+    return ids.astype(np.int64)
+
+
+def numbers_of(labels: Vocabulary) -> IntArray:
+    """Return the number that each label is, or where one is no whole number the ids; int64[id].
+
+    >>> numbers_of(Vocabulary(["20", "7"])), numbers_of(Vocabulary(["Q42", "7"]))
+    (array([20,  7]), array([0, 1]))
+    """
+    texts = list(labels)
+    if all(text.isascii() and text.isdigit() and len(text) < 10 for text in texts):
+        return np.array(texts, np.int64)
+    return np.arange(len(texts))
+
+
+@dataclass(frozen=True, eq=False)
+class NumberedQueries:
+    """Queries of one side, and the number of each."""
+
+    queries: Queries
+    numbers: IntArray
+    """int64[query]"""
+
+    @classmethod
+    def without_answers(cls, queries: Queries, numbers: IntArray) -> NumberedQueries:
+        """Take queries as if nobody knew their answers: all offsets are 0."""
+        offsets = np.zeros(len(queries) + 1, np.int64)
+        return cls(replace(queries, offsets=offsets, answers=NO_IDS, triples=NO_IDS), numbers)
+
+    def where(self, keep: BoolArray) -> NumberedQueries:
+        """Keep the queries for which ``keep`` (bool[query]) holds."""
+        return NumberedQueries(self.queries.where(keep), self.numbers[keep])
+
+
+def queries_of_triples(triples: Triples, sides: Sequence[Side]) -> Iterator[NumberedQueries]:
+    """Collect the distinct queries of triples, one side after the other, numbered on."""
+    count = 0
+    for side in sides:
+        queries = Queries.of(triples, side)
+        yield NumberedQueries(queries, np.arange(count, count + len(queries)))
+        count += len(queries)
+
+
+def queries_of_rows(ids: IntArray) -> Iterator[NumberedQueries]:
+    """Take rows of ids, int64[query, 3], with −1 in the place that is missing; a query keeps its number.
+
+    In a temporal graph, the fourth column is the id of the time, which ``Queries`` calls a context.
+    """
+    times = ids[:, 3] if ids.shape[1] > 3 else None
+    sides: tuple[tuple[Side, int], ...] = (("head", 0), ("tail", 2))
+    for side, place in sides:
+        rows = np.flatnonzero(ids[:, place] < 0)
+        if len(rows):
+            rows = rows[np.lexsort((*ids[rows, 3:].T, ids[rows, 2 - place], ids[rows, 1]))]
+            contexts = None if times is None else times[rows]
+            queries = Queries(side, ids[rows, 2 - place], ids[rows, 1], NO_IDS, NO_IDS, NO_IDS, contexts=contexts)
+            yield NumberedQueries.without_answers(queries, rows)
 
 
 def as_triples(parts: Sequence[NumberedQueries]) -> Triples:

@@ -35,9 +35,8 @@ from kgeval.ranking.protocols.number_check import NumberCheck, check_numbers
 from kgeval.ranking.protocols.protocol import Protocol, find_protocol, protocols
 from kgeval.ranking.protocols.report import notes_on
 from kgeval.ranking.rank_table import RankTable
-from kgeval.ranking.ranking_notes import require_relations
 
-RULES = {
+FIELDS_BY_CAUSE = {
     "sides": ("sides",),
     "candidates": ("corruption", "competes", "batch"),
     "filter": ("filter",),
@@ -113,14 +112,12 @@ def explain(
     evaluation = Evaluation.of_keywords(settings)
     framework_metric = _as_framework_metric(metric, evaluation.sides)
     for it in chosen:
-        require_relations(evaluation, it.rules)
+        evaluation.require_relations(it)
     model = as_model(model, dataset, nan=evaluation.nan)
     scorer = align(model, dataset, entities=entities, relations=relations, times=time_labels)
     ranking = _RankingByProtocol(scorer, dataset, evaluation, framework_metric, progress)
     standard = find_protocol("standard")
-    rows = tuple(
-        _explain_protocol(ranking, standard, replace(it, quirks=it.rules.applicable_to(scorer))) for it in chosen
-    )
+    rows = tuple(_explain_protocol(ranking, standard, replace(it, quirks=it.applicable_to(scorer))) for it in chosen)
     table = ranking.table(standard)
     ties = summarize(table, ["count"]).groups[0].ties
     notes = (*table.notes, *([str(ties)] if ties and ties.serious else []))
@@ -162,7 +159,7 @@ def explain_numbers(
     tables = {"standard": ranking.table(find_protocol("standard"))}
     for name, protocol in protocols().items():
         with suppress(InputError):  # some rank no part of a small split, or want candidates that few datasets bring
-            tables[name] = ranking.table(replace(protocol, quirks=protocol.rules.applicable_to(scorer)))
+            tables[name] = ranking.table(replace(protocol, quirks=protocol.applicable_to(scorer)))
     return check_numbers(tables, numbers)
 
 
@@ -220,7 +217,7 @@ def _explain_protocol(ranking: _RankingByProtocol, standard: Protocol, target: P
 
 def _switches(current: Protocol, target: Protocol) -> Iterator[tuple[str, Protocol]]:
     """Yield each cause with the protocol after its change, from the current protocol to the target."""
-    for cause, fields in RULES.items():
+    for cause, fields in FIELDS_BY_CAUSE.items():
         if cause == "ties":
             for quirk in target.quirks:
                 current = replace(current, quirks=(*current.quirks, quirk))
@@ -229,7 +226,7 @@ def _switches(current: Protocol, target: Protocol) -> Iterator[tuple[str, Protoc
         yield cause, current
 
 
-NOTHING = "·"
+NO_CHANGE = "·"
 """the text of a change that would be printed as zero, such as that of sums in float32"""
 
 
@@ -289,14 +286,14 @@ class Explanation(Shown):
         exact = [
             # The values are printed differently, but their difference would be printed as zero.
             f"{self.standard:.6f}" != f"{row.value:.6f}"
-            and _figure(difference(self.standard, row.value)).text == NOTHING
+            and _figure(difference(self.standard, row.value)).text == NO_CHANGE
             for row in self.rows
         ]
         changes = {
             cause: [_figure(row.causes.get(cause, 0.0), exact=exact[index]) for index, row in enumerate(self.rows)]
             for cause in self.causes
         }
-        changes = {cause: cells for cause, cells in changes.items() if {cell.text for cell in cells} != {NOTHING}}
+        changes = {cause: cells for cause, cells in changes.items() if {cell.text for cell in cells} != {NO_CHANGE}}
         columns = ["protocol", self.metric, "− standard", *changes, "if all ties won", "if all ties lost"]
         rows: list[list[Cell]] = [
             [
@@ -338,7 +335,7 @@ def _figure(change: float, *, exact: bool = False) -> Figure:
     """Format a change; one that rounds to zero is a dot, or if ``exact`` its first digit."""
     text = f"{change:+.6f}"
     if not float(text):
-        text = f"{change:+.0e}" if exact and change else NOTHING
+        text = f"{change:+.0e}" if exact and change else NO_CHANGE
     return Figure(change, text=text)
 
 

@@ -1,22 +1,72 @@
-"""The parts of protocols: the numbers that a framework prints, its filters, and the entities that compete."""
+"""The metrics that a framework prints: their names, sides and settings, and in what precision it takes their mean.
+
+A ``Protocol`` lists them as ``FrameworkMetric``, and has one of the functions here, ``float64`` to ``histogram32``, as
+its ``mean``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import product
-from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 
-from kgeval.base.arrays import BoolArray, Float64Array
-from kgeval.base.errors import DatasetError
-from kgeval.data.dataset import SPLITS, Dataset, Split
+from kgeval.base.arrays import Float64Array
 from kgeval.metrics.names import Part, parse
-from kgeval.ranking.corruption import AllEntities, OGBNegatives
-from kgeval.ranking.corruption.generator import Corruption
-from kgeval.ranking.rank_table import WITH_TEST
+from kgeval.ranking.rank_rows import WITH_TEST
+
+Setting = Literal["filtered", "raw", "with_test"]
+
+PREFIXES: dict[Setting, str] = {"filtered": "", "raw": "raw_", "with_test": WITH_TEST}
+"""the prefix of a setting's counts among the columns of a rank table"""
+
+
+@dataclass(frozen=True)
+class FrameworkMetric:
+    """A number that a framework prints."""
+
+    name: str
+    """the framework's name"""
+    metric: str
+    """kgeval's name"""
+    side: Part = "both"
+    setting: Setting = "filtered"
+    from_zero: bool = False
+    """whether the framework calls the first rank 0 here"""
+
+    @property
+    def values(self) -> Values:
+        """The function of ranks whose mean it is."""
+        name = parse(self.metric)
+        return {
+            "mr": lambda ranks: ranks,
+            "mrr": lambda ranks: 1 / ranks,
+            "hits": lambda ranks: (ranks <= name.k).astype(ranks.dtype),
+        }[name.name]
+
+
+def named(pattern: str = "{metric}", **axes: Mapping[str, str]) -> tuple[FrameworkMetric, ...]:
+    """Name a metric for each ``metric``, ``side`` and ``setting``, which have kgeval's words by those of the framework.
+
+    The axis that is given last changes first.
+
+    >>> [one.name for one in named("{metric}{side}", side={"": "both", " lhs": "head"}, metric=hits("hits@{}", 1, 3))]
+    ['hits@1', 'hits@3', 'hits@1 lhs', 'hits@3 lhs']
+    """
+    metrics = []
+    for words in product(*axes.values()):
+        texts = dict(zip(axes, words, strict=True))
+        fields: dict[str, Any] = {axis: axes[axis][word] for axis, word in texts.items()}
+        metrics.append(FrameworkMetric(pattern.format(**texts), **fields))
+    return tuple(metrics)
+
+
+def hits(pattern: str, *ks: int) -> dict[str, str]:
+    """Name hits at several k."""
+    return {pattern.format(k): f"hits@{k}" for k in ks}
+
 
 Values = Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
 """ranks -> the value of each, in the same precision"""
@@ -91,105 +141,3 @@ def sum_as_torch(terms: np.ndarray[Any, Any]) -> Any:
 def _added(rows: np.ndarray[Any, Any]) -> Any:
     """Add rows one after the other."""
     return np.add.accumulate(np.concatenate([np.zeros((1, *rows.shape[1:]), np.float32), rows]))[-1]
-
-
-Setting = Literal["filtered", "raw", "with_test"]
-
-COUNTS: dict[Setting, str] = {"filtered": "", "raw": "raw_", "with_test": WITH_TEST}
-"""the prefix of a setting's counts among the columns of a rank table"""
-
-
-@dataclass(frozen=True)
-class FrameworkMetric:
-    """A number that a framework prints."""
-
-    name: str
-    """the framework's name"""
-    metric: str
-    """kgeval's name"""
-    side: Part = "both"
-    setting: Setting = "filtered"
-    from_zero: bool = False
-    """whether the framework calls the first rank 0 here"""
-
-    @property
-    def values(self) -> Values:
-        """The function of ranks whose mean it is."""
-        name = parse(self.metric)
-        return {
-            "mr": lambda ranks: ranks,
-            "mrr": lambda ranks: 1 / ranks,
-            "hits": lambda ranks: (ranks <= name.k).astype(ranks.dtype),
-        }[name.name]
-
-
-def named(pattern: str = "{metric}", **axes: Mapping[str, str]) -> tuple[FrameworkMetric, ...]:
-    """Name a metric for each ``metric``, ``side`` and ``setting``, which have kgeval's words by those of the framework.
-
-    The axis that is given last changes first.
-
-    >>> [one.name for one in named("{metric}{side}", side={"": "both", " lhs": "head"}, metric=hits("hits@{}", 1, 3))]
-    ['hits@1', 'hits@3', 'hits@1 lhs', 'hits@3 lhs']
-    """
-    metrics = []
-    for words in product(*axes.values()):
-        texts = dict(zip(axes, words, strict=True))
-        fields: dict[str, Any] = {axis: axes[axis][word] for axis, word in texts.items()}
-        metrics.append(FrameworkMetric(pattern.format(**texts), **fields))
-    return tuple(metrics)
-
-
-def hits(pattern: str, *ks: int) -> dict[str, str]:
-    """Name hits at several k."""
-    return {pattern.format(k): f"hits@{k}" for k in ks}
-
-
-SplitFilter = Mapping[Split, tuple[Split, ...]]
-"""the evaluated split -> the splits that it is filtered by"""
-
-EVERY_SPLIT: SplitFilter = MappingProxyType(dict.fromkeys(SPLITS, SPLITS))
-"""train, valid and test, whichever of them is evaluated"""
-
-NOTHING: SplitFilter = MappingProxyType(dict.fromkeys(SPLITS, ()))
-"""no split: the raw setting"""
-
-
-def in_train(dataset: Dataset) -> BoolArray:
-    """Return whether each entity occurs in train; bool[entity]."""
-    occurs = np.zeros(len(dataset.entities), np.bool_)
-    occurs[dataset.train.heads] = occurs[dataset.train.tails] = True
-    return occurs
-
-
-def up_to_the_last_of_train(dataset: Dataset) -> BoolArray:
-    """Return whether each entity's label is at most the largest label in train; bool[entity]."""
-    last = max((dataset.entities[int(index)] for index in np.flatnonzero(in_train(dataset))), default="")
-    return np.array([label <= last for label in dataset.entities], np.bool_)
-
-
-def all_entities(corruption: Corruption | None, _dataset: Dataset, _split: str) -> Corruption:
-    return corruption or AllEntities()
-
-
-def fixed_negatives(corruption: Corruption | None, dataset: Dataset, split: str) -> Corruption:
-    """Return the corruption of the evaluation, by default OGB's fixed negatives; OGB's lists are used as listed."""
-    if corruption is None:
-        files = [file for file in dataset.files if file.match(f"split/*/{split}.pt")]
-        if not files:
-            raise DatasetError(
-                f"the protocol 'ogb' ranks among the fixed negatives of OGB's split/<name>/{split}.pt, and dataset "
-                f"{dataset.name} has no such file. Give the folder of a dataset that has it, or say which candidates "
-                "compete: evaluation: {corruption: {kind: all}} in a configuration, corruption=AllEntities() in Python."
-            )
-        corruption = OGBNegatives(path=str(files[0]))
-    if isinstance(corruption, OGBNegatives) and "as_listed" not in corruption.model_fields_set:
-        return corruption.model_copy(update={"as_listed": True})
-    return corruption
-
-
-def only_scores(_corruption: Corruption | None, _dataset: Dataset, _split: str) -> Corruption:
-    """Refuse to choose candidates: the benchmark's negatives are pairs, none of which belongs to a query."""
-    raise DatasetError(
-        "the protocol 'ogb-shared' compares scores of triples with those of one list of negatives for all. Give both "
-        "to kgeval.ogb_eval."
-    )

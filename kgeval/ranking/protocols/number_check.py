@@ -1,4 +1,8 @@
-"""Which protocol gives a number: the ranks of a table by the rules of every protocol, beside printed numbers."""
+"""``kgeval.check_numbers``: which protocol gives a printed number, from the ranks of a table by the rules of every one.
+
+A *reading* is one way to compute numbers from ranks: filtered or raw, of one side or both, under a tie policy.
+``kgeval.explain_numbers`` (``explain.py``) ranks the model by every protocol first.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import PARTS, MetricName, Part, parse, pooled_side
 from kgeval.metrics.ranks.ties import EXPECTED, Ties
 from kgeval.metrics.summarize import summarize
-from kgeval.ranking.protocols.framework_metric import FrameworkMetric, Setting, all_entities, float64
+from kgeval.ranking.protocols.framework_metric import FrameworkMetric, Setting, float64
 from kgeval.ranking.protocols.protocol import Protocol, find_protocol, protocols
 from kgeval.ranking.rank_table import RankTable
 
@@ -36,54 +40,58 @@ ROUNDING = 2.0**-22
 than seven digits only seven are compared"""
 
 
-@dataclass(frozen=True)
-class PrintedNumber:
-    """A number as it was printed, which stands for all that round to it."""
+def check_numbers(ranks: RankTable | Mapping[str, RankTable], numbers: Mapping[str, float | str]) -> NumberCheck:
+    """Read ranks by the rules of every protocol, and compare what each gives with numbers that another tool printed.
 
-    metric: MetricName
-    text: str
-    value: float
-    half_a_digit: float
+    Parameters
+    ----------
+    ranks
+        one rank table, of which a protocol decides what is done with its counts: ties, sides, means, raw or filtered,
+        but not which scores tie; or the table that each protocol ranks, by its name. Only protocols are named that
+        report the metric of such ranks: of these sides and candidates, by this filter
+    numbers
+        the numbers by their metric, ``mrr``, ``mr`` or ``hits@k``, of any side: ``{"mrr": .3312, "hits@10": "52.0"}``.
+        Each stands for all that round to it; hits and MRR above 1 are percent
 
-    @classmethod
-    def of(cls, metric: str, printed: float | str) -> PrintedNumber:
-        name, text = parse(metric), str(printed).strip()
-        if name.name not in {"mrr", "mr", "hits"} or name.ties or name.average:
-            raise MetricError(f"cannot check {metric!r}: a check compares mrr, mr and hits@k, of any side.")
-        if not re.fullmatch(r"\d*\.?\d+(e-?\d\d?)?%?", text):
-            raise MetricError(f"{metric}: {text[:40]!r} is not a number such as 0.3312. Copy it as it was printed.")
-        exact = Decimal(text.removesuffix("%"))
-        half = Decimal(5).scaleb(int(exact.as_tuple().exponent) - 1)
-        percent = name.name != "mr" and (text.endswith("%") or exact > 1)
-        return cls(name, text, *(float(part / 100 if percent else part) for part in (exact, half)))
+    Raises
+    ------
+    MetricError
+        if a metric is not one of these, or a number is invalid
+    TableError
+        if ``ranks`` are no rank table
 
-    def distance(self, value: float) -> float:
-        """Return how far a value is from what rounds to the number, as a share of it; 0 where it does round to it."""
-        beyond = abs(value - self.value) - self.half_a_digit
-        return max(0.0, beyond / max(abs(self.value), self.half_a_digit) - ROUNDING)
+    Examples
+    --------
+    OpenKE counts no tie, and PyKEEN reports such ranks too.
 
-
-@dataclass(frozen=True)
-class Reading:
-    """One way to compute numbers from ranks, and its values; protocols with the same numbers are one reading."""
-
-    setting: Setting
-    side: Part
-    values: tuple[float, ...]
-    """the value for each number"""
-    distance: float
-    """the largest difference between a value and its number; 0 if all values round to their numbers"""
-    protocols: tuple[str, ...]
-    """the protocols that report these metrics of this side, of their own candidates and by their own filter; none if
-    only their rules give such values"""
-    ties: tuple[str, ...]
-    """the tie policies by which ranks have these values"""
-
-    def __str__(self) -> str:
-        sides = "both sides" if self.side == "both" else f"{self.side}s only"
-        ends = {"optimistic", "pessimistic"} <= {*self.ties}
-        ties = "any tie policy" if ends else f"{' or '.join(self.ties)} ties"
-        return f"{self.setting}, {sides}, {ties} ({first_few(self.protocols, SHOWN) or 'no protocol reports it'})"
+    >>> from kgeval import evaluate
+    >>> table = evaluate(lambda h, r, t: (h * 31 + t * 7) % 5, "nations")
+    >>> print(check_numbers(table, {"mr": "3.925"}).heads[0])
+    mr 3.925: filtered, both sides, optimistic ties (openke, pykeen).
+    """
+    if not isinstance(numbers, Mapping):
+        raise MetricError(f"numbers: expected them by their metric, such as {{'mrr': .3312}}, found {numbers!r:.60}.")
+    if not isinstance(ranks, RankTable | Mapping):
+        raise TableError(f"ranks: expected a rank table, as kgeval.evaluate returns it, found {ranks!r:.60}.")
+    printed = tuple(PrintedNumber.of(metric, value) for metric, value in numbers.items())
+    if not printed:
+        raise MetricError("no number to check: give one, such as mrr=.3312.")
+    tables = dict.fromkeys(protocols(), ranks) if isinstance(ranks, RankTable) else ranks
+    readings_by_key: dict[tuple[Any, ...], Reading] = {}
+    for protocol in map(find_protocol, tables):
+        for reading in _readings(protocol, tables[protocol.name], printed):
+            key = (reading.setting, reading.side, *map(number, reading.values), reading.distance > 0)
+            same = readings_by_key.get(key, reading)
+            names, ties = {*same.protocols, *reading.protocols}, {*same.ties, *reading.ties}
+            readings_by_key[key] = replace(same, protocols=tuple(sorted(names)), ties=tuple(sorted(ties)))
+    readings = sorted(
+        readings_by_key.values(),
+        key=lambda it: (
+            *(it.distance, not it.protocols, it.setting != "filtered", PARTS.index(it.side)),
+            -len(it.protocols),
+        ),
+    )
+    return NumberCheck(printed, tuple(readings))
 
 
 @dataclass(frozen=True, repr=False)
@@ -141,58 +149,54 @@ class NumberCheck(Shown):
         return {"numbers": numbers, "matches": bool(self.matches), "readings": readings}
 
 
-def check_numbers(ranks: RankTable | Mapping[str, RankTable], numbers: Mapping[str, float | str]) -> NumberCheck:
-    """Read ranks by the rules of every protocol, and compare what each gives with numbers that another tool printed.
+@dataclass(frozen=True)
+class Reading:
+    """One way to compute numbers from ranks, and its values; protocols with the same numbers are one reading."""
 
-    Parameters
-    ----------
-    ranks
-        one rank table, of which a protocol decides what is done with its counts: ties, sides, means, raw or filtered,
-        but not which scores tie; or the table that each protocol ranks, by its name. Only protocols are named that
-        report the metric of such ranks: of these sides and candidates, by this filter
-    numbers
-        the numbers by their metric, ``mrr``, ``mr`` or ``hits@k``, of any side: ``{"mrr": .3312, "hits@10": "52.0"}``.
-        Each stands for all that round to it; hits and MRR above 1 are percent
+    setting: Setting
+    side: Part
+    values: tuple[float, ...]
+    """the value for each number"""
+    distance: float
+    """the largest difference between a value and its number; 0 if all values round to their numbers"""
+    protocols: tuple[str, ...]
+    """the protocols that report these metrics of this side, of their own candidates and by their own filter; none if
+    only their rules give such values"""
+    ties: tuple[str, ...]
+    """the tie policies by which ranks have these values"""
 
-    Raises
-    ------
-    MetricError
-        if a metric is not one of these, or a number is invalid
-    TableError
-        if ``ranks`` are no rank table
+    def __str__(self) -> str:
+        sides = "both sides" if self.side == "both" else f"{self.side}s only"
+        ends = {"optimistic", "pessimistic"} <= {*self.ties}
+        ties = "any tie policy" if ends else f"{' or '.join(self.ties)} ties"
+        return f"{self.setting}, {sides}, {ties} ({first_few(self.protocols, SHOWN) or 'no protocol reports it'})"
 
-    Examples
-    --------
-    OpenKE counts no tie, and PyKEEN reports such ranks too.
 
-    >>> from kgeval import evaluate
-    >>> table = evaluate(lambda h, r, t: (h * 31 + t * 7) % 5, "nations")
-    >>> print(check_numbers(table, {"mr": "3.925"}).heads[0])
-    mr 3.925: filtered, both sides, optimistic ties (openke, pykeen).
-    """
-    if not isinstance(numbers, Mapping):
-        raise MetricError(f"numbers: expected them by their metric, such as {{'mrr': .3312}}, found {numbers!r:.60}.")
-    if not isinstance(ranks, RankTable | Mapping):
-        raise TableError(f"ranks: expected a rank table, as kgeval.evaluate returns it, found {ranks!r:.60}.")
-    printed = tuple(PrintedNumber.of(metric, value) for metric, value in numbers.items())
-    if not printed:
-        raise MetricError("no number to check: give one, such as mrr=.3312.")
-    tables = dict.fromkeys(protocols(), ranks) if isinstance(ranks, RankTable) else ranks
-    readings_by_key: dict[tuple[Any, ...], Reading] = {}
-    for protocol in map(find_protocol, tables):
-        for reading in _readings(protocol, tables[protocol.name], printed):
-            key = (reading.setting, reading.side, *map(number, reading.values), reading.distance > 0)
-            same = readings_by_key.get(key, reading)
-            names, ties = {*same.protocols, *reading.protocols}, {*same.ties, *reading.ties}
-            readings_by_key[key] = replace(same, protocols=tuple(sorted(names)), ties=tuple(sorted(ties)))
-    readings = sorted(
-        readings_by_key.values(),
-        key=lambda it: (
-            *(it.distance, not it.protocols, it.setting != "filtered", PARTS.index(it.side)),
-            -len(it.protocols),
-        ),
-    )
-    return NumberCheck(printed, tuple(readings))
+@dataclass(frozen=True)
+class PrintedNumber:
+    """A number as it was printed, which stands for all that round to it."""
+
+    metric: MetricName
+    text: str
+    value: float
+    half_a_digit: float
+
+    @classmethod
+    def of(cls, metric: str, printed: float | str) -> PrintedNumber:
+        name, text = parse(metric), str(printed).strip()
+        if name.name not in {"mrr", "mr", "hits"} or name.ties or name.average:
+            raise MetricError(f"cannot check {metric!r}: a check compares mrr, mr and hits@k, of any side.")
+        if not re.fullmatch(r"\d*\.?\d+(e-?\d\d?)?%?", text):
+            raise MetricError(f"{metric}: {text[:40]!r} is not a number such as 0.3312. Copy it as it was printed.")
+        exact = Decimal(text.removesuffix("%"))
+        half = Decimal(5).scaleb(int(exact.as_tuple().exponent) - 1)
+        percent = name.name != "mr" and (text.endswith("%") or exact > 1)
+        return cls(name, text, *(float(part / 100 if percent else part) for part in (exact, half)))
+
+    def distance(self, value: float) -> float:
+        """Return how far a value is from what rounds to the number, as a share of it; 0 where it does round to it."""
+        beyond = abs(value - self.value) - self.half_a_digit
+        return max(0.0, beyond / max(abs(self.value), self.half_a_digit) - ROUNDING)
 
 
 def _readings(protocol: Protocol, table: RankTable, printed: Sequence[PrintedNumber]) -> Iterator[Reading]:
@@ -208,11 +212,11 @@ def _readings(protocol: Protocol, table: RankTable, printed: Sequence[PrintedNum
     parts: list[Part] = ["both", *sides] if {*protocol.sides} <= {*sides} else [*sides]
     policies = dict.fromkeys([*_policies(protocol), *(ties for _, ties, _, _ in reported)])
     for setting, side, ties in product(settings, parts, policies):
-        metrics = [_metric(protocol, entry.metric, entry.metric.side or side, setting) for entry in printed]
+        metrics = [_as_printed(protocol, entry.metric, entry.metric.side or side, setting) for entry in printed]
         sums = [replace(protocol, ties=ties, mean=mean) for mean in dict.fromkeys([protocol.mean, float64])]
         with suppress(Undefined, TableError):  # some need raw counts, which a file of ranks may lack
             if ties == EXPECTED.name:  # of a metric, not of ranks, so that no rules make it
-                candidates = [tuple(_expected(table, metric) for metric in metrics)]
+                candidates = [tuple(_expected_value(table, metric) for metric in metrics)]
             else:
                 candidates = [tuple(rules.value(table, metric) for metric in metrics) for rules in sums]
             distances = [max(map(PrintedNumber.distance, printed, values)) for values in candidates]
@@ -261,7 +265,7 @@ def _policies(protocol: Protocol) -> list[Ties]:
     return [protocol.ties, *([EXPECTED.name] if protocol.name == "standard" else [])]
 
 
-def _expected(table: RankTable, metric: FrameworkMetric) -> float:
+def _expected_value(table: RankTable, metric: FrameworkMetric) -> float:
     ranks = table.raw() if metric.setting == "raw" else table
     name = f"{metric.side}.{EXPECTED.name}.{metric.metric}"
     return summarize(ranks, name)[name]
@@ -270,8 +274,8 @@ def _expected(table: RankTable, metric: FrameworkMetric) -> float:
 def _has_candidates_of(protocol: Protocol, table: RankTable) -> bool:
     """Whether a table has the triples and candidates that a protocol ranks, as far as that is known."""
     is_ranked_by_it = table.protocol == protocol.name
-    fills_batches = protocol.rules.num_ranked(table.num_triples) == table.num_triples
-    if protocol.corruption is not all_entities or (protocol.competes is not None and is_ranked_by_it):
+    fills_batches = protocol.num_ranked(table.num_triples) == table.num_triples
+    if protocol.corruption is not None or (protocol.competes is not None and is_ranked_by_it):
         return is_ranked_by_it
     among_all = table.candidates.startswith("all ") and "those among" not in table.candidates
     return (among_all or table.candidates == UNKNOWN) and (fills_batches or is_ranked_by_it)
@@ -285,7 +289,7 @@ def _is_filter_of(splits: Sequence[str], table: RankTable) -> bool:
     return present <= {*table.filter} <= {*splits}
 
 
-def _metric(protocol: Protocol, name: MetricName, side: Part, setting: Setting) -> FrameworkMetric:
+def _as_printed(protocol: Protocol, name: MetricName, side: Part, setting: Setting) -> FrameworkMetric:
     """Take a metric as the framework prints it, perhaps from rank 0; filtered or not, it does so in both settings."""
     printed = (metric for metric in protocol.framework_metrics if (metric.metric, metric.side) == (name.base, side))
     return FrameworkMetric(str(name), name.base, side, setting, any(metric.from_zero for metric in printed))

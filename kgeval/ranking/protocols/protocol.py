@@ -1,22 +1,28 @@
-"""Evaluation protocols: the rules in which frameworks differ, as data; one field, one rule."""
+"""Evaluation protocols: the rules in which frameworks (PyKEEN, LibKGE, OpenKE, …) differ, as data; one field, one rule.
+
+``find_protocol`` finds one by its name, ``Protocol.resolve`` completes the settings of an evaluation by it, ``rank``
+ranks a model, and ``value`` computes a metric of the ranks as the framework does. To add one, declare a ``Protocol`` in
+``frameworks/``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, partial
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 
-from kgeval.base.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.errors import ConfigError, TableError, did_you_mean
 from kgeval.base.progress import Progress, reporting
 from kgeval.base.provenance import UNKNOWN
 from kgeval.base.registries import by_name, instances, load_entry_points
 from kgeval.base.tables.shown import Brief
-from kgeval.data.dataset import SPLITS, Dataset
+from kgeval.data.dataset import SPLITS, Dataset, Split
 from kgeval.data.split_names import filtered_by
 from kgeval.data.triples import SIDES, Side
 from kgeval.metrics.kinds import RANKS
@@ -29,19 +35,27 @@ from kgeval.ranking.corruption.generator import Corruption
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.protocols.framework_metric import (
-    COUNTS,
-    EVERY_SPLIT,
+    PREFIXES,
     FrameworkMetric,
     MeanFunction,
     Setting,
-    SplitFilter,
-    all_entities,
     float64,
     histogram32,
 )
 from kgeval.ranking.protocols.sampled_ranking import rank_all_or_sample
-from kgeval.ranking.rank_table import MULTIPLICITY, RankTable
-from kgeval.ranking.rules import FrameworkQuirk, Rules, TieRule, exact
+from kgeval.ranking.rank_rows import MULTIPLICITY
+from kgeval.ranking.rank_table import RankTable
+from kgeval.ranking.rules import Rules
+
+SplitFilter = Mapping[Split, tuple[Split, ...]]
+"""the evaluated split -> the splits that it is filtered by"""
+
+EVERY_SPLIT: SplitFilter = MappingProxyType(dict.fromkeys(SPLITS, SPLITS))
+"""train, valid and test, whichever of them is evaluated"""
+
+NOTHING: SplitFilter = MappingProxyType(dict.fromkeys(SPLITS, ()))
+"""no split: the raw setting"""
+
 
 SelfCounting = Literal["never", "raw", "subtracted"]
 """whether an answer competes with itself: never; in the raw setting; or always, and then all known answers with at
@@ -49,8 +63,12 @@ least its score, itself included, are subtracted from its rank"""
 
 
 @dataclass(frozen=True, repr=False)
-class Protocol(Brief):
-    """The rules of an evaluation, as data. Explicit settings of an evaluation take precedence."""
+class Protocol(Brief, Rules):
+    """The rules of an evaluation, as data. Explicit settings of an evaluation take precedence.
+
+    Those that decide the counts of a rank table are fields of :class:`kgeval.ranking.rules.Rules`. By the others, ranks
+    and metrics are computed from the counts.
+    """
 
     name: str
     summary: str
@@ -58,30 +76,17 @@ class Protocol(Brief):
     """the tie policy"""
     filter: SplitFilter = field(default_factory=lambda: EVERY_SPLIT)
     """the splits whose triples are known answers, by the split that is evaluated"""
-    with_test: bool = False
-    """whether metrics are also computed with test in the filter, if the filter lacks it"""
-    tie_rule: TieRule = exact
-    """the tie interval: which scores tie with an answer's"""
-    corruption: Callable[[Corruption | None, Dataset, str], Corruption] = all_entities
-    """returns the corruption for a split, given the evaluation's corruption, if it has one"""
-    listed: bool = False
-    """whether candidates in a model's prediction list are ranked by their positions there instead of their scores"""
+    corruption: Callable[[Corruption | None, Dataset, str], Corruption] | None = None
+    """returns the corruption for a split, given the evaluation's corruption, if it has one; by default that, or all
+    entities"""
     cutoff: int | None = None
     """the length of prediction lists, unfiltered: an answer beyond it, or in no list, has an infinite rank"""
-    competes: Callable[[Dataset], BoolArray] | None = None
-    """the entities that compete, bool[entity]; by default all"""
-    batch: int | None = None
-    """the size of batches, if triples of an incomplete last batch are not ranked"""
     self_counting: SelfCounting = "never"
     """whether an answer competes with itself"""
-    quirks: tuple[FrameworkQuirk, ...] = ()
-    """rules for some models only"""
     repeats: Literal["once", "each"] = "once"
     """whether a triple that is repeated in its split counts once or each time"""
     sides: tuple[Side, ...] = SIDES
     """the sides that are predicted by default, and that ``both`` averages"""
-    predicts_relations: bool = False
-    """whether relations are ranked too"""
     side_aggregation: Literal["pooled", "apart"] = "pooled"
     """whether ``both`` is the mean of all ranks, or the mean of the two sides' means"""
     mean: MeanFunction = float64
@@ -115,9 +120,8 @@ class Protocol(Brief):
 
     @property
     def rules(self) -> Rules:
-        """The rules that apply while ranking."""
-        further = {"with_test": self.with_test, "predicts_relations": self.predicts_relations}
-        return Rules(self.name, self.tie_rule, self.competes, self.batch, self.quirks, self.listed, **further)
+        """The rules that decide the counts, alone: protocols in which these are the same rank alike."""
+        return Rules(**{rule.name: getattr(self, rule.name) for rule in fields(Rules)})
 
     def resolve(
         self, evaluation: Evaluation, dataset: Dataset, *, ties: Ties | None = None, metrics: Sequence[str] = ()
@@ -147,10 +151,13 @@ class Protocol(Brief):
         """
         explicit = evaluation.model_fields_set
         names = filtered_by(evaluation.split, self.filter, evaluation.filter if "filter" in explicit else None)
-        corruption = evaluation.corruption if "corruption" in explicit else None
+        corruption = evaluation.corruption
+        if self.corruption is not None:
+            own = corruption if "corruption" in explicit else None
+            corruption = self.corruption(own, dataset, evaluation.split)
         settings = {
             "filter": dataset.present(names),
-            "corruption": self.corruption(corruption, dataset, evaluation.split),
+            "corruption": corruption,
             **({} if "sides" in explicit or self.sides == SIDES else {"sides": self.sides}),
         }
         return ResolvedEvaluation(
@@ -242,7 +249,7 @@ class ResolvedEvaluation:
         evaluation = self.evaluation.for_model(scorer)
         answers = len(dataset.split(evaluation.split)) * len(evaluation.sides) if evaluation.estimate is None else None
         with reporting(answers, progress=progress) as report:
-            ranking = ranking_of(scorer, dataset, evaluation, rules=self.protocol.rules, progress=report)
+            ranking = ranking_of(scorer, dataset, evaluation, rules=self.protocol, progress=report)
             return rank_all_or_sample(ranking, title=title, options=MetricOptions(self.ties))
 
 
@@ -254,7 +261,7 @@ def most_candidates(table: RankTable) -> int:
 def _counts(table: RankTable, setting: Setting) -> tuple[IntArray, IntArray]:
     if setting == "raw":
         table.refuse_without_raw()
-    return table.column(f"{COUNTS[setting]}greater"), table.column(f"{COUNTS[setting]}tied")
+    return table.column(f"{PREFIXES[setting]}greater"), table.column(f"{PREFIXES[setting]}tied")
 
 
 @cache
@@ -280,7 +287,7 @@ def find_protocol(name: str | Protocol) -> Protocol:
 def protocol_of(table: RankTable) -> Protocol:
     """Find the protocol of a rank table: the standard one if the table has none.
 
-    One that no installed package has reports nothing of its own.
+    A protocol that no installed package provides is treated as the standard one, under its own name.
     """
     name = "standard" if table.protocol == UNKNOWN else table.protocol
     missing = replace(protocols()["standard"], name=name, summary="no installed package has it")

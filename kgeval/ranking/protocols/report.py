@@ -1,4 +1,7 @@
-"""``kgeval.framework_metrics``: the metrics of a rank table under the names and in the format of a framework."""
+"""``kgeval.framework_metrics``: the metrics of a rank table under the names and in the format of a framework.
+
+The command line and ``metrics.json`` show them beside kgeval's own. What a framework reports is in its ``Protocol``.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,58 @@ from kgeval.data.triples import SIDES
 from kgeval.metrics.names import parse
 from kgeval.metrics.ranks.tie_statistics import tied_answers
 from kgeval.metrics.summarize import summarize
-from kgeval.ranking.protocols.framework_metric import COUNTS, FrameworkMetric
+from kgeval.ranking.protocols.framework_metric import PREFIXES, FrameworkMetric
 from kgeval.ranking.protocols.protocol import Protocol, find_protocol, most_candidates, protocol_of, protocols
-from kgeval.ranking.rank_table import MULTIPLICITY, RankTable
+from kgeval.ranking.rank_rows import MULTIPLICITY
+from kgeval.ranking.rank_table import RankTable
+
+
+def framework_metrics(table: RankTable, *, protocol: str | Protocol | None = None) -> FrameworkMetrics:
+    """Compute the metrics that a framework would print for a rank table.
+
+    Parameters
+    ----------
+    table
+        the ranks, as ``kgeval.evaluate(…, protocol="libkge")`` returns them
+    protocol
+        the protocol of the ranks, if it is not in ``kgeval list protocols``; by default the table's
+
+    Raises
+    ------
+    ConfigError
+        if there is no such protocol
+    MetricError
+        if there are no ranks, or if they are a sample
+
+    Examples
+    --------
+    Each of these answers ties with others. LibKGE takes the mean of their ranks and rounds it up; OpenKE the best.
+
+    >>> from kgeval import evaluate, load_dataset
+    >>> data = load_dataset("nations")
+    >>> def score(h, r, t):
+    ...     return (h * 31 + t * 7) % 5
+    >>> print(framework_metrics(evaluate(score, data, protocol="libkge"))["hits_at_1_filtered"])
+    0.11442786069651742
+    >>> print(framework_metrics(evaluate(score, data, protocol="openke")).texts["averaged(filter) hit@1"])
+    0.271144
+    """
+    if table.sampling is not None:
+        sample = f"these are the ranks of {table.sampling.num_ranked:,} of {table.sampling.num_triples:,} triples"
+        raise MetricError(f"{sample}, and no framework estimates metrics. Use kgeval.summarize, or rank all triples.")
+    rules = protocol_of(table) if protocol is None else find_protocol(protocol)
+    if protocol is None and rules.name not in protocols():
+        raise ConfigError(
+            f"these ranks follow the protocol {rules.name!r}, which no installed package has. Install its package, "
+            "or give the protocol itself: framework_metrics(table, protocol=…)."
+        )
+    metrics = [*_applicable(rules, table)]
+    by_protocol = {metric.name: rules.value(table, metric) for metric in metrics if not _is_general(metric)}
+    values = _general_values(rules, table, [metric for metric in metrics if _is_general(metric)]) | by_protocol
+    texts = {name: rules.texts.get(name, rules.text)(value) for name, value in values.items()}
+    headline = {name: text for name, text in texts.items() if name in rules.headline or not rules.headline}
+    notes, tie_notes = tuple(notes_on(rules, table)), tuple(notes_on_ties(rules, table))
+    return FrameworkMetrics(rules.name, values, texts, notes, headline, tie_notes)
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,54 +123,6 @@ class FrameworkMetrics(Displayed):
         return "\n".join(f"{name:<{width}}  {text}" for name, text in self.texts.items())
 
 
-def framework_metrics(table: RankTable, *, protocol: str | Protocol | None = None) -> FrameworkMetrics:
-    """Compute the metrics that a framework would print for a rank table.
-
-    Parameters
-    ----------
-    table
-        the ranks, as ``kgeval.evaluate(…, protocol="libkge")`` returns them
-    protocol
-        the protocol of the ranks, if it is not in ``kgeval list protocols``; by default the table's
-
-    Raises
-    ------
-    ConfigError
-        if there is no such protocol
-    MetricError
-        if there are no ranks, or if they are a sample
-
-    Examples
-    --------
-    Each of these answers ties with others. LibKGE takes the mean of their ranks and rounds it up; OpenKE the best.
-
-    >>> from kgeval import evaluate, load_dataset
-    >>> data = load_dataset("nations")
-    >>> def score(h, r, t):
-    ...     return (h * 31 + t * 7) % 5
-    >>> print(framework_metrics(evaluate(score, data, protocol="libkge"))["hits_at_1_filtered"])
-    0.11442786069651742
-    >>> print(framework_metrics(evaluate(score, data, protocol="openke")).texts["averaged(filter) hit@1"])
-    0.271144
-    """
-    if table.sampling is not None:
-        sample = f"these are the ranks of {table.sampling.num_ranked:,} of {table.sampling.num_triples:,} triples"
-        raise MetricError(f"{sample}, and no framework estimates metrics. Use kgeval.summarize, or rank all triples.")
-    rules = protocol_of(table) if protocol is None else find_protocol(protocol)
-    if protocol is None and rules.name not in protocols():
-        raise ConfigError(
-            f"these ranks follow the protocol {rules.name!r}, which no installed package has. Install its package, "
-            "or give the protocol itself: framework_metrics(table, protocol=…)."
-        )
-    metrics = [*_applicable(rules, table)]
-    by_protocol = {metric.name: rules.value(table, metric) for metric in metrics if not _is_general(metric)}
-    values = _general_values(rules, table, [metric for metric in metrics if _is_general(metric)]) | by_protocol
-    texts = {name: rules.texts.get(name, rules.text)(value) for name, value in values.items()}
-    headline = {name: text for name, text in texts.items() if name in rules.headline or not rules.headline}
-    notes, tie_notes = tuple(notes_on(rules, table)), tuple(notes_on_ties(rules, table))
-    return FrameworkMetrics(rules.name, values, texts, notes, headline, tie_notes)
-
-
 def _is_general(metric: FrameworkMetric) -> bool:
     """Whether the metric's name has a tie policy, so that it does not depend on the protocol."""
     return parse(metric.metric).ties is not None
@@ -129,7 +133,7 @@ def _applicable(rules: Protocol, table: RankTable) -> Iterator[FrameworkMetric]:
     sides, most = {*table.column("side").astype(str)}, most_candidates(table)
     sides |= {"both"} if sides & {*SIDES} else set()
     for metric in rules.framework_metrics:
-        evaluated = metric.side in sides and f"{COUNTS[metric.setting]}greater" in table.columns
+        evaluated = metric.side in sides and f"{PREFIXES[metric.setting]}greater" in table.columns
         evaluated &= metric.setting != "raw" or not table.knows_no_raw
         if evaluated and not (rules.hits_need_candidates and parse(metric.metric).k > most):
             yield metric

@@ -2,7 +2,8 @@
 
 The order of the triples is seeded, and each sample is the beginning of the next. Ranks among the candidates of the
 right type ("typed ranks") cost little and say much of the ranks among all. In two-phase sampling, typed ranks of many
-triples correct, by regression, the full ranks of few: after the first sample, ``_decide`` compares saving and cost.
+triples correct, by regression, the full ranks of few: after the first sample, ``_decide_on_regression`` compares saving
+and cost. Strata are groups of the triples by their relations; each is sampled in proportion.
 
 first sample ─► regression or not ─► larger samples, until the interval is narrow ─► rank table
 """
@@ -17,6 +18,7 @@ import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import ConfigError, MetricError
+from kgeval.base.parquet_tables import with_columns
 from kgeval.base.progress import unreported
 from kgeval.base.provenance import percent
 from kgeval.base.threads import bound_threads
@@ -31,99 +33,8 @@ from kgeval.metrics.selection import RETRIEVED, MetricOptions, RowSelection, Tab
 from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.corruption.unsampled import TypeConstrained
 from kgeval.ranking.model_ranking import ModelRanking, RankParts
-from kgeval.ranking.rank_table import MULTIPLICITY, RankedPart, RankTable, with_columns
-
-
-@dataclass(eq=False)
-class GrowingRanks:
-    """The ranks of the first ``size`` triples of an order, on all sides."""
-
-    ranking: ModelRanking
-    order: IntArray
-    """int64[triple], rows of the split"""
-    earlier: RankTable | None = None
-    """ranks that were computed before, and are taken from there"""
-    parts: list[RankedPart] = field(default_factory=list)
-    size: int = 0
-
-    def grow(self, size: int) -> None:
-        """Rank the triples up to another size, if that is larger."""
-        rows = self.order[self.size : size]
-        self.size += len(rows)
-        for side in self.ranking.sides if len(rows) else ():
-            missing = rows
-            if self.earlier is not None:
-                self.parts.append(self._from_earlier(self.earlier, side, rows))
-                missing = np.setdiff1d(rows, self.parts[-1].data["triple"].to_numpy())
-            if len(missing):
-                self.parts.append(self.ranking.part(side, missing))
-
-    def _from_earlier(self, earlier: RankTable, side: Side, rows: IntArray) -> RankedPart:
-        added = {MULTIPLICITY, RETRIEVED, STRATUM, *TYPED}
-        data = earlier.data.select([name for name in earlier.columns if name not in added])
-        data = data.filter(
-            pc.and_(pc.equal(data["side"].cast(pa.string()), side), pc.is_in(data["triple"], pa.array(rows)))
-        )
-        return RankedPart(side, data, (), np.full(data.num_rows, len(self.ranking.dataset.entities)))
-
-    def counts(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Return the ascending :func:`row_keys`, and the greater and tied of these rows; int64[row] each."""
-        data = pa.concat_tables([part.data.select(["triple", "side", "greater", "tied"]) for part in self.parts])
-        triples, greater, tied = (data[name].to_numpy() for name in ("triple", "greater", "tied"))
-        keys = row_keys(triples, np.asarray(pc.equal(data["side"].cast(pa.string()), "tail"), np.bool_))
-        order = np.argsort(keys)
-        return keys[order], greater[order], tied[order]
-
-
-def row_keys(triples: IntArray, tails: BoolArray) -> IntArray:
-    """Number the rows of a rank table by triple and side; int64[row]."""
-    return np.asarray(2 * triples + tails, np.int64)
-
-
-GATHERED = 8
-"""about how many candidates of a full rank take the time of one that is gathered by its type"""
-
-
-@dataclass(frozen=True, eq=False)
-class TypedRanks:
-    """The ranks of the first triples of an order among the entities that their relations take in train."""
-
-    ranks: GrowingRanks
-    cost: float
-    """the work of a rank, where one among all entities is 1; counted, not timed, so that every machine has the same"""
-
-    @classmethod
-    def of(cls, ranking: ModelRanking, order: IntArray) -> TypedRanks | None:
-        """Prepare them; ``None`` where candidates are not all entities, or no triples show the types."""
-        types, dataset, evaluation = TypeConstrained(), ranking.dataset, ranking.evaluation
-        if not isinstance(evaluation.corruption, AllEntities) or not set(types.learns_from) & set(dataset.splits):
-            return None
-        prepared = types.prepare(dataset)
-        relations = dataset.split(evaluation.split).ids[order, 1]
-        size = np.mean([prepared.of_relations(side, dataset).lengths[relations].mean() for side in ranking.sides])
-        among_typed = replace(
-            ranking,
-            evaluation=evaluation.model_copy(update={"corruption": prepared}),
-            engine=replace(ranking.engine, progress=unreported),
-        )
-        return cls(GrowingRanks(among_typed, order), float(GATHERED * size / len(dataset.entities)))
-
-    def columns(self, table: RankTable) -> dict[str, IntArray]:
-        """Return the counts of the rows of a sample; int64[row] each."""
-        keys, greater, tied = self.ranks.counts()
-        places = np.searchsorted(keys, row_keys(table.column("triple"), table.column("side") == "tail"))
-        return dict(zip(TYPED, (greater[places], tied[places]), strict=True))
-
-    def add_first_phase(self, sampling: Sampling, rows: IntArray, strata: Strata) -> Sampling:
-        """Add the counts and means of the first phase; ``rows`` (ascending; int64[triple]) have ``strata``."""
-        keys, greater, tied = self.ranks.counts()
-        triples, units = numbered(keys // 2)
-        values = auxiliary_values(units, greater, tied)
-        ids = strata.ids[np.searchsorted(rows, triples)]
-        counts = np.bincount(ids, minlength=len(strata.sizes))
-        sums = np.stack([np.bincount(ids, value, minlength=len(counts)) for value in values.T], axis=1)
-        means = tuple(map(tuple, (sums / counts[:, None]).tolist()))
-        return replace(sampling, typed_counts=tuple(counts.tolist()), typed_means=means)
+from kgeval.ranking.rank_rows import MULTIPLICITY, RankedPart
+from kgeval.ranking.rank_table import RankTable
 
 
 def rank_all_or_sample(
@@ -142,10 +53,10 @@ def rank_all_or_sample(
     if settings is None:
         return ranking.rank(title, rank_parts)
     if ranking.quirks:
-        problem = f"estimate: protocol {ranking.rules.protocol} has a rule for this model that needs all triples"
+        problem = f"estimate: protocol {ranking.rules.name} has a rule for this model that needs all triples"
         raise ConfigError(f"{problem}. Leave estimate out, or use the protocol standard.")
     known, split = ranking.known, ranking.dataset.split(evaluation.split)
-    rows = np.flatnonzero(known) if evaluation.unseen == "drop" else np.arange(len(known))
+    rows = np.arange(len(known)) if evaluation.unseen == "worst" else np.flatnonzero(known)
     strata = Strata.of(split.ids[rows, 1], settings.first)
     earlier = earlier if isinstance(evaluation.corruption, AllEntities) else None
     title = title or ranking.scorer.title
@@ -176,7 +87,7 @@ class SampledRanking:
         while size < len(order):
             ranks.grow(size)
             if ratio is None:
-                ratio, note = self._decide(ranks, typed)
+                ratio, note = self._decide_on_regression(ranks, typed)
                 typed = typed if ratio else None
                 notes = (*notes, note) if note else notes
             if typed is not None:
@@ -204,7 +115,7 @@ class SampledRanking:
         data = with_columns(table.data, {name: pa.array(column) for name, column in columns.items()})
         return replace(table, data=data, sampling=sampling)
 
-    def _decide(self, ranks: GrowingRanks, typed: TypedRanks | None) -> tuple[float, str]:
+    def _decide_on_regression(self, ranks: GrowingRanks, typed: TypedRanks | None) -> tuple[float, str]:
         """Decide by the first sample whether typed ranks save more work than they cost, and say why.
 
         The number is how many triples get a typed rank for each triple of the sample; 0 without a regression.
@@ -261,3 +172,95 @@ class SampledRanking:
         few = len(self.rows) <= self.settings.first
         why = f"a sample has at least {self.settings.first:,}" if few else f"{wanted} needs all"
         return f"no estimate: all {len(self.rows):,} triples were ranked, because {why}. The numbers are exact."
+
+
+@dataclass(eq=False)
+class GrowingRanks:
+    """The ranks of the first ``size`` triples of an order, on all sides."""
+
+    ranking: ModelRanking
+    order: IntArray
+    """int64[triple], rows of the split"""
+    earlier: RankTable | None = None
+    """ranks that were computed before, and are taken from there"""
+    parts: list[RankedPart] = field(default_factory=list)
+    size: int = 0
+
+    def grow(self, size: int) -> None:
+        """Rank the triples up to another size, if that is larger."""
+        rows = self.order[self.size : size]
+        self.size += len(rows)
+        for side in self.ranking.sides if len(rows) else ():
+            missing = rows
+            if self.earlier is not None:
+                self.parts.append(self._from_earlier(self.earlier, side, rows))
+                missing = np.setdiff1d(rows, self.parts[-1].data["triple"].to_numpy())
+            if len(missing):
+                self.parts.append(self.ranking.part(side, missing))
+
+    def _from_earlier(self, earlier: RankTable, side: Side, rows: IntArray) -> RankedPart:
+        added = {MULTIPLICITY, RETRIEVED, STRATUM, *TYPED}
+        data = earlier.data.select([name for name in earlier.columns if name not in added])
+        data = data.filter(
+            pc.and_(pc.equal(data["side"].cast(pa.string()), side), pc.is_in(data["triple"], pa.array(rows)))
+        )
+        return RankedPart(side, data, (), np.full(data.num_rows, len(self.ranking.dataset.entities)))
+
+    def counts(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Return the ascending :func:`row_keys`, and the greater and tied of these rows; int64[row] each."""
+        data = pa.concat_tables([part.data.select(["triple", "side", "greater", "tied"]) for part in self.parts])
+        triples, greater, tied = (data[name].to_numpy() for name in ("triple", "greater", "tied"))
+        keys = row_keys(triples, np.asarray(pc.equal(data["side"].cast(pa.string()), "tail"), np.bool_))
+        order = np.argsort(keys)
+        return keys[order], greater[order], tied[order]
+
+
+GATHERED = 8
+"""about how many candidates of a full rank take the time of one that is gathered by its type"""
+
+
+@dataclass(frozen=True, eq=False)
+class TypedRanks:
+    """The ranks of the first triples of an order among the entities that their relations take in train."""
+
+    ranks: GrowingRanks
+    cost: float
+    """the work of a rank, where one among all entities is 1; counted, not timed, so that every machine has the same"""
+
+    @classmethod
+    def of(cls, ranking: ModelRanking, order: IntArray) -> TypedRanks | None:
+        """Prepare them; ``None`` where candidates are not all entities, or no triples show the types."""
+        types, dataset, evaluation = TypeConstrained(), ranking.dataset, ranking.evaluation
+        if not isinstance(evaluation.corruption, AllEntities) or not set(types.learns_from) & set(dataset.splits):
+            return None
+        prepared = types.prepare(dataset)
+        relations = dataset.split(evaluation.split).ids[order, 1]
+        size = np.mean([prepared.of_relations(side, dataset).lengths[relations].mean() for side in ranking.sides])
+        among_typed = replace(
+            ranking,
+            evaluation=evaluation.model_copy(update={"corruption": prepared}),
+            engine=replace(ranking.engine, progress=unreported),
+        )
+        return cls(GrowingRanks(among_typed, order), float(GATHERED * size / len(dataset.entities)))
+
+    def columns(self, table: RankTable) -> dict[str, IntArray]:
+        """Return the counts of the rows of a sample; int64[row] each."""
+        keys, greater, tied = self.ranks.counts()
+        places = np.searchsorted(keys, row_keys(table.column("triple"), table.column("side") == "tail"))
+        return dict(zip(TYPED, (greater[places], tied[places]), strict=True))
+
+    def add_first_phase(self, sampling: Sampling, rows: IntArray, strata: Strata) -> Sampling:
+        """Add the counts and means of the first phase; ``rows`` (ascending; int64[triple]) have ``strata``."""
+        keys, greater, tied = self.ranks.counts()
+        triples, units = numbered(keys // 2)
+        values = auxiliary_values(units, greater, tied)
+        ids = strata.ids[np.searchsorted(rows, triples)]
+        counts = np.bincount(ids, minlength=len(strata.sizes))
+        sums = np.stack([np.bincount(ids, value, minlength=len(counts)) for value in values.T], axis=1)
+        means = tuple(map(tuple, (sums / counts[:, None]).tolist()))
+        return replace(sampling, typed_counts=tuple(counts.tolist()), typed_means=means)
+
+
+def row_keys(triples: IntArray, tails: BoolArray) -> IntArray:
+    """Number the rows of a rank table by triple and side; int64[row]."""
+    return np.asarray(2 * triples + tails, np.int64)

@@ -1,4 +1,8 @@
-"""The files of a run directory: their names, how they are read, and the one schema of manifest and metrics."""
+"""The files of a run directory: what each is called, what is read of those in JSON, and what is written into them.
+
+``staging`` writes the files, ``StoredRun`` reads them. A new file has its name here; a new key of ``manifest.json`` or
+``metrics.json`` has its type in ``Manifest`` or ``Metrics``.
+"""
 
 from __future__ import annotations
 
@@ -34,16 +38,36 @@ from kgeval.base.setting_problems import problems_of
 from kgeval.data.dataset import Dataset
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable
-from kgeval.ranking.tasks.labelled_split import LabelTable
+from kgeval.ranking.tasks.label_table import LabelTable
 
 MANIFEST, METRICS = "manifest.json", "metrics.json"
 """the files of a run by which its folder is known"""
 
+CONFIG, RANKS = "config.yaml", RankTable.FILE
+
+LABELS, CURVES, PREDICTIONS = LabelTable.FILE, "curves.json", PredictionTable.FILE
+"""what the evaluation was, its tables, and the curves of a classification"""
+
 STAGE, LOCK = ".kgeval.partial", ".kgeval.lock"
 """the hidden folder that a run is written in until it is complete, and the file that one process at a time has"""
 
-CONFIG, RANKS = "config.yaml", RankTable.FILE
-LABELS, CURVES, PREDICTIONS = LabelTable.FILE, "curves.json", PredictionTable.FILE
+SHARDS, PLAN = "shards", "run.json"
+"""on the stage: the folder of finished shards, and the file in it that describes their run"""
+
+MODEL = "model"
+"""the folder of a model that the run trained"""
+
+RESULTS = "pykeen_metrics.json"
+"""the file with the metrics under PyKEEN's keys, of an evaluation inside PyKEEN"""
+
+REPORT = "report.html"
+"""the page of the run, or of the runs in the folder"""
+
+FILES = frozenset({CONFIG, MANIFEST, METRICS, RANKS, LABELS, CURVES, PREDICTIONS, RESULTS, REPORT})
+"""what the files of runs and of folders of runs are called, but for those of baselines"""
+
+TEXT = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz")
+"""how files of ranks end that another program wrote as text"""
 
 
 def ranks_of(baseline: str) -> str:
@@ -51,20 +75,50 @@ def ranks_of(baseline: str) -> str:
     return f"ranks-{baseline.replace(' ', '-')}.parquet"
 
 
-TEXT = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz")
+def tables_in(folder: Path) -> list[str]:
+    """Return the names of files that only some kinds of runs have."""
+    return [RANKS, LABELS, CURVES, PREDICTIONS, RESULTS, *sorted(path.name for path in folder.glob(ranks_of("*")))]
 
-MODEL = "model"
 
-RESULTS = "pykeen_metrics.json"
-"""the file with the metrics under PyKEEN's keys, of an evaluation inside PyKEEN"""
+def other_files(folder: Path, models: Iterable[str]) -> list[str]:
+    """Return what a folder contains besides the files of a run and the folders of models; hidden files are ignored."""
+    if not exists_safely(folder) or not folder.is_dir():
+        return []
+    known = {*FILES, MODEL, *tables_in(folder), *(name.partition("/")[0] for name in models)}
+    return sorted(path.name for path in folder.iterdir() if path.name not in known and not path.name.startswith("."))
 
-SHARDS, PLAN = "shards", "run.json"
-"""on the stage: the folder of finished shards, and the file in it that describes their run"""
 
-REPORT = "report.html"
+def is_run(folder: Path) -> bool:
+    """Whether a folder is the run directory of one model."""
+    return (folder / MANIFEST).is_file() and holds_table(folder)
 
-FILES = frozenset({CONFIG, MANIFEST, METRICS, RANKS, LABELS, CURVES, PREDICTIONS, RESULTS, REPORT})
-"""what the files of runs and of folders of runs are called, but for those of baselines"""
+
+def holds_table(folder: Path) -> bool:
+    """Whether there are ranks or labels in it, of a complete run or not."""
+    return (folder / RANKS).is_file() or (folder / LABELS).is_file()
+
+
+def is_begun(folder: Path) -> bool:
+    """Whether a run is being written there, or was interrupted."""
+    return (folder / STAGE).is_dir()
+
+
+def num_shards(folder: Path) -> int:
+    """Count the shards of which a folder has a file."""
+    return len({path.name.partition("-")[0] for path in folder.glob("*-*.parquet")})
+
+
+def progress_of(folder: Path) -> str:
+    """Describe the progress of an unfinished run, and how to continue it; empty if there is none."""
+    begun = [place.parent for under in ("", "*/", "*/*/") for place in folder.glob(f"{under}{STAGE}/{SHARDS}/{PLAN}")]
+    counts = [count for shards in begun if isinstance(count := read_json(shards / PLAN).get("shards"), int)]
+    if not counts:
+        there = any(is_begun(path) for path in (folder, *folder.glob("*/"), *folder.glob("*/*/")))
+        return " A run was interrupted there, before it had a result. Repeat its command." if there else ""
+    done = sum(map(num_shards, begun))
+    progress = f"{done} of {counted(sum(counts), 'shard')} {'is' if done == 1 else 'are'} ranked"
+    divided = f"if it was divided by --shard, rank the others, then: kgeval merge {shlex.quote(str(folder))}"
+    return f" The run there is not finished: {progress}. Repeat its command to continue it; {divided}"
 
 
 def is_folder_name(name: object) -> bool:
@@ -86,68 +140,6 @@ def is_run_name(name: object) -> bool:
     return is_folder_name(model if slash else name) and (not slash or seed.isdecimal())
 
 
-def is_run(folder: Path) -> bool:
-    """Whether a folder is the run directory of one model."""
-    return (folder / MANIFEST).is_file() and holds_table(folder)
-
-
-def holds_table(folder: Path) -> bool:
-    """Whether there are ranks or labels in it, of a complete run or not."""
-    return (folder / RANKS).is_file() or (folder / LABELS).is_file()
-
-
-def is_begun(folder: Path) -> bool:
-    """Whether a run is being written there, or was interrupted."""
-    return (folder / STAGE).is_dir()
-
-
-def num_shards(folder: Path) -> int:
-    return len({path.name.partition("-")[0] for path in folder.glob("*-*.parquet")})
-
-
-def progress_of(folder: Path) -> str:
-    """Describe the progress of an unfinished run, and how to continue it; empty if there is none."""
-    begun = [place.parent for under in ("", "*/", "*/*/") for place in folder.glob(f"{under}{STAGE}/{SHARDS}/{PLAN}")]
-    counts = [count for shards in begun if isinstance(count := read_json(shards / PLAN).get("shards"), int)]
-    if not counts:
-        there = any(is_begun(path) for path in (folder, *folder.glob("*/"), *folder.glob("*/*/")))
-        return " A run was interrupted there, before it had a result. Repeat its command." if there else ""
-    done = sum(map(num_shards, begun))
-    progress = f"{done} of {counted(sum(counts), 'shard')} {'is' if done == 1 else 'are'} ranked"
-    divided = f"if it was divided by --shard, rank the others, then: kgeval merge {shlex.quote(str(folder))}"
-    return f" The run there is not finished: {progress}. Repeat its command to continue it; {divided}"
-
-
-def describe_machine() -> dict[str, Any]:
-    versions = {}
-    for name in ("kgeval", "numpy", "numba", "pyarrow", "pandas", "scipy", "scikit-learn", "torch", "pykeen"):
-        with suppress(importlib.metadata.PackageNotFoundError):
-            versions[name] = importlib.metadata.version(name)
-    return {
-        "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "python": platform.python_version(),
-        "versions": versions,
-        "machine": {
-            "system": platform.system(),
-            "processor": platform.machine(),
-            "cores": len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count(),
-        },
-    }
-
-
-def ranking_facts(table: RankTable) -> dict[str, Any]:
-    return {"ranking": dict(table.work), "ranked": {"triples": table.num_triples, "ranks": len(table)}}
-
-
-def sizes_of(dataset: Dataset) -> dict[str, Any]:
-    sizes = {"name": dataset.name, "entities": len(dataset.entities), "relations": len(dataset.relations)}
-    return {**sizes, "triples": {split: len(triples) for split, triples in dataset.splits.items()}}
-
-
-def graph_facts(dataset: Dataset) -> dict[str, Any]:
-    return {**sizes_of(dataset), "repeated": dict(dataset.repeated), "sha256": dataset.sha256()}
-
-
 def as_json(content: Any) -> str:
     """Format as indented JSON with a final newline; NaN and infinity are refused, as JSON does not have them."""
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -165,20 +157,7 @@ def read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-def other_files(folder: Path, models: Iterable[str]) -> list[str]:
-    """Return what a folder contains besides the files of a run and the folders of models; hidden files are ignored."""
-    if not exists_safely(folder) or not folder.is_dir():
-        return []
-    known = {*FILES, MODEL, *tables_in(folder), *(name.partition("/")[0] for name in models)}
-    return sorted(path.name for path in folder.iterdir() if path.name not in known and not path.name.startswith("."))
-
-
-def tables_in(folder: Path) -> list[str]:
-    """Return the names of files that only some kinds of runs have."""
-    return [RANKS, LABELS, CURVES, PREDICTIONS, RESULTS, *sorted(path.name for path in folder.glob(ranks_of("*")))]
-
-
-RULES = ConfigDict(strict=True)
+STRICT = ConfigDict(strict=True)
 """no value is converted; unknown keys are left out"""
 
 Count = Annotated[int, Field(ge=0, lt=2**63)]
@@ -195,7 +174,6 @@ Number = Annotated[float | None, WrapValidator(_unconverted)]
 Block = dict[str, JsonValue]
 """what is shown as it is, whatever it holds"""
 
-
 Names = TypeVar("Names", bound=Iterable[str])
 
 
@@ -207,11 +185,14 @@ def _names(found: Names, *, what: str, fits: Callable[[str], bool]) -> Names:
 
 
 _files = partial(_names, what="file", fits=is_plain_name)
+
 _runs = partial(_names, what="folder", fits=is_run_name)
 
 
-@with_config(RULES)
+@with_config(STRICT)
 class Graph(TypedDict, total=False):
+    """The dataset in a manifest."""
+
     name: str
     entities: Count
     relations: Count
@@ -221,8 +202,10 @@ class Graph(TypedDict, total=False):
     training_graph: Block
 
 
-@with_config(RULES)
+@with_config(STRICT)
 class Manifest(TypedDict, total=False):
+    """The content of ``manifest.json``: what was ranked, with what and how, and the SHA-256 of all files."""
+
     schema: int
     time: str
     python: str
@@ -241,7 +224,7 @@ class Manifest(TypedDict, total=False):
     written: Annotated[dict[str, str], AfterValidator(_files)]
 
 
-@with_config(RULES)
+@with_config(STRICT)
 class Metrics(TypedDict, total=False):
     """The part of ``metrics.json`` that is read; all of it can be computed from the tables."""
 
@@ -249,8 +232,10 @@ class Metrics(TypedDict, total=False):
     metrics: dict[str, dict[str, Number]]
 
 
-@with_config(RULES)
+@with_config(STRICT)
 class Models(TypedDict, total=False):
+    """The ``metrics.json`` of a folder of several models: the common table."""
+
     models: Annotated[dict[str, Metrics], AfterValidator(_runs)]
     failed: dict[str, str]
     unfinished: Annotated[list[str], AfterValidator(_runs)]
@@ -268,3 +253,37 @@ def read_record(path: Path, kind: type[Record]) -> Record:
     except ValidationError as error:
         problem = problems_of(error, content, kind)[0]
         raise InputError(f"{str(path)!r} is damaged. {problem} Restore it, or evaluate again with --force.") from error
+
+
+def describe_machine() -> dict[str, Any]:
+    """Return what the manifest says of time, Python, packages and machine."""
+    versions = {}
+    for name in ("kgeval", "numpy", "numba", "pyarrow", "pandas", "scipy", "scikit-learn", "torch", "pykeen"):
+        with suppress(importlib.metadata.PackageNotFoundError):
+            versions[name] = importlib.metadata.version(name)
+    return {
+        "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "versions": versions,
+        "machine": {
+            "system": platform.system(),
+            "processor": platform.machine(),
+            "cores": len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count(),
+        },
+    }
+
+
+def ranking_facts(table: RankTable) -> dict[str, Any]:
+    """Return what the manifest says of how the ranks were made, and how many there are."""
+    return {"ranking": dict(table.work), "ranked": {"triples": table.num_triples, "ranks": len(table)}}
+
+
+def sizes_of(dataset: Dataset) -> dict[str, Any]:
+    """Return the name of a dataset, and how many entities, relations and triples it has."""
+    sizes = {"name": dataset.name, "entities": len(dataset.entities), "relations": len(dataset.relations)}
+    return {**sizes, "triples": {split: len(triples) for split, triples in dataset.splits.items()}}
+
+
+def graph_facts(dataset: Dataset) -> dict[str, Any]:
+    """Return what the manifest says of a dataset: its sizes, repeated triples and SHA-256."""
+    return {**sizes_of(dataset), "repeated": dict(dataset.repeated), "sha256": dataset.sha256()}

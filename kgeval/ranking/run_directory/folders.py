@@ -1,14 +1,15 @@
-"""Folders of runs: the runs inside a folder, their files and common table, and which runs are seeds of one model."""
+"""Folders of runs: which runs a folder has inside, finished or not, and the common table of their metrics.
+
+Commands that take folders (``kgeval compare runs/*``) find the runs by ``runs_at``, and name them by
+``distinct_names``.
+"""
 
 from __future__ import annotations
 
-import json
-import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,8 @@ from kgeval.ranking.run_directory.contents import (
 
 @dataclass(frozen=True)
 class CommonTable:
+    """The metrics of all models of a folder, with those that failed or are not finished: its ``metrics.json``."""
+
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """the metrics of each model, under one tie policy"""
     failed: dict[str, str] = field(default_factory=dict)
@@ -148,92 +151,3 @@ def _places(folder: Path, depth: int) -> Iterator[tuple[str, Path]]:
         if not places and depth > 1:
             places = [(f"{path.name}/{name}", inner) for name, inner in _places(path, depth - 1)]
         yield from (place for place in places if place[0] not in planned and place[0] not in table.failed)
-
-
-SEED = "random_seed"
-
-SEED_ENDING = re.compile(r"[\s_.,(/-]*(seed)?[\s_.=/-]*\d*$", re.IGNORECASE)
-"""the end of the common part of run names that does not belong to the model's name: ``-seed_1`` of seeds 10 and 11"""
-
-
-@dataclass(frozen=True)
-class Training:
-    """The training of the model of a run, as far as the run stores it."""
-
-    name: str = ""
-    """the model's name in a configuration, if it has a seed there; the same for all seeds"""
-    model: str = ""
-    """its kind, such as ``TransE``"""
-    seed: int | None = None
-    hyperparameters: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, config: Mapping[str, Any], manifest: Mapping[str, Any]) -> Training:
-        """Read it from the configuration of a run or, for a model that was trained elsewhere, from its manifest."""
-        trained, live = (_block(content, "model") for content in (config, manifest))
-        seed = _block(manifest, "seeds").get("training", trained.get(SEED))
-        left_out = (SEED, "seed", "path", "files", "model", "live")
-        facts = {name: value for name, value in (trained or live).items() if name not in left_out}
-        name, model = manifest.get("name", ""), trained.get("model") or live.get("model") or live.get("live") or ""
-        return cls(str(name), str(model), seed if isinstance(seed, int) else None, facts)
-
-    def key(self, config: Mapping[str, Any]) -> str | None:
-        """Describe what was trained and ranked, without the seed; ``None`` if there is no seed."""
-        if self.seed is None:
-            return None
-        kept = {name: config.get(name) for name in ("dataset", "protocol", "evaluation", "ties")}
-        training = {"model": self.model, "hyperparameters": dict(self.hyperparameters)}
-        return json.dumps({**kept, **({"name": self.name} if self.name else training)}, sort_keys=True, default=str)
-
-
-def _block(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    block = content.get(name)
-    return block if isinstance(block, Mapping) else {}
-
-
-@dataclass(frozen=True)
-class RunOf:
-    """What decides to which model a run belongs."""
-
-    dataset: str
-    chosen: str
-    """the name that the user gave, as in ``NAME=PATH``; empty if there is none"""
-    called: str
-    """the name that it has otherwise"""
-    training: Training
-    key: str | None
-    """what all seeds of its model share; ``None`` if it has no seed"""
-
-
-def join_seeds(runs: Sequence[RunOf]) -> list[list[int]]:
-    """Group the places of runs that are seeds of one model, each group in the place of its first run.
-
-    Runs on one dataset with the same chosen name are one model. Runs without a chosen name are one model if they differ
-    in their seeds only. If a seed occurs twice, they stay separate.
-
-    >>> runs = [RunOf("umls", "", f"transe-{seed}", Training(seed=seed), "TransE") for seed in (0, 1)]
-    >>> join_seeds([*runs, RunOf("umls", "mine", "a", Training(), None), RunOf("umls", "mine", "b", Training(), None)])
-    [[0, 1], [2, 3]]
-    """
-    groups: dict[Hashable, list[int]] = {}
-    for place, run in enumerate(runs):
-        key = ("named", run.chosen) if run.chosen else place if run.key is None else ("seeds", run.key)
-        groups.setdefault((run.dataset, key), []).append(place)
-    models: list[list[int]] = []
-    for places in groups.values():
-        of_model = [runs[place] for place in places]
-        repeated = not of_model[0].chosen and len({run.training.seed for run in of_model}) < len(of_model)
-        models += [[place] for place in places] if repeated else [places]
-    return sorted(models)
-
-
-def model_name(runs: Sequence[RunOf]) -> str:
-    """Return the name of a model with several runs: its own, the common beginning of the names of runs, or its kind.
-
-    >>> model_name([RunOf("umls", "", f"complex-{seed}", Training(seed=seed), "") for seed in (1, 2)])
-    'complex'
-    """
-    first = runs[0]
-    letters = takewhile(lambda at: len(set(at)) == 1, zip(*(run.called for run in runs), strict=False))
-    shared = SEED_ENDING.sub("", "".join(at[0] for at in letters))
-    return first.chosen or first.training.name or shared or first.training.model

@@ -80,6 +80,27 @@ def reserve_shard(
         lock.release()
 
 
+def publish(stage: Path) -> None:
+    """Move a complete run from its stage into its folder; if this is interrupted, a second call finishes it.
+
+    Files are renamed, not written, so a full disk cannot interrupt it. There is no manifest while files are replaced,
+    so a mixture of two runs is never taken for a run.
+    """
+    folder = stage.parent
+    with _as_run_error(folder):
+        files_of_run = _complete_run(stage)
+        (folder / MANIFEST).unlink(missing_ok=True)
+        (folder / REPORT).unlink(missing_ok=True)  # of an earlier run
+        for name in set(tables_in(folder)) - files_of_run:  # of an earlier run, which may have been of another kind
+            (folder / name).unlink(missing_ok=True)
+        (stage / TRAINED).unlink(missing_ok=True)
+        shutil.rmtree(stage / SHARDS, ignore_errors=True)
+        if (stage / MODEL).exists() and (folder / MODEL).exists():
+            shutil.rmtree(folder / MODEL)
+        for path in sorted(stage.iterdir(), key=lambda path: path.name == MANIFEST):  # the manifest last
+            path.replace(folder / path.name)
+
+
 @contextmanager
 def locked(folder: Path, *, wait: float = 0) -> Iterator[None]:
     """Make a folder and lock it for this process; it is removed if it stays empty.
@@ -105,51 +126,16 @@ def locked(folder: Path, *, wait: float = 0) -> Iterator[None]:
                 path.rmdir()
 
 
-def _lock(path: Path, in_use: str, *, wait: float = 0) -> FileLock:
-    """Lock a file; ``in_use`` is the error message if another process has locked it."""
-    lock = FileLock(path)
-    with _as_run_error(path.parent):
-        try:
-            lock.acquire(timeout=wait)
-        except Timeout as error:  # before OSError, of which it is a subclass
-            raise InputError(in_use) from error
-    return lock
-
-
-def _in_use(folder: Path) -> str:
-    return f"another process is writing a run into {str(folder)!r}. Choose another folder, or wait for it."
-
-
-def _refuse_link(stage: Path) -> None:
-    if stage.is_symlink():  # clearing it would delete the files of another folder
-        problem = f"{str(stage)!r} is a link to another folder, whose files would be deleted"
-        raise InputError(f"{problem}. Remove the link.")
-
-
 def unstaged(path: str) -> str:
     """The final path of a file that may lie on a stage."""
     return str(Path(*(part for part in Path(path).parts if part != STAGE)))
 
 
-def publish(stage: Path) -> None:
-    """Move a complete run from its stage into its folder; if this is interrupted, a second call finishes it.
-
-    Files are renamed, not written, so a full disk cannot interrupt it. There is no manifest while files are replaced,
-    so a mixture of two runs is never taken for a run.
-    """
-    folder = stage.parent
-    with _as_run_error(folder):
-        files_of_run = _complete_run(stage)
-        (folder / MANIFEST).unlink(missing_ok=True)
-        (folder / REPORT).unlink(missing_ok=True)  # of an earlier run
-        for name in set(tables_in(folder)) - files_of_run:  # of an earlier run, which may have been of another kind
-            (folder / name).unlink(missing_ok=True)
-        (stage / TRAINED).unlink(missing_ok=True)
-        shutil.rmtree(stage / SHARDS, ignore_errors=True)
-        if (stage / MODEL).exists() and (folder / MODEL).exists():
-            shutil.rmtree(folder / MODEL)
-        for path in sorted(stage.iterdir(), key=lambda path: path.name == MANIFEST):  # the manifest last
-            path.replace(folder / path.name)
+def _complete_run(stage: Path) -> frozenset[str]:
+    """Return the files of a complete run on a stage; none if its manifest is missing or damaged."""
+    with suppress(InputError):
+        return frozenset(read_record(stage / MANIFEST, Manifest).get("written", ()))
+    return frozenset()
 
 
 def _clear(stage: Path, *, keep: bool) -> None:
@@ -164,27 +150,6 @@ def _clear(stage: Path, *, keep: bool) -> None:
                 shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
         if stage.is_dir() and not kept:
             stage.rmdir()
-
-
-def _complete_run(stage: Path) -> frozenset[str]:
-    """Return the files of a complete run on a stage; none if its manifest is missing or damaged."""
-    with suppress(InputError):
-        return frozenset(read_record(stage / MANIFEST, Manifest).get("written", ()))
-    return frozenset()
-
-
-def _missing_folders(folder: Path) -> list[Path]:
-    """Return the folders that have to be made, the innermost first; refuse a path that cannot be a folder."""
-    try:
-        str(folder).encode()
-    except UnicodeEncodeError as error:
-        raise InputError(f"the folder {str(folder)!r} has a name that is not UTF-8 text. Choose another.") from error
-    with _as_run_error(folder):
-        paths = [folder, *folder.parents]
-        for path in paths:
-            if path.exists() and not path.is_dir():
-                raise InputError(f"{str(path)!r} is a file, but a run needs a folder. Choose another name.")
-        return [path for path in paths if not path.exists()]
 
 
 def _refuse_use(folder: Path, *, force: bool, resume: bool, trains: bool) -> None:
@@ -205,6 +170,41 @@ def _refuse_use(folder: Path, *, force: bool, resume: bool, trains: bool) -> Non
     if trains and (folder / MODEL).exists():
         problem = f"{str(folder / MODEL)!r} exists already, but the trained model must be saved there"
         raise InputError(f"{problem}. Choose another folder, or add --force to replace it.")
+
+
+def _refuse_link(stage: Path) -> None:
+    if stage.is_symlink():  # clearing it would delete the files of another folder
+        problem = f"{str(stage)!r} is a link to another folder, whose files would be deleted"
+        raise InputError(f"{problem}. Remove the link.")
+
+
+def _missing_folders(folder: Path) -> list[Path]:
+    """Return the folders that have to be made, the innermost first; refuse a path that cannot be a folder."""
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"the folder {str(folder)!r} has a name that is not UTF-8 text. Choose another.") from error
+    with _as_run_error(folder):
+        paths = [folder, *folder.parents]
+        for path in paths:
+            if path.exists() and not path.is_dir():
+                raise InputError(f"{str(path)!r} is a file, but a run needs a folder. Choose another name.")
+        return [path for path in paths if not path.exists()]
+
+
+def _lock(path: Path, in_use: str, *, wait: float = 0) -> FileLock:
+    """Lock a file; ``in_use`` is the error message if another process has locked it."""
+    lock = FileLock(path)
+    with _as_run_error(path.parent):
+        try:
+            lock.acquire(timeout=wait)
+        except Timeout as error:  # before OSError, of which it is a subclass
+            raise InputError(in_use) from error
+    return lock
+
+
+def _in_use(folder: Path) -> str:
+    return f"another process is writing a run into {str(folder)!r}. Choose another folder, or wait for it."
 
 
 @contextmanager

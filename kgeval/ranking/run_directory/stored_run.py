@@ -1,4 +1,8 @@
-"""A stored run: the one class that knows which file of a run directory holds what; a file of ranks is one too."""
+"""A stored run: the ranks, configuration, manifest and metrics in its directory; a file of ranks is one too.
+
+Whatever takes a run (``kgeval summarize``, ``compare``, ``report``, …) opens it as a ``StoredRun``, and
+``StoredRun.write`` writes one. The names of the files are in ``contents``.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +49,7 @@ from kgeval.ranking.run_directory.contents import (
 )
 from kgeval.ranking.run_directory.staging import publish
 from kgeval.ranking.tasks.confidences import ConfidenceTables
-from kgeval.ranking.tasks.labelled_split import LabelTable
+from kgeval.ranking.tasks.label_table import LabelTable
 
 KeptTable: TypeAlias = RankTable | LabelTable | ConfidenceTables
 """what an evaluation stores: ranks; for classification, labelled triples with the scores of the model and of
@@ -54,6 +58,8 @@ baselines; for confidences, both"""
 
 @dataclass(frozen=True)
 class StoredRun:
+    """A run on disk, finished or not: its tables are read when they are asked for, and refused if they have changed."""
+
     path: Path
     """a run directory, or a file with nothing but ranks"""
 

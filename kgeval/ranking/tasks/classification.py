@@ -1,4 +1,8 @@
-"""``kgeval.classify``: dataset → labelled triples → scores of the model and of the baselines → label table."""
+"""``kgeval.classify``: triple classification, the scores of true and false triples by a model and by baselines.
+
+A task reads the labelled triples of valid and test, scores them, and returns a label table. Confidences are another
+task (``confidences``), which shares ``score_labelled``.
+"""
 
 from __future__ import annotations
 
@@ -28,50 +32,70 @@ from kgeval.ranking.engine import Engine, UndefinedScore
 from kgeval.ranking.kernels import kernel
 from kgeval.ranking.ranking_notes import notes_on_unseen
 from kgeval.ranking.ranking_task import RankingTask
+from kgeval.ranking.tasks.label_table import LabelTable
 from kgeval.ranking.tasks.labelled_split import (
     GeneratedNegatives,
     LabelledSplit,
-    LabelTable,
     Negatives,
     NegativesFromFiles,
     labelled_split,
     notes_on_negatives,
 )
 
-
-def score_triples(scorer: Aligned, triples: Triples, dataset: Dataset, *, side: EntitySide = "tail") -> Float64Array:
-    """Score triples that the scorer knows; float64[triple].
-
-    The score is that of the answer in a ranking task without candidates, so it is the number that ranks are computed
-    from, bit for bit: the canonical score of vectors, or the score that the model returns. A model with inverse
-    relations scores a triple differently as an answer to (h, r, ?) and to (?, r, t): ``side`` chooses one.
-
-    >>> from kgeval import load_dataset
-    >>> from kgeval.models.alignment import align
-    >>> data = load_dataset("nations")
-    >>> score_triples(align(lambda h, r, t: h - t, data), Triples.of([(3, 0, 1), (0, 1, 5)]), data)
-    array([ 2., -5.])
-    """
-    queries = Queries.of(triples, side)
-    no_rows = Rows.sized(np.zeros(len(queries), np.int64), np.empty(0, np.int64))
-    task = RankingTask.of(queries, Candidates(no_rows), no_rows)
-    try:
-        scores = Engine(kernel("compiled")).rank(scorer, task).scores[np.argsort(queries.triples)]
-    except UndefinedScore as error:
-        triple = dataset.triple(*triple_of(side, error.anchor, error.relation, error.candidate))
-        raise ScoreError(f"the model's score of {triple} is NaN: it cannot be classified. Fix the model.") from error
-    if not np.isfinite(scores).all():
-        row = int(np.argmax(~np.isfinite(scores)))
-        triple = dataset.triple(*triples.ids[row])
-        raise ScoreError(f"the model's score of {triple} is {scores[row]}: labelled triples need finite scores.")
-    return scores
-
-
-SPLITS = ("valid", "test")
+LABELLED_SPLITS = ("valid", "test")
 """the split that thresholds and calibrations are fitted on, and the one that metrics are computed on"""
 
 Unseen = Literal["error", "drop"]
 """what to do with triples whose entities or relation the model does not know"""
+
+
+def classify(
+    model: Any,
+    dataset: Dataset | str | Path,
+    *,
+    entities: Labels | None = None,
+    relations: Labels | None = None,
+    negatives: NegativesFromFiles | GeneratedNegatives | None = None,
+    side: EntitySide = "tail",
+    unseen: Unseen = "error",
+) -> LabelTable:
+    """Score the true and false triples of the validation and the test split.
+
+    Parameters
+    ----------
+    model
+        a model, as ``kgeval.evaluate`` takes it
+    dataset
+        the graph, with a validation split, or its folder or PyKEEN name
+    entities, relations
+        the labels of the model's ids, as ``kgeval.evaluate`` takes them
+    negatives
+        which triples are false: ``NegativesFromFiles`` or ``GeneratedNegatives``; by default those that the labels of
+        the dataset call false, or without labels one generated in place of every tail
+    side
+        the side by which a triple is scored; it changes scores only of models with inverse relations
+    unseen
+        what to do with triples whose entities or relation the model does not know: ``"error"`` or ``"drop"``
+
+    Raises
+    ------
+    InputError
+        if model, dataset and negatives do not fit together
+    ScoreError
+        if a score is not finite, with the triple
+
+    Examples
+    --------
+    >>> from kgeval import summarize
+    >>> table = classify(lambda h, r, t: (h * 7 + t) % 5, "nations")
+    >>> table
+    LabelTable(800 labelled triples of <lambda> on nations)
+    >>> summarize(table, ["accuracy"])["accuracy"] > 0.4
+    True
+    """
+    further: dict[str, Any] = {} if negatives is None else {"negatives": negatives}
+    classification = Classification(**further, side=side, unseen=unseen)
+    return classification(model, dataset, entities=entities, relations=relations)
 
 
 class Classification(LabelOptions, ReadOnce):
@@ -90,7 +114,7 @@ class Classification(LabelOptions, ReadOnce):
                 f"dataset {dataset.name} has confidences, not truth values. Predict these instead: kgeval evaluate "
                 "--task confidences (in a configuration kind: confidences)."
             )
-        parts = {split: labelled_split(dataset, split, self.source(dataset)) for split in SPLITS}
+        parts = {split: labelled_split(dataset, split, self.source(dataset)) for split in LABELLED_SPLITS}
         for split, part in parts.items():
             if part.is_positive.all():
                 raise InputError(f"no {split} negatives: classification needs both true and false triples.")
@@ -143,50 +167,29 @@ def score_labelled(
     return scorer, table
 
 
-def classify(
-    model: Any,
-    dataset: Dataset | str | Path,
-    *,
-    entities: Labels | None = None,
-    relations: Labels | None = None,
-    negatives: NegativesFromFiles | GeneratedNegatives | None = None,
-    side: EntitySide = "tail",
-    unseen: Unseen = "error",
-) -> LabelTable:
-    """Score the true and false triples of the validation and the test split.
+def score_triples(scorer: Aligned, triples: Triples, dataset: Dataset, *, side: EntitySide = "tail") -> Float64Array:
+    """Score triples that the scorer knows; float64[triple].
 
-    Parameters
-    ----------
-    model
-        a model, as ``kgeval.evaluate`` takes it
-    dataset
-        the graph, with a validation split, or its folder or PyKEEN name
-    entities, relations
-        the labels of the model's ids, as ``kgeval.evaluate`` takes them
-    negatives
-        which triples are false: ``NegativesFromFiles`` or ``GeneratedNegatives``; by default those that the labels of
-        the dataset call false, or without labels one generated in place of every tail
-    side
-        the side by which a triple is scored; it changes scores only of models with inverse relations
-    unseen
-        what to do with triples whose entities or relation the model does not know: ``"error"`` or ``"drop"``
+    The score is that of the answer in a ranking task without candidates, so it is the number that ranks are computed
+    from, bit for bit: the canonical score of vectors, or the score that the model returns. A model with inverse
+    relations scores a triple differently as an answer to (h, r, ?) and to (?, r, t): ``side`` chooses one.
 
-    Raises
-    ------
-    InputError
-        if model, dataset and negatives do not fit together
-    ScoreError
-        if a score is not finite, with the triple
-
-    Examples
-    --------
-    >>> from kgeval import summarize
-    >>> table = classify(lambda h, r, t: (h * 7 + t) % 5, "nations")
-    >>> table
-    LabelTable(800 labelled triples of <lambda> on nations)
-    >>> summarize(table, ["accuracy"])["accuracy"] > 0.4
-    True
+    >>> from kgeval import load_dataset
+    >>> from kgeval.models.alignment import align
+    >>> data = load_dataset("nations")
+    >>> score_triples(align(lambda h, r, t: h - t, data), Triples.of([(3, 0, 1), (0, 1, 5)]), data)
+    array([ 2., -5.])
     """
-    further: dict[str, Any] = {} if negatives is None else {"negatives": negatives}
-    classification = Classification(**further, side=side, unseen=unseen)
-    return classification(model, dataset, entities=entities, relations=relations)
+    queries = Queries.of(triples, side)
+    no_rows = Rows.sized(np.zeros(len(queries), np.int64), np.empty(0, np.int64))
+    task = RankingTask.of(queries, Candidates(no_rows), no_rows)
+    try:
+        scores = Engine(kernel("compiled")).rank(scorer, task).scores[np.argsort(queries.triples)]
+    except UndefinedScore as error:
+        triple = dataset.triple(*triple_of(side, error.anchor, error.relation, error.candidate))
+        raise ScoreError(f"the model's score of {triple} is NaN: it cannot be classified. Fix the model.") from error
+    if not np.isfinite(scores).all():
+        row = int(np.argmax(~np.isfinite(scores)))
+        triple = dataset.triple(*triples.ids[row])
+        raise ScoreError(f"the model's score of {triple} is {scores[row]}: labelled triples need finite scores.")
+    return scores

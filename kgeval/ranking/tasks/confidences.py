@@ -1,4 +1,7 @@
-"""Predict confidences: weighted dataset → scores and ranks of its facts, by the model and by the baseline."""
+"""Prediction of confidences: a weighted graph gives scores and ranks of its facts, by the model and by the baselines.
+
+``kgeval.runs`` calls the task; ``kgeval.metrics.confidence_metrics`` computes the metrics of its tables.
+"""
 
 from __future__ import annotations
 
@@ -34,25 +37,68 @@ from kgeval.ranking.corruption.generator import ReadOnce
 from kgeval.ranking.evaluation import EntitySides, Evaluation
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.rank_table import RankTable
-from kgeval.ranking.tasks.classification import SPLITS, Unseen, score_labelled
-from kgeval.ranking.tasks.labelled_split import LabelledSplit, LabelTable, NegativesFromFiles, labelled_split
+from kgeval.ranking.tasks.classification import LABELLED_SPLITS, Unseen, score_labelled
+from kgeval.ranking.tasks.label_table import LabelTable
+from kgeval.ranking.tasks.labelled_split import LabelledSplit, NegativesFromFiles, labelled_split
 
 
-def as_scorer(rule: TripleRule, scorer: Aligned, dataset: Dataset) -> CallableScorer:
-    """Make a scorer of a baseline's rule, which knows the same entities and relations as the model beside it.
+class Confidences(ConfidenceOptions, ReadOnce):
+    """Prediction of the confidences of a weighted graph. It is its own configuration, and a function to its tables."""
 
-    The two are then ranked among the same candidates. The rule takes ids of the dataset.
-    """
-    entities, relations = (np.flatnonzero(rows >= 0) for rows in (scorer.entity_rows, scorer.relation_rows))
+    mapping: ConfidenceMapping = ConfidenceMapping()
+    """how scores become confidences"""
+    negatives: NegativesFromFiles | None = None
+    """false triples, of confidence 0: the errors are computed with them too"""
+    sides: EntitySides = ("head", "tail")
+    """the sides that are ranked; nDCG is computed from the tails alone"""
+    side: EntitySide = "tail"
+    """which answer a fact is scored as; it matters to models with inverse relations only"""
+    unseen: Unseen = "error"
+    """facts with an entity or relation that the model does not know: error, or drop (leave out)"""
+    rank_baselines: bool = True
+    """whether the baseline is ranked too: it then scores every entity for every query"""
 
-    def score(heads: IntArray, relation: IntArray, tails: IntArray) -> FloatArray:
-        return rule(Triples(np.stack([entities[heads], relations[relation], entities[tails]], axis=1)))
+    def with_overrides(self, options: Mapping[str, Any]) -> Self:
+        """Return the task with another ``mapping``, by its kind, or ``high_confidence``, where options name one."""
+        changed = {name: options[name] for name in ("mapping", "high_confidence") if name in options}
+        if "mapping" in changed:
+            changed["mapping"] = ConfidenceMapping(kind=changed["mapping"])
+        return self.model_copy(update=changed)
 
-    known = [
-        Vocabulary(labels.labels.take(pa.array(ids)), labels.kind)
-        for labels, ids in ((dataset.entities, entities), (dataset.relations, relations))
-    ]
-    return CallableScorer(score, entities=known[0], relations=known[1])
+    def source(self, dataset: Dataset) -> NegativesFromFiles | None:
+        """Return what the negatives are from; None for the labels of the dataset, if it has some."""
+        return self.negatives
+
+    def read(self, dataset: Dataset) -> dict[str, LabelledSplit]:
+        confidences_of_train(dataset)  # refuses a dataset without them
+        return {split: labelled_split(dataset, split, self.negatives) for split in LABELLED_SPLITS}
+
+    def __call__(
+        self,
+        model: Any,
+        dataset: Dataset | str | Path,
+        *,
+        progress: Progress | None = None,
+        title: str | None = None,
+        **labels_of_ids: Labels | None,
+    ) -> ConfidenceTables:
+        """Score the facts of validation and test, and rank those of test among all entities.
+
+        ``title`` is what the result calls the model; by default what the model calls itself. The labels are those of
+        the model's ids, ``entities`` and ``relations``.
+        """
+        dataset = as_dataset(dataset)
+        task = self.prepare(dataset)
+        scorer, labels = score_labelled(task, model, dataset, title, **labels_of_ids)
+        labels = replace(labels, notes=(*labels.notes, *notes_on_reversed(dataset)))
+        ranking = Evaluation(sides=self.sides, unseen=self.unseen)
+        ranks = {"score": ranking_of(scorer, dataset, ranking, progress=progress).rank(title)}
+        if self.rank_baselines:
+            for baseline in label_baselines(self.kind):
+                rule = baseline.triple_rule(dataset, task.content(dataset)["valid"].rows)
+                known = align(as_scorer(rule, scorer, dataset), dataset)
+                ranks[baseline.baseline] = ranking_of(known, dataset, ranking).rank(baseline.baseline)
+        return ConfidenceTables(labels, ranks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,63 +151,21 @@ def _triples(table: RankTable | LabelTable) -> Triples:
     return Triples(np.stack([table.column(name) for name in TRIPLE], axis=1))
 
 
-class Confidences(ConfidenceOptions, ReadOnce):
-    """Prediction of the confidences of a weighted graph. It is its own configuration, and a function to its tables."""
+def as_scorer(rule: TripleRule, scorer: Aligned, dataset: Dataset) -> CallableScorer:
+    """Make a scorer of a baseline's rule, which knows the same entities and relations as the model beside it.
 
-    mapping: ConfidenceMapping = ConfidenceMapping()
-    """how scores become confidences"""
-    negatives: NegativesFromFiles | None = None
-    """false triples, of confidence 0: the errors are computed with them too"""
-    sides: EntitySides = ("head", "tail")
-    """the sides that are ranked; nDCG is computed from the tails alone"""
-    side: EntitySide = "tail"
-    """which answer a fact is scored as; it matters to models with inverse relations only"""
-    unseen: Unseen = "error"
-    """facts with an entity or relation that the model does not know: error, or drop (leave out)"""
-    rank_baselines: bool = True
-    """whether the baseline is ranked too: it then scores every entity for every query"""
+    The two are then ranked among the same candidates. The rule takes ids of the dataset.
+    """
+    entities, relations = (np.flatnonzero(rows >= 0) for rows in (scorer.entity_rows, scorer.relation_rows))
 
-    def with_overrides(self, options: Mapping[str, Any]) -> Self:
-        """Return the task with another ``mapping``, by its kind, or ``high_confidence``, where options name one."""
-        changed = {name: options[name] for name in ("mapping", "high_confidence") if name in options}
-        if "mapping" in changed:
-            changed["mapping"] = ConfidenceMapping(kind=changed["mapping"])
-        return self.model_copy(update=changed)
+    def score(heads: IntArray, relation: IntArray, tails: IntArray) -> FloatArray:
+        return rule(Triples(np.stack([entities[heads], relations[relation], entities[tails]], axis=1)))
 
-    def source(self, dataset: Dataset) -> NegativesFromFiles | None:
-        """Return what the negatives are from; None for the labels of the dataset, if it has some."""
-        return self.negatives
-
-    def read(self, dataset: Dataset) -> dict[str, LabelledSplit]:
-        confidences_of_train(dataset)  # refuses a dataset without them
-        return {split: labelled_split(dataset, split, self.negatives) for split in SPLITS}
-
-    def __call__(
-        self,
-        model: Any,
-        dataset: Dataset | str | Path,
-        *,
-        progress: Progress | None = None,
-        title: str | None = None,
-        **labels_of_ids: Labels | None,
-    ) -> ConfidenceTables:
-        """Score the facts of validation and test, and rank those of test among all entities.
-
-        ``title`` is what the result calls the model; by default what the model calls itself. The labels are those of
-        the model's ids, ``entities`` and ``relations``.
-        """
-        dataset = as_dataset(dataset)
-        task = self.prepare(dataset)
-        scorer, labels = score_labelled(task, model, dataset, title, **labels_of_ids)
-        labels = replace(labels, notes=(*labels.notes, *notes_on_reversed(dataset)))
-        ranking = Evaluation(sides=self.sides, unseen=self.unseen)
-        ranks = {"score": ranking_of(scorer, dataset, ranking, progress=progress).rank(title)}
-        if self.rank_baselines:
-            for baseline in label_baselines(self.kind):
-                rule = baseline.triple_rule(dataset, task.content(dataset)["valid"].rows)
-                known = align(as_scorer(rule, scorer, dataset), dataset)
-                ranks[baseline.baseline] = ranking_of(known, dataset, ranking).rank(baseline.baseline)
-        return ConfidenceTables(labels, ranks)
+    known = [
+        Vocabulary(labels.labels.take(pa.array(ids)), labels.kind)
+        for labels, ids in ((dataset.entities, entities), (dataset.relations, relations))
+    ]
+    return CallableScorer(score, entities=known[0], relations=known[1])
 
 
 def notes_on_reversed(dataset: Dataset) -> list[str]:

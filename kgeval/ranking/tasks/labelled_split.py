@@ -1,43 +1,32 @@
-"""The labelled triples of a split, its own and negatives from files or a corruption; and the table of their scores."""
+"""The labelled triples of a split: its own, then negatives from files, from a corruption or from the dataset itself.
+
+The tasks (``kgeval.classify``, confidences) score them. A source of negatives is a settings class: ``triples`` gives
+those of a split, ``describe`` says where they are from.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pyarrow as pa
 from pydantic import Discriminator, Tag
 
-from kgeval.base.arrays import BoolArray, Float64Array
-from kgeval.base.errors import InputError, counted
-from kgeval.base.parquet_tables import LABELS, StoredTable
-from kgeval.base.provenance import UNKNOWN, LabelProvenance, percent, subject_of
+from kgeval.base.arrays import BoolArray
+from kgeval.base.errors import InputError
+from kgeval.base.provenance import percent
 from kgeval.base.settings import Settings
-from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import known_answers
 from kgeval.data.labelled_triples import read_negatives, read_triple_ids
 from kgeval.data.tables import NamedTable
 from kgeval.data.triples import LabelledTriples, TripleIndex, Triples
-from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.ranking.corruption import Uniform
 from kgeval.ranking.corruption.export import generate_negatives
 from kgeval.ranking.corruption.generator import Corruption
 from kgeval.ranking.evaluation import EntitySides
-
-
-@dataclass(frozen=True, eq=False)
-class LabelledSplit:
-    """The labelled triples of one split: its own triples, then negatives of them."""
-
-    rows: LabelledTriples
-    is_positive: BoolArray
-    """bool[triple], whether the triple is one of the split's own"""
-    known: BoolArray
-    """bool[triple], whether any split contains the triple"""
 
 
 def labelled_split(
@@ -60,7 +49,19 @@ def labelled_split(
     return LabelledSplit(rows, is_positive, is_positive | TripleIndex.of(facts).contains(rows.triples))
 
 
+@dataclass(frozen=True, eq=False)
+class LabelledSplit:
+    """The labelled triples of one split: its own triples, then negatives of them."""
+
+    rows: LabelledTriples
+    is_positive: BoolArray
+    """bool[triple], whether the triple is one of the split's own"""
+    known: BoolArray
+    """bool[triple], whether any split contains the triple"""
+
+
 def notes_on_negatives(dataset: Dataset, split: str, part: LabelledSplit) -> list[str]:
+    """Count the negatives that some split has as a fact."""
     negatives = ~part.is_positive
     facts = part.rows.triples.ids[negatives & part.known]
     if not len(facts):
@@ -139,7 +140,7 @@ class GeneratedNegatives(Settings):
         return f"generated: {candidates} in place of each {' and '.join(self.sides)}"
 
 
-def _kind(value: object) -> str:
+def _kind_of_source(value: object) -> str:
     """Return the kind of a block; one without the key ``kind`` is recognised by its other keys."""
     if not isinstance(value, dict):
         return str(getattr(value, "kind", "files"))
@@ -147,92 +148,7 @@ def _kind(value: object) -> str:
 
 
 Negatives = Annotated[
-    Annotated[NegativesFromFiles, Tag("files")] | Annotated[GeneratedNegatives, Tag("generated")], Discriminator(_kind)
+    Annotated[NegativesFromFiles, Tag("files")] | Annotated[GeneratedNegatives, Tag("generated")],
+    Discriminator(_kind_of_source),
 ]
 """Any source of negatives, distinguished by its ``kind``, or by the other keys where there is none."""
-
-
-SCHEMA = pa.schema(
-    [
-        ("split", LABELS),
-        *((name, pa.int64()) for name in TRIPLE),
-        ("label", pa.float64()),
-        ("is_positive", pa.bool_()),
-        ("known", pa.bool_()),
-        ("score", pa.float64()),
-        *((f"{name}_label", LABELS) for name in TRIPLE),
-    ]
-)
-"""``label``: 1, 0 or a confidence; ``is_positive``: whether the triple is one of the split, not a negative;
-``known``: whether any split contains it; ``score``: the model's. Each baseline adds a column of its scores, under its
-name."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class LabelTable(StoredTable):
-    """Labelled triples with the scores of a model, and of each baseline in a further column."""
-
-    SCHEMA = SCHEMA
-    FILE = "labels.parquet"
-    KIND = "label table"
-    NOUN = ("labelled triple", "labelled triples")
-    SHOWN = (*(f"{name}_label" for name in TRIPLE), "split", "label", "score")
-    KEY = "kgeval_labels"
-
-    notes: tuple[str, ...] = ()
-    """what a reader of the results should know"""
-    thresholds: Mapping[str, float] = field(default_factory=dict)
-    """by baseline: the thresholds that are constants, not fitted on validation"""
-    model: str = UNKNOWN
-    """the name of the model"""
-    dataset: str = UNKNOWN
-    """the name of the dataset"""
-    negatives: str = UNKNOWN
-    """the origin of the false test triples, as in ``of file test_negatives.txt``"""
-
-    def _brief(self) -> str:
-        return f"{counted(len(self), 'labelled triple')} of {subject_of(self.model, self.dataset)}"
-
-    @property
-    def baselines(self) -> Mapping[str, float | None]:
-        """The baselines of the table, each with the least score of a triple that it classifies as true, if any."""
-        scores = [field.name for field in self.further if field.type == pa.float64()]
-        return {name: self.thresholds.get(name) for name in scores}
-
-    @property
-    def provenance(self) -> LabelProvenance:
-        """The model, dataset, number of test triples and origin of the negatives."""
-        test = self.column("split") == "test"
-        false = int((test & ~self.column("is_positive")).sum())
-        origin = "of unknown origin" if self.negatives == UNKNOWN else self.negatives
-        return LabelProvenance(
-            model=self.model,
-            dataset=self.dataset,
-            split="test",
-            triples=int(test.sum()),
-            negatives=f"{false:,} {origin}" if false else "none",
-        )
-
-    def scored(self, split: str, scores: str = "score") -> ScoredLabels:
-        """Return the triples of one split with the scores of the model or of a baseline."""
-        rows = ScoredLabels(self.column(scores), self.column("label"), self.column("relation_label").astype(str))
-        return rows[self.column("split") == split]
-
-    @classmethod
-    def build(
-        cls, dataset: Dataset, parts: Mapping[str, LabelledSplit], scores: Mapping[str, Float64Array], **about: Any
-    ) -> LabelTable:
-        """Make a table of the labelled triples of all splits, one after the other; ``scores`` are float64[triple]."""
-        ids = np.concatenate([part.rows.triples.ids for part in parts.values()])
-        codes = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part.rows) for part in parts.values()])
-        labels = dataset.entities, dataset.relations, dataset.entities
-        columns = {
-            "split": pa.DictionaryArray.from_arrays(codes, list(parts)),
-            **dict(zip(TRIPLE, np.ascontiguousarray(ids.T), strict=True)),
-            "label": np.concatenate([part.rows.labels for part in parts.values()]),
-            "is_positive": np.concatenate([part.is_positive for part in parts.values()]),
-            "known": np.concatenate([part.known for part in parts.values()]),
-            **scores,
-            **{f"{name}_label": labels[place].column(ids[:, place]) for place, name in enumerate(TRIPLE)},
-        }
-        return cls(pa.table(columns), dataset=dataset.name, **about)

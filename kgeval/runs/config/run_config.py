@@ -185,7 +185,7 @@ class RunConfig(TaskRequest, Evaluated):
     def resolved_evaluation(self, dataset: Dataset) -> ResolvedEvaluation:
         """Fill in the settings that the protocol decides; under the standard one, a baseline decides its ties."""
         protocol = find_protocol(self.protocol)
-        baseline = self.model if protocol.name == STANDARD.protocol and isinstance(self.model, Baseline) else None
+        baseline = self.model if protocol.name == STANDARD.name and isinstance(self.model, Baseline) else None
         ties = self.ties or (None if baseline is None else baseline.ties)
         return protocol.resolve(self.evaluation, dataset, ties=ties, metrics=self.metrics)
 

@@ -7,7 +7,7 @@ import pytest
 
 from kgeval import Dataset, evaluate, load_checkpoint, predict, summarize
 from kgeval.base.errors import InputError
-from kgeval.ranking.predictions.prediction_files import read_query_file
+from kgeval.ranking.predictions.query_rows import read_query_file
 
 FACTS = [("a", "r", "c", "2001-01-02"), ("a", "r", "b", "2001-01-01"), ("d", "r", "a", "2001-01-01")]
 DATA = Dataset.from_labels(train=[("a", "r", "d", "2000-01-01"), ("b", "r", "c", "2000-01-02")], test=FACTS)

@@ -16,7 +16,7 @@ from kgeval.data.known import known_answers
 from kgeval.data.queries import Queries, Rows
 from kgeval.data.triples import Triples
 from kgeval.ranking.corruption import DegreeWeighted, PopularityWeighted, Uniform
-from kgeval.ranking.corruption.draws import draw_weighted
+from kgeval.ranking.corruption.keyed_draws import draw_weighted
 from tests.conftest import random_dataset
 
 DATA = random_dataset(5)

@@ -16,7 +16,7 @@ from kgeval.data import entity_types
 from kgeval.data.known import known_answers
 from kgeval.data.queries import Queries, Rows
 from kgeval.ranking.corruption import CorruptionGenerator, FileNegatives, OGBNegatives, TypeConstrained, Uniform
-from kgeval.ranking.corruption import limited as of_files
+from kgeval.ranking.corruption import listed as of_files
 from kgeval.ranking.corruption.candidates import Candidates
 from kgeval.ranking.corruption.generator import generators
 from kgeval.runs.config.load import load_config

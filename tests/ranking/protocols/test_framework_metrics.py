@@ -8,7 +8,7 @@ import torch
 from kgeval import evaluate, framework_metrics
 from kgeval.base.errors import DatasetError, MetricError
 from kgeval.base.provenance import Provenance
-from kgeval.ranking.protocols.explain import NOTHING, Explanation, ProtocolExplanation
+from kgeval.ranking.protocols.explain import NO_CHANGE, Explanation, ProtocolExplanation
 from tests.conftest import random_dataset
 
 DATA = random_dataset(6)
@@ -32,7 +32,7 @@ def test_a_digit_that_differs_has_a_cause():
 
 def test_what_no_digit_shows_is_a_dot():
     cells = cells_of(0.12345601, 0.1234561, {"averaging": 9e-8})
-    assert cells["− standard"] == NOTHING
+    assert cells["− standard"] == NO_CHANGE
     assert "averaging" not in cells
     cells = cells_of(0.25, 0.35, {"ties": 0.1, "averaging": 9e-8})
     assert cells["ties"] == "+0.100000"

@@ -19,12 +19,11 @@ from kgeval.ranking.protocols.framework_metric import (
     float32,
     float64,
     histogram32,
-    in_train,
     running32,
     sum32,
     sum_as_torch,
-    up_to_the_last_of_train,
 )
+from kgeval.ranking.protocols.frameworks.evaluators import in_train, up_to_the_last_of_train
 from kgeval.ranking.protocols.protocol import find_protocol, protocols
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset

@@ -211,6 +211,19 @@ def test_unknown_triples_are_left_out_of_the_whole(data):
     assert (by_row(sample)["greater"] == by_row(full).loc[by_row(sample).index, "greater"]).all()
 
 
+@pytest.mark.parametrize("unseen", ["error", "drop"])
+def test_a_restriction_leaves_triples_out_of_the_whole(data, unseen):
+    """The triples that it leaves out are in no stratum, and are not waited for."""
+    few = {"restrict_entities_to": [f"e{index}" for index in range(900)], "unseen": unseen}
+    sample = kgeval.evaluate(model, data, estimate=settings(triples=400), **few)
+    full = kgeval.evaluate(model, data, **few)
+    assert sample.num_triples >= 400
+    assert sample.sampling.num_triples == full.num_triples < len(data.test)
+    assert (by_row(sample)["greater"] == by_row(full).loc[by_row(sample).index, "greater"]).all()
+    every = kgeval.evaluate(model, data, estimate=settings(triples=10**6), **few)
+    assert any(note.startswith(f"no estimate: all {full.num_triples:,} triples were ranked") for note in every.notes)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -19,7 +19,8 @@ from kgeval.metrics.labels.fitted import ConfidenceMapping
 from kgeval.ranking.corruption import DegreeWeighted, FileNegatives, PopularityWeighted, TypeConstrained, Uniform
 from kgeval.ranking.tasks.classification import Classification, classify
 from kgeval.ranking.tasks.confidences import Confidences
-from kgeval.ranking.tasks.labelled_split import GeneratedNegatives, LabelTable, NegativesFromFiles
+from kgeval.ranking.tasks.label_table import LabelTable
+from kgeval.ranking.tasks.labelled_split import GeneratedNegatives, NegativesFromFiles
 from tests.conftest import random_dataset, unwrapped
 
 DATA = random_dataset(5)

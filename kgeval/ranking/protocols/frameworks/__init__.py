@@ -1,1 +1,1 @@
-"""The protocols: one file a framework, found because it is there."""
+"""The protocols, each a value that is found because it is there: of evaluators of frameworks, of publications."""

@@ -1,8 +1,9 @@
-"""The evaluators of frameworks, by what they do with ties.
+"""The evaluators of frameworks, by what they do with ties, each a ``Protocol``.
 
 First those that count every tie against the answer (kbc, PyTorch-BigGraph, TorchKGE, Marius, DGL-KE); then those that
 decide otherwise what a tie is (LibKGE and AmpliGraph round scores, for OpenKE nothing ties); then those that sort all
-candidates, and take an answer's place in the list for its rank.
+candidates, and take an answer's place in the list for its rank. A rule for some models only is a ``FrameworkQuirk``
+above the protocol that has it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from kgeval.base.arrays import BoolArray
+from kgeval.data.dataset import Dataset
 from kgeval.data.triples import Side
 from kgeval.models.aligned import Aligned
 from kgeval.models.checkpoints import Checkpoint
@@ -22,19 +24,16 @@ from kgeval.models.families.projections import TransR
 from kgeval.models.mapped import Reciprocal
 from kgeval.models.scorer import as_float64
 from kgeval.ranking.protocols.framework_metric import (
-    NOTHING,
     FrameworkMetric,
     float32,
     float32_then_64,
     histogram32,
     hits,
-    in_train,
     named,
     running32,
     sum32,
-    up_to_the_last_of_train,
 )
-from kgeval.ranking.protocols.protocol import Protocol
+from kgeval.ranking.protocols.protocol import NOTHING, Protocol
 from kgeval.ranking.ranking_task import RankCounts, Ranked, RankingTask
 from kgeval.ranking.rules import (
     FrameworkQuirk,
@@ -45,6 +44,20 @@ from kgeval.ranking.rules import (
     tied_under,
     truncate_to_decimals,
 )
+
+
+def in_train(dataset: Dataset) -> BoolArray:
+    """Return whether each entity occurs in train; bool[entity]."""
+    occurs = np.zeros(len(dataset.entities), np.bool_)
+    occurs[dataset.train.heads] = occurs[dataset.train.tails] = True
+    return occurs
+
+
+def up_to_the_last_of_train(dataset: Dataset) -> BoolArray:
+    """Return whether each entity's label is at most the largest label in train; bool[entity]."""
+    last = max((dataset.entities[int(index)] for index in np.flatnonzero(in_train(dataset))), default="")
+    return np.array([label <= last for label in dataset.entities], np.bool_)
+
 
 _pessimistic = partial(Protocol, ties="pessimistic", repeats="each")
 
@@ -64,14 +77,12 @@ KBC = _pessimistic(
     tie_note="kbc counts every tie against the answer",
 )
 
-
 TKBC = replace(
     KBC,
     name="tkbc",
     summary="for temporal graphs: as kbc, filtered by facts of the query's time",
     tie_note="tkbc counts every tie against the answer",
 )
-
 
 PBG = _pessimistic(
     name="pbg",
@@ -83,9 +94,10 @@ PBG = _pessimistic(
     tie_note="PyTorch-BigGraph counts every tie against the answer",
 )
 
-
 _HITS = hits("hit_at_{}", 1, 3, 10)
+
 _METRICS = {"mean_rank": "mr", "mrr": "mrr", **_HITS}
+
 _SETTINGS = {"raw": "raw", "filtered": "filtered"}
 
 TORCHKGE = _pessimistic(
@@ -179,6 +191,7 @@ class Clamped(FrameworkQuirk):
 
 
 def family(scorer: Aligned) -> object:
+    """Find the family of a model, which some quirks concern; the model itself where it has none."""
     model = getattr(scorer.source, "model", scorer.source)
     return getattr(model, "family", model)
 
@@ -191,7 +204,6 @@ DGLKE = _pessimistic(
     framework_metrics=named(metric={"MRR": "mrr", "MR": "mr", **hits("HITS@{}", 1, 3, 10)}),
     tie_note="DGL-KE counts every tie against the answer",
 )
-
 
 # The filter is train, valid and the evaluated split (``filter_splits``). Where it lacks test, every filtered metric is
 # also computed with test in the filter (``filter_with_test``).
@@ -218,7 +230,6 @@ LIBKGE = Protocol(
     hits_need_candidates=True,
     tie_note="LibKGE treats scores within its tolerance as ties",
 )
-
 
 # AmpliGraph 2 subtracts known answers as if all ties had counted. By its default strategy they do, so that subtraction
 # is filtering. ``best`` counts none and ``middle`` half of them, and both subtract the known answers that tie all the
@@ -356,6 +367,7 @@ class Tokens(FrameworkQuirk):
 
 
 _repeating = partial(Protocol, repeats="each")
+
 _SIDES = {" left": "tail", " right": "head", "": "both"}
 
 CONVE = _repeating(
@@ -381,7 +393,6 @@ BATCHED = replace(
     repeats="once",  # the position of a repetition, and so its batch, is not known
 )
 
-
 TUCKER = replace(
     CONVE,
     name="tucker",
@@ -390,7 +401,6 @@ TUCKER = replace(
     framework_metrics=named(metric={**hits("Hits @{}", 10, 3, 1), "Mean rank": "mr", "Mean reciprocal rank": "mrr"}),
 )
 
-
 ROTATE = _repeating(
     name="rotate",
     summary="place in an unstable sort (ties: mean place); both sides pooled",
@@ -398,7 +408,6 @@ ROTATE = _repeating(
     text="{:f}".format,
     tie_note="The RotatE code leaves the order of ties to an unstable sort; kgeval takes the mean of their ranks",
 )
-
 
 DICEE = _repeating(
     name="dicee",
@@ -409,7 +418,6 @@ DICEE = _repeating(
         "kgeval takes the mean of their ranks"
     ),
 )
-
 
 PYG = _repeating(
     name="pyg",
@@ -423,7 +431,6 @@ PYG = _repeating(
     ),
     tie_note="PyTorch Geometric leaves the order of ties to an unstable sort; kgeval takes the mean of their ranks",
 )
-
 
 # The evaluator (``Eval``, ``HitsAtK``) walks down each list in its order, whatever the confidences, and passes over
 # known answers. It reads the first 100 of each list (``TOP_K``); an answer that is not there has the reciprocal rank 0.

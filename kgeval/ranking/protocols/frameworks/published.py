@@ -1,18 +1,19 @@
-"""kgeval's own protocol, PyKEEN's, and those of publications and benchmarks."""
+"""The protocols of kgeval itself, of PyKEEN, and of publications and benchmarks, each a ``Protocol``."""
 
 from __future__ import annotations
 
+from kgeval.base.errors import DatasetError
+from kgeval.data.dataset import Dataset
 from kgeval.metrics.names import PARTS
+from kgeval.ranking.corruption import OGBNegatives
+from kgeval.ranking.corruption.generator import Corruption
 from kgeval.ranking.protocols.framework_metric import (
-    NOTHING,
     FrameworkMetric,
-    fixed_negatives,
     float32,
     hits,
     named,
-    only_scores,
 )
-from kgeval.ranking.protocols.protocol import Protocol
+from kgeval.ranking.protocols.protocol import NOTHING, Protocol
 
 _METRICS = (
     *("inverse_harmonic_mean_rank", "hits_at_1", "hits_at_3", "hits_at_5", "hits_at_10", "arithmetic_mean_rank"),
@@ -24,6 +25,7 @@ _METRICS = (
 )
 
 _HEADLINE = (*_METRICS[:8], "count")
+
 _TIES = ("optimistic", "realistic", "pessimistic")
 
 # PyKEEN keeps each triple once. Train is known wherever it evaluates; valid only where it is evaluated itself, or test
@@ -43,13 +45,11 @@ PYKEEN = Protocol(
     headline=tuple(f"both.realistic.{name}" for name in _HEADLINE),
 )
 
-
 STANDARD = Protocol(
     name="standard",
     summary="filtered by train, valid and test; realistic ranks; exact ties",
     predicts_relations=True,
 )
-
 
 RAW = Protocol(
     name="bordes-raw",
@@ -80,6 +80,22 @@ KB2E = Protocol(
 )
 
 
+def fixed_negatives(corruption: Corruption | None, dataset: Dataset, split: str) -> Corruption:
+    """Return the corruption of the evaluation, by default OGB's fixed negatives; OGB's lists are used as listed."""
+    if corruption is None:
+        files = [file for file in dataset.files if file.match(f"split/*/{split}.pt")]
+        if not files:
+            raise DatasetError(
+                f"the protocol 'ogb' ranks among the fixed negatives of OGB's split/<name>/{split}.pt, and dataset "
+                f"{dataset.name} has no such file. Give the folder of a dataset that has it, or say which candidates "
+                "compete: evaluation: {corruption: {kind: all}} in a configuration, corruption=AllEntities() in Python."
+            )
+        corruption = OGBNegatives(path=str(files[0]))
+    if isinstance(corruption, OGBNegatives) and "as_listed" not in corruption.model_fields_set:
+        return corruption.model_copy(update={"as_listed": True})
+    return corruption
+
+
 OGB = Protocol(
     name="ogb",
     summary="realistic ranks of float32 scores among the listed negatives of the benchmark; not filtered",
@@ -92,6 +108,14 @@ OGB = Protocol(
 )
 
 
+def only_scores(_corruption: Corruption | None, _dataset: Dataset, _split: str) -> Corruption:
+    """Refuse to choose candidates: the benchmark's negatives are pairs, none of which belongs to a query."""
+    raise DatasetError(
+        "the protocol 'ogb-shared' compares scores of triples with those of one list of negatives for all. Give both "
+        "to kgeval.ogb_eval."
+    )
+
+
 OGB_SHARED = Protocol(
     name="ogb-shared",
     summary="hits at K of one list of negatives for all triples, as kgeval.ogb_eval ranks them (ogbl-ddi and others)",
@@ -102,7 +126,6 @@ OGB_SHARED = Protocol(
     framework_metrics=named(metric=hits("hits@{}", 20, 50, 100)),
     text="{:f}".format,
 )
-
 
 RANDOM = Protocol(
     name="sun-random",

@@ -1,7 +1,6 @@
 """A protocol: raw, and every tie counts against the answer."""
 
-from kgeval.ranking.protocols.framework_metric import NOTHING
-from kgeval.ranking.protocols.protocol import Protocol
+from kgeval.ranking.protocols.protocol import NOTHING, Protocol
 
 CAUTIOUS = Protocol(
     name="cautious",

@@ -1,4 +1,8 @@
-"""Keyed draws without replacement: what is drawn for a query is a function of its key alone."""
+"""Keyed draws without replacement: what is drawn for a query is a function of its key alone.
+
+The corruptions of ``drawn`` call ``draw`` and ``draw_weighted``; numba compiles the loops. A key is a seed and a side,
+with the anchor and the relation of the query.
+"""
 
 from __future__ import annotations
 
@@ -28,33 +32,6 @@ def draw(count: int, size: int, avoid: Rows, key: tuple[int, int], anchors: IntA
     share = -(-len(anchors) // threads()) or 1
     parallel_for(lambda part: _draw_rows(part.start, part.stop, (seed, side), size, *arrays), len(anchors), share)
     return rows
-
-
-@njit(cache=True)
-def mix(z: int) -> int:
-    """Scramble 64 bits, each value to another one."""
-    z = uint64(z) + uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> uint64(27))) * uint64(0x94D049BB133111EB)
-    return z ^ (z >> uint64(31))  # type: ignore[no-any-return]
-
-
-@njit(cache=True)
-def keyed(seed: int, side: int) -> int:
-    """Begin the key of every query; its anchor and relation are mixed in one after the other."""
-    return mix(mix(seed) + side)  # type: ignore[no-any-return]
-
-
-@njit(cache=True)
-def below(state: int, bound: int) -> tuple[int, int]:
-    """Draw from 0 … bound - 1 without bias; return the new state too."""
-    bound = uint64(bound)
-    rest = (uint64(0) - bound) % bound  # 2^64 mod bound: values beyond the last whole multiple are rejected
-    while True:
-        state = uint64(state) + uint64(0x9E3779B97F4A7C15)
-        value = mix(state)
-        if value >= rest:
-            return state, value % bound
 
 
 @njit(cache=True, nogil=True)
@@ -113,6 +90,37 @@ def draw_weighted(
 
 
 @njit(cache=True)
+def _draw_weighted_rows(key, weights, avoided, queries, offsets, out):  # type: ignore[no-untyped-def]
+    seed, side = key
+    avoid_offsets, avoid_ids = avoided
+    anchors, relations = queries
+    tree, total = _tree(weights), weights.sum()
+    top = 1
+    while 2 * top <= len(weights):
+        top *= 2
+    start = keyed(seed, side)
+    for query in range(len(anchors)):
+        avoid = avoid_ids[avoid_offsets[query] : avoid_offsets[query + 1]]
+        row = out[offsets[query] : offsets[query + 1]]
+        left = total
+        for number in avoid:
+            _add(tree, number, -weights[number])
+            left -= weights[number]
+        state = mix(mix(start + uint64(anchors[query])) + uint64(relations[query]))
+        for index in range(len(row)):
+            state, value = below(state, left)
+            number = _find(tree, top, np.int64(value))
+            _add(tree, number, -weights[number])
+            left -= weights[number]
+            row[index] = number
+        for number in row:
+            _add(tree, number, weights[number])
+        for number in avoid:
+            _add(tree, number, weights[number])
+        row.sort()
+
+
+@njit(cache=True)
 def _tree(weights):  # type: ignore[no-untyped-def]
     """Build the tree: node ``i``, from 1, holds the sum of the ``i & -i`` weights that end there."""
     size = len(weights)
@@ -150,31 +158,27 @@ def _find(tree, top, value):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _draw_weighted_rows(key, weights, avoided, queries, offsets, out):  # type: ignore[no-untyped-def]
-    seed, side = key
-    avoid_offsets, avoid_ids = avoided
-    anchors, relations = queries
-    tree, total = _tree(weights), weights.sum()
-    top = 1
-    while 2 * top <= len(weights):
-        top *= 2
-    start = keyed(seed, side)
-    for query in range(len(anchors)):
-        avoid = avoid_ids[avoid_offsets[query] : avoid_offsets[query + 1]]
-        row = out[offsets[query] : offsets[query + 1]]
-        left = total
-        for number in avoid:
-            _add(tree, number, -weights[number])
-            left -= weights[number]
-        state = mix(mix(start + uint64(anchors[query])) + uint64(relations[query]))
-        for index in range(len(row)):
-            state, value = below(state, left)
-            number = _find(tree, top, np.int64(value))
-            _add(tree, number, -weights[number])
-            left -= weights[number]
-            row[index] = number
-        for number in row:
-            _add(tree, number, weights[number])
-        for number in avoid:
-            _add(tree, number, weights[number])
-        row.sort()
+def keyed(seed: int, side: int) -> int:
+    """Begin the key of every query; its anchor and relation are mixed in one after the other."""
+    return mix(mix(seed) + side)  # type: ignore[no-any-return]
+
+
+@njit(cache=True)
+def mix(z: int) -> int:
+    """Scramble 64 bits, each value to another one."""
+    z = uint64(z) + uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> uint64(27))) * uint64(0x94D049BB133111EB)
+    return z ^ (z >> uint64(31))  # type: ignore[no-any-return]
+
+
+@njit(cache=True)
+def below(state: int, bound: int) -> tuple[int, int]:
+    """Draw from 0 … bound - 1 without bias; return the new state too."""
+    bound = uint64(bound)
+    rest = (uint64(0) - bound) % bound  # 2^64 mod bound: values beyond the last whole multiple are rejected
+    while True:
+        state = uint64(state) + uint64(0x9E3779B97F4A7C15)
+        value = mix(state)
+        if value >= rest:
+            return state, value % bound
