@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +19,13 @@ from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.kernels import fast_bfloat16, kernel
-from kgeval.ranking.ranking_task import BLOCK, MEMORY_DIVISOR, Precision
+from kgeval.ranking.memory_plan import BLOCK
+
+if TYPE_CHECKING:  # numba is loaded when something is ranked, not before
+    from kgeval.ranking.kernels.rounding import Precision
+
+MEMORY_DIVISOR = 4
+"""an evaluation takes one part in so many of the free memory, where no limit is set"""
 
 TORCH_PAYS = 10**12
 """floating-point operations from which on the import of torch, for products in bfloat16, costs less than it saves"""

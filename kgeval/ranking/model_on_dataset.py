@@ -39,11 +39,12 @@ from kgeval.ranking.engine import Engine, UndefinedScore
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.kernels.collectors import ALL, KNOWN, BestAnswers
+from kgeval.ranking.memory_plan import Plan
 from kgeval.ranking.predictions.prediction_table import NEW, SCHEMA, PredictionTable
 from kgeval.ranking.predictions.query_rows import NumberedQueries, as_triples, queries_of_rows, queries_of_triples
 from kgeval.ranking.rank_table import with_columns, with_times
 from kgeval.ranking.ranking_notes import notes_on_device, require_times
-from kgeval.ranking.ranking_task import Plan, RankCounts, RankingTask
+from kgeval.ranking.ranking_task import RankCounts, RankingTask
 
 IDS_PER_PLACE = 4
 """a prediction, with the columns of its row, takes the memory of so many ids of a ranking task"""

@@ -24,9 +24,10 @@ from kgeval.models.aligned import Aligned
 from kgeval.models.checks import notes_on_equal_rows, notes_on_repeatability
 from kgeval.ranking.corruption.candidates import Candidates
 from kgeval.ranking.corruption.limited import Sampled
-from kgeval.ranking.engine import Engine, rank_last
+from kgeval.ranking.engine import Engine
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.memory_plan import Plan
 from kgeval.ranking.model_on_dataset import ModelOnDataset, Outsiders, restriction
 from kgeval.ranking.rank_table import (
     MULTIPLICITY,
@@ -53,7 +54,7 @@ from kgeval.ranking.ranking_notes import (
     require_splits_of_corruption,
     require_times,
 )
-from kgeval.ranking.ranking_task import Plan, Ranked, RankingTask, concatenated
+from kgeval.ranking.ranking_task import Ranked, RankingTask, concatenated, rank_last
 from kgeval.ranking.rules import STANDARD, FrameworkQuirk, Rules
 
 

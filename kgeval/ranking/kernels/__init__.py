@@ -5,11 +5,15 @@ from __future__ import annotations
 import sys
 import timeit
 from functools import cache
+from typing import TYPE_CHECKING
 
 from kgeval.base.compiling import tell_if_cold
 from kgeval.ranking.evaluation import KernelName
 from kgeval.ranking.kernels.collectors import Kernel
-from kgeval.ranking.ranking_task import BLOCK, Precision
+from kgeval.ranking.memory_plan import BLOCK
+
+if TYPE_CHECKING:  # numba is loaded when something is ranked, not before
+    from kgeval.ranking.kernels.rounding import Precision
 
 
 def kernel(name: KernelName = "auto", *, block: int = BLOCK) -> Kernel:

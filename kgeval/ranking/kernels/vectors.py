@@ -15,10 +15,9 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.models.scorer import VectorScorer, as_float64, entity_arrays, query_arrays
 from kgeval.models.similarity import Similarity, unit
-from kgeval.ranking.ranking_task import Precision
 
 if TYPE_CHECKING:  # numba is loaded when something is ranked, not before
-    from kgeval.ranking.kernels.rounding import Rounded
+    from kgeval.ranking.kernels.rounding import Precision, Rounded
 
 
 STORED = (np.float16, np.float32, np.float64)

@@ -42,7 +42,7 @@ from kgeval.ranking.kernels.device.comparison import (
 from kgeval.ranking.kernels.device.device_vectors import DeviceVectors, to_device, triton_runs
 from kgeval.ranking.kernels.rounding import canonical_growth
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-from kgeval.ranking.ranking_task import cut
+from kgeval.ranking.memory_plan import cut
 
 FLOOR = 2.0**-500
 """what underflow may take from a score, per dimension, in float64: a lost square is below 2⁻¹⁰²²"""

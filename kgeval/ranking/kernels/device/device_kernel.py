@@ -33,10 +33,11 @@ from kgeval.ranking.kernels.device.device_blocks import (
     select_tensor,
 )
 from kgeval.ranking.kernels.device.device_vectors import DeviceVectors, to_device, triton_runs
+from kgeval.ranking.kernels.rounding import Precision
 from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel
 from kgeval.ranking.kernels.screening.screens import LARGEST
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-from kgeval.ranking.ranking_task import BLOCK, Precision
+from kgeval.ranking.memory_plan import BLOCK
 
 MOST_DIMENSIONS = 2**17
 """beyond it the bound of a sum in float32 says too little"""

@@ -19,6 +19,7 @@ from kgeval.base.threads import parallel_for
 from kgeval.data.queries import Rows
 from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Intervals
 from kgeval.ranking.kernels.compiled import CompiledKernel
+from kgeval.ranking.kernels.rounding import Precision
 from kgeval.ranking.kernels.screening.counting import (
     CANONICAL,
     REFINED,
@@ -38,7 +39,7 @@ from kgeval.ranking.kernels.screening.screens import (
     Screen,
 )
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-from kgeval.ranking.ranking_task import BLOCK, Precision
+from kgeval.ranking.memory_plan import BLOCK
 
 Clock = Callable[[], float]
 """() -> seconds"""

@@ -37,9 +37,8 @@ from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.compiling import njit
 from kgeval.models.similarity import Similarity
 from kgeval.ranking.kernels.compiled import L1, SIMILARITIES
-from kgeval.ranking.kernels.rounding import SPARE, U32, Rounded, canonical_growth, growth, round_rows
+from kgeval.ranking.kernels.rounding import SPARE, U32, Precision, Rounded, canonical_growth, growth, round_rows
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-from kgeval.ranking.ranking_task import Precision
 
 BOUND_GROUP = 512
 """candidates that share one error bound, neighbours in the order of the screen"""
