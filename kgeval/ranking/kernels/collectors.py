@@ -59,9 +59,9 @@ class Among(NamedTuple):
     answers: IntArray
     """int64[answer], the answer itself, which lies in its own interval; below 0 or too large where it is not there"""
 
-    def within(self, part: slice) -> Among:
+    def in_chunk(self, part: slice) -> Among:
         """Take some of the entities, all of which compete."""
-        return Among(None, within(self.known, part.start, part.stop - part.start), self.answers - part.start)
+        return Among(None, known_in_chunk(self.known, part.start, part.stop - part.start), self.answers - part.start)
 
 
 class Kernel(Protocol):
@@ -155,7 +155,7 @@ class Counting(Collector):
 
     def scan_shared(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, first: int) -> None:
         among = Among(None, self.task.known, self.task.answers)
-        self._compare(kernel, queries, entities, among.within(slice(first, first + len(entities.biases))))
+        self._compare(kernel, queries, entities, among.in_chunk(slice(first, first + len(entities.biases))))
 
     def scan_lists(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, lists: Rows) -> None:
         known, places = self.task.known, self.task.answers
@@ -210,7 +210,7 @@ class Counting(Collector):
         return counts[0], counts[1]
 
 
-def within(known: Rows, first: int, width: int) -> Rows:
+def known_in_chunk(known: Rows, first: int, width: int) -> Rows:
     """Take the known answers of a chunk of candidates, the first of which has position ``first``, by their places."""
     places = known.ids - first
     inside = known.where((places >= 0) & (places < width))

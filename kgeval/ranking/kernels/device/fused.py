@@ -15,8 +15,8 @@ import triton
 import triton.language as tl
 
 from kgeval.models.similarity import PRODUCTS, Similarity
-from kgeval.ranking.kernels.device.comparison import AnswerSide, CandidateSide, ScreenResult, joined_widths
 from kgeval.ranking.kernels.device.device_vectors import DIM_MULTIPLE
+from kgeval.ranking.kernels.device.screen import AnswerBounds, CandidateBounds, ScreenResult, joined_widths
 
 FUSED_BYTES_PER_PAIR = 4
 """of a pair: its bit, and what is kept of it where it is undecided, which at most one in a dozen is"""
@@ -35,9 +35,9 @@ KINDS = {"dot": 0, "l2": 0, "squared_l2": 0, "l1": 1, "modulus": 2}
 
 
 def compare_fused(
-    similarity: Similarity, queries: Any, entities: Any, answer_side: AnswerSide, candidate_side: CandidateSide
+    similarity: Similarity, queries: Any, entities: Any, answers: AnswerBounds, candidates: CandidateBounds
 ) -> ScreenResult:
-    """Compare all candidates with a block of answers, as ``comparison.compare`` does."""
+    """Compare all candidates with a block of answers, as ``screen.compare`` does."""
     number, width = len(queries), len(entities)
     above, undecided = torch.zeros((2, number), dtype=torch.int32, device=queries.device)
     words = torch.empty((number, -(-width // WORD)), dtype=torch.int32, device=queries.device)
@@ -47,16 +47,16 @@ def compare_fused(
     grid = (triton.cdiv(number, rows) * triton.cdiv(width, columns),)
     if number and width:
         # What is rounded here, D beside the middle and the joined widths, is within the margins of both.
-        slopes, spans = joined_widths(answer_side, candidate_side)
+        slopes, spans = joined_widths(answers, candidates)
         _compare_tile[grid](
             *((queries.contiguous(), entities) if products else (queries.T.contiguous(), entities.T.contiguous())),
-            answer_side.middle - answer_side.constant,
-            answer_side.middle + answer_side.constant,
-            answer_side.scale,
+            answers.middle - answers.constant,
+            answers.middle + answers.constant,
+            answers.scale,
             slopes,
-            candidate_side.added,
+            candidates.added,
             spans,
-            candidate_side.slack,
+            candidates.slack,
             above,
             undecided,
             words,

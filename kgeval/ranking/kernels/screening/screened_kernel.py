@@ -17,6 +17,7 @@ import numpy as np
 from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.threads import parallel_for
 from kgeval.data.queries import Rows
+from kgeval.models.similarity import Similarity
 from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Intervals
 from kgeval.ranking.kernels.compiled import CompiledKernel
 from kgeval.ranking.kernels.rounding import Precision
@@ -176,7 +177,12 @@ def _bounded(queries: QueryVectors, entities: EntityVectors, *scores: Float64Arr
     # NaN stays NaN through these maxima, and is not below anything.
     sizes = (queries.norms, queries.offsets, entities.norms, entities.biases)
     # An answer may owe its score to a bias in another chunk, so its size is taken by itself.
-    limit = LARGEST**2 if queries.similarity in {"dot", "squared_l2"} else LARGEST
-    return bool(np.max([np.abs(size).max(initial=0.0) for size in sizes]) < LARGEST) and all(
-        np.abs(each).max(initial=0.0) < limit for each in scores
+    return bool(np.max([np.abs(size).max(initial=0.0) for size in sizes]) < LARGEST) and scores_are_bounded(
+        queries.similarity, *scores
     )
+
+
+def scores_are_bounded(similarity: Similarity, *scores: Float64Array) -> bool:
+    """Whether no score that candidates are compared with is huge, infinite or undefined."""
+    limit = LARGEST**2 if similarity in {"dot", "squared_l2"} else LARGEST
+    return all(np.abs(each).max(initial=0.0) < limit for each in scores)
