@@ -37,8 +37,8 @@ from kgeval.ranking.kernels.device.device_blocks import (
 from kgeval.ranking.kernels.device.device_vectors import DeviceVectors, to_device, triton_runs
 from kgeval.ranking.kernels.device.screen import BYTES_PER_PAIR, ScreenResult, compare
 from kgeval.ranking.kernels.rounding import Precision
-from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel, scores_are_bounded
-from kgeval.ranking.kernels.screening.screens import LARGEST
+from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel
+from kgeval.ranking.kernels.screening.screens import LARGEST, scores_are_bounded
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.memory_plan import BLOCK, cut
 
