@@ -28,7 +28,8 @@ from kgeval.ranking.engine import Engine
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.memory_plan import Plan
-from kgeval.ranking.model_on_dataset import ModelOnDataset, Outsiders, restriction
+from kgeval.ranking.model_on_dataset import ModelOnDataset, restriction
+from kgeval.ranking.outsiders import Outsiders
 from kgeval.ranking.rank_table import (
     MULTIPLICITY,
     RankedPart,
