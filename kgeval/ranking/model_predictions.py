@@ -40,7 +40,6 @@ from kgeval.ranking.ranking_task import RankCounts, RankingTask
 IDS_PER_PLACE = 4
 """a prediction, with the columns of its row, takes the memory of so many ids of a ranking task"""
 
-
 LABELLED = {"anchor": "entities", "relation": "relations", "entity": "entities"}
 """the columns whose labels stand in the last columns of a table"""
 
@@ -106,17 +105,16 @@ class ModelPredictions(ModelOnDataset):
 
     def _known(self, parts: Sequence[NumberedQueries]) -> tuple[list[NumberedQueries], list[str]]:
         """Keep the queries whose entity and relation the model knows; note, or refuse, that there are others."""
-        kept, examples, count = [], [], 0
-        for part in parts:
-            queries = part.queries
-            known = self.scorer.can_answer(queries)
-            unknown = np.flatnonzero(~known)
-            count += len(unknown)
-            for anchor, relation in zip(queries.anchors[unknown[:3]], queries.relations[unknown[:3]], strict=True):
-                examples.append(self.dataset.triple(*triple_of(queries.side, int(anchor), int(relation), -1)))
-            kept.append(part.where(known))
-        if not count:
+        answerable = [(part, self.scorer.can_answer(part.queries)) for part in parts]
+        kept = [part.where(known) for part, known in answerable]
+        unknown = [part.queries.where(~known) for part, known in answerable]
+        if not (count := sum(map(len, unknown))):
             return kept, []
+        examples = [
+            self.dataset.triple(*triple_of(queries.side, int(anchor), int(relation), -1))
+            for queries in unknown
+            for anchor, relation in zip(queries.anchors[:3], queries.relations[:3], strict=True)
+        ]
         shown = ", ".join(examples[:3]) + (", …" if count > 3 else "")
         unknown_queries = f"{counted(count, 'query')} with an entity or relation that the model does not know: {shown}"
         if self.evaluation.unseen == "error":

@@ -59,6 +59,49 @@ from kgeval.ranking.ranking_task import Ranked, RankingTask, concatenated, rank_
 from kgeval.ranking.rules import STANDARD, FrameworkQuirk, Rules
 
 
+def ranking_of(
+    scorer: Aligned,
+    dataset: Dataset,
+    evaluation: Evaluation,
+    *,
+    rules: Rules = STANDARD,
+    restrict_entities_to: IntArray | None = None,
+    progress: Progress | None = None,
+) -> ModelRanking:
+    """Find what there is to rank, on the sides of the evaluation, and choose the kernel.
+
+    ``restrict_entities_to`` are the ids of the entities that may compete.
+    """
+    corruption = evaluation.corruption.prepare(dataset)
+    evaluation, split = evaluation.model_copy(update={"corruption": corruption}), evaluation.split
+    known, quirks = scorer.knows(dataset.split(split)), rules.applicable_to(scorer)
+    require_splits_of_corruption(evaluation, dataset)
+    require_relations(evaluation, rules)
+    require_times(evaluation, dataset)
+    unseen = notes_on_unseen(dataset, dataset.split(split), known, evaluation.unseen, noun=f"{split} triple")
+    wrong = [*scorer.notes, *unseen]
+    allowed, kept, restricted = restriction(dataset, evaluation, restrict_entities_to)
+    known = known & kept
+    wrong += [*restricted, *(quirk.note for quirk in quirks if quirk.note)]
+    sides = tuple(side for side in evaluation.sides if all(quirk.predicts_side(side) for quirk in quirks))
+    if left := len(known) - rules.num_ranked(len(known)):
+        are = "triple fills no batch" if left == 1 else "triples fill no batch"
+        wrong.append(f"not ranked: the last {left} {split} {are} of {rules.batch}.")
+        known = known[:-left]
+    if not (sides and len(known)):
+        raise InputError(f"{wrong[-1]} Nothing is left to rank.")
+    triples = dataset.split(split)[: len(known)][known]
+    wrong += notes_on_unlisted(scorer, triples, sides)
+    moved = [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) and not allowed.all() else []
+    explained = [*dataset.notes, *notes_on_repetitions(dataset, split), *notes_on_sides(scorer)]
+    notes = RankingNotes(tuple(wrong), tuple(moved), tuple(explained))
+    tie_rule = reduce(lambda rule, quirk: quirk.tie_rule(rule), quirks, rules.tie_rule)
+    engine = replace(engine_for(scorer, triples, evaluation), progress=progress or unreported, tie_rule=tie_rule)
+    names = dataset.present(dict.fromkeys([*dataset.splits, *evaluation.filter, split]))
+    facts = SortedFacts(dict(zip(names, known_triples(dataset, names, evaluation.times), strict=True)))
+    return ModelRanking(scorer, dataset, evaluation, rules, quirks, sides, engine, known, allowed, notes, facts)
+
+
 @dataclass(frozen=True, eq=False)
 class ModelRanking(ModelOnDataset):
     """The ranking of a split: what stays the same for all of its queries."""
@@ -257,46 +300,3 @@ class ModelRanking(ModelOnDataset):
 
 RankParts = Callable[[ModelRanking], Sequence[RankedPart]]
 """ranks all sides of a ranking, in parts"""
-
-
-def ranking_of(
-    scorer: Aligned,
-    dataset: Dataset,
-    evaluation: Evaluation,
-    *,
-    rules: Rules = STANDARD,
-    restrict_entities_to: IntArray | None = None,
-    progress: Progress | None = None,
-) -> ModelRanking:
-    """Find what there is to rank, on the sides of the evaluation, and choose the kernel.
-
-    ``restrict_entities_to`` are the ids of the entities that may compete.
-    """
-    corruption = evaluation.corruption.prepare(dataset)
-    evaluation, split = evaluation.model_copy(update={"corruption": corruption}), evaluation.split
-    known, quirks = scorer.knows(dataset.split(split)), rules.applicable_to(scorer)
-    require_splits_of_corruption(evaluation, dataset)
-    require_relations(evaluation, rules)
-    require_times(evaluation, dataset)
-    unseen = notes_on_unseen(dataset, dataset.split(split), known, evaluation.unseen, noun=f"{split} triple")
-    wrong = [*scorer.notes, *unseen]
-    allowed, kept, restricted = restriction(dataset, evaluation, restrict_entities_to)
-    known = known & kept
-    wrong += [*restricted, *(quirk.note for quirk in quirks if quirk.note)]
-    sides = tuple(side for side in evaluation.sides if all(quirk.predicts_side(side) for quirk in quirks))
-    if left := len(known) - rules.num_ranked(len(known)):
-        are = "triple fills no batch" if left == 1 else "triples fill no batch"
-        wrong.append(f"not ranked: the last {left} {split} {are} of {rules.batch}.")
-        known = known[:-left]
-    if not (sides and len(known)):
-        raise InputError(f"{wrong[-1]} Nothing is left to rank.")
-    triples = dataset.split(split)[: len(known)][known]
-    wrong += notes_on_unlisted(scorer, triples, sides)
-    moved = [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) and not allowed.all() else []
-    explained = [*dataset.notes, *notes_on_repetitions(dataset, split), *notes_on_sides(scorer)]
-    notes = RankingNotes(tuple(wrong), tuple(moved), tuple(explained))
-    tie_rule = reduce(lambda rule, quirk: quirk.tie_rule(rule), quirks, rules.tie_rule)
-    engine = replace(engine_for(scorer, triples, evaluation), progress=progress or unreported, tie_rule=tie_rule)
-    names = dataset.present(dict.fromkeys([*dataset.splits, *evaluation.filter, split]))
-    facts = SortedFacts(dict(zip(names, known_triples(dataset, names, evaluation.times), strict=True)))
-    return ModelRanking(scorer, dataset, evaluation, rules, quirks, sides, engine, known, allowed, notes, facts)

@@ -96,10 +96,24 @@ class RankingTask:
         return self.known.positions(self.queries.owners, self.answers) >= 0
 
 
-def _among(rows: Rows, owners: IntArray, ids: IntArray) -> BoolArray:
-    """Whether each id in the rows belongs to its owner; bool[id in rows]."""
-    size = 1 + max(rows.ids.max(initial=0), ids.max(initial=0))
-    return np.isin(rows.owners * size + rows.ids, owners * size + ids)
+class Ranked(NamedTuple):
+    """The counts of the answers of a ranking task."""
+
+    scores: Float64Array
+    """float64[answer], the score of each answer"""
+    filtered: RankCounts
+    raw: RankCounts
+    nan: IntArray | None = None
+    """int64[answer, 2], where NaN is the worst: how many of its other candidates' scores were NaN, and of its own"""
+
+    def take(self, answers: IntArray) -> Ranked:
+        """Take some answers, in another order."""
+        nan = None if self.nan is None else self.nan[answers]
+        return Ranked(self.scores[answers], self.filtered.take(answers), self.raw.take(answers), nan)
+
+    def with_nan(self) -> Ranked:
+        """Count no NaN where none was looked for."""
+        return self if self.nan is not None else self._replace(nan=np.zeros((len(self.scores), 2), np.int64))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,8 +150,7 @@ class RankCounts(Brief):
     @classmethod
     def concatenated(cls, parts: Sequence[RankCounts]) -> RankCounts:
         """Concatenate the counts of different answers."""
-        names = ("greater", "tied", "candidates")
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+        return cls(*map(np.concatenate, zip(*(part.columns for part in parts), strict=True)))
 
     @property
     def columns(self) -> tuple[IntArray, IntArray, IntArray]:
@@ -160,24 +173,12 @@ class RankCounts(Brief):
         return np.asarray((self.greater < 0) | (self.tied < 0) | (self.candidates < 1) | (self.greater >= beaten))
 
 
-class Ranked(NamedTuple):
-    """The counts of the answers of a ranking task."""
-
-    scores: Float64Array
-    """float64[answer], the score of each answer"""
-    filtered: RankCounts
-    raw: RankCounts
-    nan: IntArray | None = None
-    """int64[answer, 2], where NaN is the worst: how many of its other candidates' scores were NaN, and of its own"""
-
-    def take(self, answers: IntArray) -> Ranked:
-        """Take some answers, in another order."""
-        nan = None if self.nan is None else self.nan[answers]
-        return Ranked(self.scores[answers], self.filtered.take(answers), self.raw.take(answers), nan)
-
-    def with_nan(self) -> Ranked:
-        """Count no NaN where none was looked for."""
-        return self if self.nan is not None else self._replace(nan=np.zeros((len(self.scores), 2), np.int64))
+def concatenated(parts: Sequence[Ranked]) -> Ranked:
+    """Concatenate the counts of several blocks of queries."""
+    scores = np.concatenate([part.scores for part in parts])
+    filtered, raw = (RankCounts.concatenated([getattr(part, name) for part in parts]) for name in ("filtered", "raw"))
+    some = any(part.nan is not None for part in parts)
+    return Ranked(scores, filtered, raw, np.concatenate([part.with_nan().nan for part in parts]) if some else None)
 
 
 def rank_last(task: RankingTask) -> Ranked:
@@ -190,9 +191,7 @@ def rank_last(task: RankingTask) -> Ranked:
     return Ranked(np.full(len(nothing), -np.inf), filtered, raw)
 
 
-def concatenated(parts: Sequence[Ranked]) -> Ranked:
-    """Concatenate the counts of several blocks of queries."""
-    scores = np.concatenate([part.scores for part in parts])
-    filtered, raw = (RankCounts.concatenated([getattr(part, name) for part in parts]) for name in ("filtered", "raw"))
-    some = any(part.nan is not None for part in parts)
-    return Ranked(scores, filtered, raw, np.concatenate([part.with_nan().nan for part in parts]) if some else None)
+def _among(rows: Rows, owners: IntArray, ids: IntArray) -> BoolArray:
+    """Whether each id in the rows belongs to its owner; bool[id in rows]."""
+    size = 1 + max(rows.ids.max(initial=0), ids.max(initial=0))
+    return np.isin(rows.owners * size + rows.ids, owners * size + ids)

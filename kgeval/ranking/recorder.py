@@ -31,15 +31,6 @@ from kgeval.ranking.rank_table import RankedPart, RankTable, to_rank_columns
 from kgeval.ranking.ranking_task import RankCounts, Ranked, concatenated
 
 
-class Batch(NamedTuple):
-    """The counts and scores of some answers on one side."""
-
-    side: Side
-    rows: IntArray
-    """int64[triple], rows of the split"""
-    ranked: Ranked
-
-
 class Recorder:
     """Collects the filtered ranks of a split from scores that other code computes, for metrics.
 
@@ -247,15 +238,13 @@ class Recorder:
         return Batch(side, distinct, ranked.take(first))
 
 
-@dataclass(frozen=True)
-class ForeignModel:
-    """A model of which only the numbers of its ids are known: another program computes its scores."""
+class Batch(NamedTuple):
+    """The counts and scores of some answers on one side."""
 
-    num_entities: int
-    num_relations: int
-
-    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        raise NotImplementedError
+    side: Side
+    rows: IntArray
+    """int64[triple], rows of the split"""
+    ranked: Ranked
 
 
 @dataclass(frozen=True, eq=False)
@@ -358,6 +347,17 @@ class ForeignScores:
         rows = self.ranking.scorer.answer_rows(side)
         columns = np.where(rows >= 0, (np.cumsum(self.forward[side] >= 0) - 1)[rows], -1)
         return columns, columns[self.ranking.facts.of(self.ranking.evaluation.filter, side).answers]
+
+
+@dataclass(frozen=True)
+class ForeignModel:
+    """A model of which only the numbers of its ids are known: another program computes its scores."""
+
+    num_entities: int
+    num_relations: int
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        raise NotImplementedError
 
 
 def _one_by_one(triples: Triples, side: Side) -> Queries:

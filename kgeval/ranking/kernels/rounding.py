@@ -17,10 +17,8 @@ from kgeval.base.threads import parallel_for
 Precision = Literal["bfloat16", "float32"]
 """what vectors are rounded to"""
 
-
 SPARE = 3
 """columns beside the dimensions: a number in float32 is the sum of three in bfloat16"""
-
 
 ROWS = 2048
 """vectors that a thread takes at a time"""

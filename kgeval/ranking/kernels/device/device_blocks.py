@@ -49,10 +49,8 @@ from kgeval.ranking.memory_plan import cut
 FLOOR = 2.0**-500
 """what underflow may take from a score, per dimension, in float64: a lost square is below 2⁻¹⁰²²"""
 
-
 ARRAYS = 6
 """arrays of pair × dimension in float64 that are held at a time, and of pairs where sums are fused"""
-
 
 MERGED = 256
 """queries whose candidates a thread merges at a time"""
@@ -238,9 +236,12 @@ def score_pairs(
         part = slice(start, start + step)
         query, entity = owners[part], candidates[part]
         if fused:
-            similarities = _fused_similarities(similarity, queries.exact, entities.exact, query, entity)
+            from kgeval.ranking.kernels.device.fused import sum_pairs
+
+            sums = sum_pairs(similarity, queries.exact, entities.exact, query, entity)
         else:
-            similarities = _similarities(similarity, queries.exact[query], entities.exact[entity])
+            sums = _sums(similarity, queries.exact[query], entities.exact[entity])
+        similarities = sums if similarity == "dot" else (sums.sqrt_() if similarity == "l2" else sums).neg_()
         size = queries.norms[query] * entities.norms[entity] if similarity == "dot" else similarities.abs()
         added, offset = entities.added[entity], queries.added[query]
         slack = canonical_growth(dim) * 2 * 1.01 * size + FLOOR * (dim + 1)
@@ -257,26 +258,17 @@ class ScoreBounds(NamedTuple):
     highs: Any
 
 
-def _fused_similarities(similarity: Similarity, queries: Any, entities: Any, owners: Any, candidates: Any) -> Any:
-    from kgeval.ranking.kernels.device.fused import sum_pairs
-
-    sums = sum_pairs(similarity, queries, entities, owners, candidates)
-    if similarity == "l2":
-        sums.sqrt_()
-    return sums if similarity == "dot" else sums.neg_()
-
-
-def _similarities(similarity: Similarity, queries: Any, entities: Any) -> Any:
+def _sums(similarity: Similarity, queries: Any, entities: Any) -> Any:
+    """Add up the terms of each pair, float64[pair], as ``fused.sum_pairs`` does. No root is taken of squares."""
     if similarity == "dot":
         return (queries * entities).sum(dim=1)
     difference = queries - entities
     if similarity == "l1":
-        return -difference.abs_().sum(dim=1)
+        return difference.abs_().sum(dim=1)
     if similarity == "modulus":
         half = difference.shape[1] // 2
-        return -difference[:, :half].square().add_(difference[:, half:].square()).sqrt_().sum(dim=1)
-    squares = difference.square_().sum(dim=1)
-    return -squares.sqrt_() if similarity == "l2" else -squares
+        return difference[:, :half].square().add_(difference[:, half:].square()).sqrt_().sum(dim=1)
+    return difference.square_().sum(dim=1)
 
 
 def expand(owners: Any, offsets: Any) -> tuple[Any, Any]:

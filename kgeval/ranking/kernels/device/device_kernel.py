@@ -45,14 +45,11 @@ from kgeval.ranking.memory_plan import BLOCK, cut
 MOST_DIMENSIONS = 2**17
 """beyond it the bound of a sum in float32 says too little"""
 
-
 MOST_CANDIDATES = 2**30
 """of a chunk; fewer once the device ran out of memory"""
 
-
 LEAST_MEMORY = 2**20
 """bytes that blocks take at least, however often the device ran out of memory"""
-
 
 BYTES_PER_FINISHED_SCORE = 32
 """of a score while it is compared: in float64, and what is found of it"""

@@ -46,10 +46,8 @@ from kgeval.ranking.kernels.screening.screens import SMALLEST, middle_of
 BYTES_PER_PAIR = 48
 """of a pair in the blocks below: its score, its band, what was found, and both ids if it is undecided"""
 
-
 BOUND_MARGIN = 1 + 2.0**-20
 """by this factor bounds are taken larger, as the float32 arithmetic on them needs"""
-
 
 LARGEST_RATIO = 2.0**20
 """of norms to errors, where vectors lose next to nothing"""

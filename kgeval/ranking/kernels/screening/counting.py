@@ -38,7 +38,6 @@ from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 REFINED, CANONICAL = range(2)
 """the columns of the effort: comparisons by a refined score, and by a canonical one"""
 
-
 FREE = {"reassoc", "contract", "nsz"}
 """what the compiler may do to a sum: take it in any order, and fuse multiplications with additions"""
 

@@ -29,10 +29,8 @@ from kgeval.ranking.memory_plan import BLOCK
 BLOCKS = 2
 """blocks that a thread takes at a time, with one buffer"""
 
-
 TRIAL = 2
 """blocks that each precision in question is timed on"""
-
 
 TRIAL_PAYS = 16 * BLOCKS
 """blocks from which on they are timed"""

@@ -50,22 +50,17 @@ from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 BOUND_GROUP = 512
 """candidates that share one error bound, neighbours in the order of the screen"""
 
-
 LARGEST = 2.0**60
 """norms beyond this are not screened: their squares come near the end of float32"""
-
 
 MOST_DIMENSIONS = 2**20
 """beyond this, what rounding changes in a sum is no small part of it"""
 
-
 SMALLEST = 2.0**-60
 """what underflow may take from a score, per dimension (a square below 2⁻¹²⁶ is lost, so a modulus below 2⁻⁶³ is)"""
 
-
 TILE = 64
 """candidates whose distances are summed side by side"""
-
 
 QUERY_BLOCK = 256
 """queries that are compared with a tile while it is in cache"""
@@ -297,10 +292,8 @@ def _to_keys(bits):  # type: ignore[no-untyped-def]
 
 def _tiles(vectors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Lay vectors out as float32[tile, dim, TILE], the last tile filled up with zeros."""
-    count, dim = vectors.shape
-    padded = np.zeros((-(-count // TILE) * TILE, dim), np.float32)
-    padded[:count] = vectors
-    return np.ascontiguousarray(padded.reshape(-1, TILE, dim).transpose(0, 2, 1))
+    padded = np.pad(vectors, ((0, -len(vectors) % TILE), (0, 0)))
+    return np.ascontiguousarray(padded.reshape(-1, TILE, vectors.shape[1]).transpose(0, 2, 1))
 
 
 @njit(cache=True, nogil=True)
