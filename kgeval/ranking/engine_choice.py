@@ -1,4 +1,8 @@
-"""The engine for an evaluation: its kernel, device and memory, and whether torch is worth importing for them."""
+"""The engine for an evaluation: its kernel, device and memory, and whether torch is worth importing for them.
+
+``ModelRanking`` and ``ModelPredictions`` call ``engine_for``. The limits here are measured: from so much work on, a
+kernel or a device saves more time than its start takes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One model on one dataset: what its ranking and its predictions share, and the restriction of an evaluation.
+"""One model on one dataset: what its ranking and its predictions share, such as the restriction of an evaluation.
 
 ``ModelRanking`` and ``ModelPredictions`` are a ``ModelOnDataset``. A restricted evaluation ranks only triples of some
 entities or relations, and only those entities compete.

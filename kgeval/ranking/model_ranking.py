@@ -1,4 +1,8 @@
-"""The ranking of one model on one dataset: dataset → queries → candidates → scores → counts → rank table."""
+"""The ranking of one model on one dataset: dataset → queries → candidates → scores → counts → rank table.
+
+``ranking_of`` prepares it, ``ModelRanking.rank`` does it. Protocols, jobs, the recorder and the evaluator for PyKEEN
+call them. ``rules`` are what protocols change; ``engine`` compares scores.
+"""
 
 from __future__ import annotations
 
@@ -79,10 +83,9 @@ def ranking_of(
     require_relations(evaluation, rules)
     require_times(evaluation, dataset)
     unseen = notes_on_unseen(dataset, dataset.split(split), known, evaluation.unseen, noun=f"{split} triple")
-    wrong = [*scorer.notes, *unseen]
     allowed, kept, restricted = restriction(dataset, evaluation, restrict_entities_to)
     known = known & kept
-    wrong += [*restricted, *(quirk.note for quirk in quirks if quirk.note)]
+    wrong = [*scorer.notes, *unseen, *restricted, *(quirk.note for quirk in quirks if quirk.note)]
     sides = tuple(side for side in evaluation.sides if all(quirk.predicts_side(side) for quirk in quirks))
     if left := len(known) - rules.num_ranked(len(known)):
         are = "triple fills no batch" if left == 1 else "triples fill no batch"

@@ -1,4 +1,8 @@
-"""``kgeval.Recorder``: ranks of scores that a training loop computes itself, batch by batch, in any order."""
+"""``kgeval.Recorder``: ranks of scores that a training loop computes itself, batch by batch, in any order.
+
+``ForeignScores`` translates the ids of the model and ranks a batch by ``count.rank_finished``; the recorder keeps the
+counts, and lays them out as a rank table.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 """The rules of ranking in which the evaluators of frameworks differ: which scores tie, who competes, and quirks.
 
+A protocol gives its ``Rules`` to ``model_ranking``. A quirk is a rule for some models only. A new tie rule is a
+function here.
+
 A tie rule is an interval around an answer's score: all scores in it tie. A tolerance is an interval by itself. So is
 every transformation that never turns two scores around (truncation, a rounded sigmoid, a clamp): the scores that it
 takes to the same value as the answer's lie in one interval. Counting candidates above the interval and inside it ranks

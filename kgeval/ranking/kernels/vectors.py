@@ -1,4 +1,4 @@
-"""Vectors of queries and of entities as the kernels take them, with their norms and roundings; how they are fetched."""
+"""Vectors of queries and of entities, as the kernels take them: fetched from a scorer, with norms and roundings."""
 
 from __future__ import annotations
 

@@ -171,11 +171,9 @@ class DeviceKernel(ScreenedKernel):
             return "Euclidean distances with biases, which are not products of vectors"
         if queries.vectors.shape[1] > MOST_DIMENSIONS:
             return f"vectors of more than {MOST_DIMENSIONS} dimensions"
-        return (
-            None
-            if self._precisions
-            else "scores that are nearly equal, or nearly all requested: bounds exclude too few candidates"
-        )
+        if self._precisions:
+            return None
+        return "scores that are nearly equal, or nearly all requested: bounds exclude too few candidates"
 
     def _compare_blocks(
         self, queries: QueryVectors, entities: EntityVectors, among: Among, intervals: Intervals
