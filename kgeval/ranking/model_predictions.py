@@ -73,15 +73,14 @@ class ModelPredictions(ModelOnDataset):
         if corruption.leaves_out_answers:
             why = "its negatives leave the answers of queries out, so nothing is predicted from them"
             raise InputError(f"corruption {corruption.kind!r}: {why}. Choose all, entities, typed or file.")
+        names = (*dataset.splits, *map(str, files_in(evaluation.filter)))
         table = PredictionTable(
             SCHEMA.empty_table(),
             places=int(places),
             queries=sum(len(part.numbers) for part in known),
             split=evaluation.split if rows is None else None,
             notes=(*self.scorer.notes, *dataset.notes, *notes_on_unknown, *restricted),
-            filter=tuple(
-                name for name in (*dataset.splits, *map(str, files_in(evaluation.filter))) if name in evaluation.filter
-            ),
+            filter=tuple(name for name in names if name in evaluation.filter),
             drops_known=drops_known,
             model=title or self.scorer.title,
             dataset=dataset.name,

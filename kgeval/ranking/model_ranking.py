@@ -180,25 +180,16 @@ class ModelRanking(ModelOnDataset):
             data = data.append_column(RETRIEVED, pc.greater(data["score"], -np.inf))
         leaks, of_leaks = count_leaks(dataset, evaluation.split, data["triple"].to_numpy(), self.sides)
         work = self.engine.kernel.stats()
-        of_ranks = RankingNotes(
-            (
-                *notes_on_chance(self.scorer, dataset, evaluation.split, data),
-                *notes_on_masks(self.scorer, data),
-                *notes_on_nan(data),
-                *self.notes.wrong,
-                *notes,
-            ),
-            (
-                *notes_on_listed_answers(self.scorer, data, sum(side.outsiders for side in sides)),
-                *of_leaks,
-                *self.notes.moved,
-            ),
-            (*(note for side in sides for note in self._notes_on_candidates(side)), *self.notes.explained),
-        )
+        of_chance = notes_on_chance(self.scorer, dataset, evaluation.split, data)
+        wrong = (*of_chance, *notes_on_masks(self.scorer, data), *notes_on_nan(data), *self.notes.wrong, *notes)
+        of_lists = notes_on_listed_answers(self.scorer, data, sum(side.outsiders for side in sides))
+        moved = (*of_lists, *of_leaks, *self.notes.moved)
+        of_candidates = (note for side in sides for note in self._notes_on_candidates(side))
+        explained = (*of_candidates, *self.notes.explained)
         return RankTable(
             data,
             evaluation.split,
-            (*of_ranks, *notes_on_device(work)),
+            (*RankingNotes(wrong, moved, explained), *notes_on_device(work)),
             work,
             filter=evaluation.filter,
             times=None if dataset.times is None else evaluation.times,

@@ -36,7 +36,10 @@ class Rounded:
     def add(self, column: Float64Array) -> Float64Array:
         """Put a number (float64[row]) into the spare columns of each row, in pieces; return what is left."""
         rest = column.copy()
-        _add(rest, self.vectors.dtype == np.uint16, self.vectors)
+        for place in range(-SPARE, 0):
+            single = rest.astype(np.float32)
+            _store(single, self.vectors.dtype == np.uint16, self.vectors[:, place])
+            rest -= single
         return rest
 
 
@@ -79,14 +82,6 @@ def _norm(vector, manhattan):  # type: ignore[no-untyped-def]
     for value in vector:
         total += abs(np.float64(value)) if manhattan else np.float64(value) * np.float64(value)
     return total if manhattan else np.sqrt(total)
-
-
-@njit(cache=True)
-def _add(rest, brief, out):  # type: ignore[no-untyped-def]
-    for place in range(out.shape[1] - SPARE, out.shape[1]):
-        single = rest.astype(np.float32)
-        _store(single, brief, out[:, place])
-        rest -= single
 
 
 @njit(cache=True)
