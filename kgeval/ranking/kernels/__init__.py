@@ -1,4 +1,7 @@
-"""The kernels: ways to compute and count scores. All of them give the same integers."""
+"""The kernels: ways to compute scores and count them. All of them give the same integers.
+
+``engine_choice`` makes one by its name with ``kernel``. A new one is a ``collectors.Kernel``, with a case there.
+"""
 
 from __future__ import annotations
 

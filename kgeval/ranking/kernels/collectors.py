@@ -64,7 +64,7 @@ class Kernel(Protocol):
 
 
 class Collector(Protocol):
-    """Keeps what is wanted of the candidates of some queries; their own lists and sparse scores are only counted."""
+    """What is kept of the candidates of some queries, however they are scanned; some ways are for counting only."""
 
     undefined: Any
     """of each query, whether a candidate's score was NaN, or how many were; bool[query] or int64[query]"""
@@ -88,7 +88,7 @@ class Collector(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Counting(Collector):
-    """Counts candidates at the answers of a ranking task: all of them, and the known answers among them.
+    """The counts of candidates at the answers of a ranking task: of all, and of the known answers among them.
 
     An answer lies in its own tie interval, so it is counted as tied where it is a candidate, and taken off at the end.
     """

@@ -4,7 +4,8 @@ The operations of a canonical score and their order are those of ``kgeval.models
 written down first, many at a time; then eight scalars, the eight lanes, take them up in order. numba neither reorders
 additions nor fuses them with multiplications, so the bits are the reference's.
 
-What numba keeps of them on disk holds the loops of ``best_selection`` that they call: where those change, it must go.
+What numba keeps of these loops on disk holds those of ``best_selection`` that they call: where those change, it must
+go.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ GROUP_OF_ROWS = 512
 
 
 class CompiledKernel(Kernel):
-    """Scores and counts in one pass, in parallel over queries."""
+    """The kernel that scores and counts in one pass, in parallel over queries."""
 
     name = "compiled"
 
@@ -141,6 +142,7 @@ class Arrays(NamedTuple):
 
 
 def arrays_of(queries: QueryVectors, entities: EntityVectors) -> Arrays:
+    """Take vectors as plain arrays; those of entities are made contiguous."""
     code, vectors = SIMILARITIES.index(queries.similarity), np.ascontiguousarray(entities.vectors)
     return Arrays(code, queries.vectors, queries.offsets, vectors, entities.biases)
 

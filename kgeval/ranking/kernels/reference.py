@@ -17,7 +17,7 @@ from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 
 
 class ReferenceKernel(Kernel):
-    """Scores whole blocks with the canonical formulas, and counts one query after the other."""
+    """The kernel that scores by the canonical formulas as they are written, and counts one query after the other."""
 
     name = "reference"
 

@@ -42,7 +42,7 @@ class QueryVectors:
 
     @cached_property
     def norms(self) -> Float64Array:
-        """How large the vectors are, in the norm that their rounding is measured in; float64[query]."""
+        """The norms of the vectors, of the kind that their rounding is measured in; float64[query]."""
         from kgeval.ranking.kernels.rounding import norms_of
 
         return norms_of(self.vectors, manhattan=self._manhattan)

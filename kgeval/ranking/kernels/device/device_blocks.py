@@ -79,7 +79,7 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class BlockCounting:
-    """Counts one block of queries and one chunk of entities: int64[answer, 2] on the device, above and inside."""
+    """The counting of a chunk at the answers of a block: int64[answer, 2] on the device, above intervals and inside."""
 
     block: Block
     answers: Answers

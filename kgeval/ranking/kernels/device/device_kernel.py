@@ -56,7 +56,7 @@ BYTES_PER_FINISHED_SCORE = 32
 
 
 class DeviceKernel(ScreenedKernel):
-    """Counts candidates by vectors on a device of torch; everything else on the host."""
+    """The kernel that counts and selects on a device of torch; what that cannot do is done on the host."""
 
     def __init__(self, device: Any, memory: int, *, on_host: Precision = "float32", block: int = BLOCK) -> None:
         super().__init__(on_host, block=block)
@@ -77,13 +77,13 @@ class DeviceKernel(ScreenedKernel):
     ) -> tuple[Counted, Counted]:
         of_all, known = Counted.zero(intervals), Counted.zero(intervals)
 
-        def compare(part: slice, compare_part: Callable[..., tuple[Counted, Counted]]) -> None:
+        def add_part(part: slice, compare_part: Callable[..., tuple[Counted, Counted]]) -> None:
             chunk, concerned = (entities[part], among.in_chunk(part)) if among.own is None else (entities, among)
             for total, counted in zip((of_all, known), compare_part(queries, chunk, concerned, intervals), strict=True):
                 total.add(counted)
 
-        on_device = partial(compare, compare_part=self._compare_blocks)
-        on_host = partial(compare, compare_part=super().compare)
+        on_device = partial(add_part, compare_part=self._compare_blocks)
+        on_host = partial(add_part, compare_part=super().compare)
         self._attempt(queries, entities, on_device, on_host, shared=among.own is None)
         return of_all, known
 

@@ -118,7 +118,6 @@ def _exact_factors() -> Iterator[None]:
 
 _lock = Lock()
 
-
 _before: list[str] = []
 """of each thread that multiplies, what was allowed before the first of them"""
 

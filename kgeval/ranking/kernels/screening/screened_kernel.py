@@ -1,9 +1,9 @@
 """The screened kernel: approximate scores decide almost every comparison, canonical ones the few that are uncertain.
 
-An approximate score with a rigorous bound on its error says for certain whether a candidate is above the answer, unless
-it lies within the bound. What a screen leaves uncertain (a few in a thousand) is scored in the precision of the
-entities (``counting``); what is uncertain even then, canonically. So the counts are those of the compiled
-kernel, bit for bit, at the speed of a matrix product in low precision.
+A screen (``screens``) computes approximate scores and a rigorous bound on their error. They say for certain whether a
+candidate is above the answer, unless it lies within the bound. Candidates that a screen leaves uncertain, a few in a
+thousand, are scored in the precision of the entities (``counting``); those that are uncertain even then, canonically.
+So the counts are those of the compiled kernel, bit for bit, at the speed of a matrix product in low precision.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TRIAL_PAYS = 16 * BLOCKS
 
 
 class ScreenedKernel(CompiledKernel):
-    """Screens rankings of vectors; finished scores are counted as the compiled kernel does."""
+    """The kernel that screens candidates by their vectors; it counts finished scores as the compiled kernel does."""
 
     def __init__(
         self, *precisions: Precision, block: int = BLOCK, clock: Callable[[], float] = time.perf_counter
