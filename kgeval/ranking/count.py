@@ -277,7 +277,7 @@ def count_on_device(scores: Any, answers: Answers, counts: IntArray, own_scores:
     intervals = Intervals(np.arange(len(block) + 1), own_scores, own_scores)
     listed = Rows.spans(*answers[2:])
     listed = listed.where((listed.ids >= 0) & (listed.ids != answers.columns[listed.owners]))
-    of_all = count_tensor(block, np.full(*block.shape), intervals, memory=BLOCK_BYTES).counts
-    known = count_listed_scores(block, listed, intervals, memory=BLOCK_BYTES).counts
+    of_all = count_tensor(block, np.full(*block.shape), intervals, memory=BLOCK_BYTES // 2).counts
+    known = count_listed_scores(block, listed, intervals, memory=BLOCK_BYTES // 2).counts
     undefined, own_undefined = holes.sum(dim=1).cpu().numpy(), holes.gather(1, columns)[:, 0].cpu().numpy()
     counts[:] = np.column_stack([of_all - [0, 1], known, listed.lengths, undefined, own_undefined])
