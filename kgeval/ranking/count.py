@@ -161,6 +161,7 @@ class UndefinedCell(Exception):  # as UndefinedScore, whose ids are not known he
 
 
 def is_tensor(values: Any) -> bool:
+    """Whether values are a tensor of torch, which is not imported for the question."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(values, torch.Tensor)
 

@@ -136,6 +136,7 @@ class ModelRanking(ModelOnDataset):
         return self.table(parts, title or self.scorer.title, notes=notes)
 
     def whole_sides(self) -> list[RankedPart]:
+        """Rank each side at once."""
         parts = []
         for side in self.sides:
             parts.append(self.part(side, np.arange(len(self.known))))
@@ -143,11 +144,13 @@ class ModelRanking(ModelOnDataset):
         return parts
 
     def notes_on_scores(self) -> tuple[str, ...]:
+        """Note tables of a model most of whose rows are equal, and scores that differ when they are computed again."""
         repeatable = notes_on_repeatability(self.scorer, self.triples, self.sides)
         return (*notes_on_equal_rows(self.scorer.scorer, self.sides), *repeatable)
 
     @property
     def triples(self) -> Triples:
+        """The triples of the split that the model ranks by its scores."""
         return self.dataset.split(self.evaluation.split)[: len(self.known)][self.known]
 
     @property

@@ -361,6 +361,7 @@ class ForeignModel:
     num_relations: int
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Another program computes them."""
         raise NotImplementedError
 
 

@@ -70,6 +70,7 @@ class Rules:
         return np.ones(len(dataset.entities), np.bool_) if self.competes is None else self.competes(dataset)
 
     def applicable_to(self, scorer: Aligned) -> tuple[FrameworkQuirk, ...]:
+        """Return the quirks that concern a model."""
         return tuple(quirk for quirk in self.quirks if quirk.applies_to(scorer))
 
 
@@ -88,9 +89,11 @@ class FrameworkQuirk:
     """whether it compares queries with each other, so that all must be ranked together"""
 
     def applies_to(self, scorer: Aligned) -> bool:
+        """Whether it concerns a model."""
         raise NotImplementedError
 
     def predicts_side(self, side: Side) -> bool:
+        """Whether the framework predicts a side of such models."""
         return True
 
     def tie_rule(self, rule: TieRule) -> TieRule:

@@ -197,6 +197,7 @@ class BestAnswers(Collector):
 
     @classmethod
     def none(cls, known: Rows, places: int, *, drops_known: bool, nan_last: bool = False) -> BestAnswers:
+        """Begin with no candidates, for so many places of each query."""
         scores, positions = (np.full((len(known), places), fill) for fill in (-np.inf, -1))
         tied, undefined = np.zeros((len(known), 2), np.int64), np.zeros(len(known), np.bool_)
         return cls(scores, positions, tied, undefined, known, drops_known, nan_last)
@@ -229,6 +230,7 @@ class BestAnswers(Collector):
         return replace(self, **{name: array.copy() for name, array in self._found.items()})
 
     def take_over(self, trial: BestAnswers) -> None:
+        """Take what was found on trial."""
         for name, array in self._found.items():
             array[:] = trial._found[name]
 
@@ -272,6 +274,7 @@ class Counted(NamedTuple):
 
     @classmethod
     def zero(cls, intervals: Intervals) -> Counted:
+        """Begin with no candidates."""
         return cls(np.zeros((len(intervals.lowest), 2), np.int64), np.zeros(len(intervals.offsets) - 1, np.int64))
 
     def add(self, other: Counted) -> None:

@@ -44,6 +44,7 @@ class Rounded:
 
 
 def round_rows(vectors: FloatArray, order: IntArray, *, precision: Precision, manhattan: bool) -> Rounded:
+    """Round the rows of an order (int64[row]), and measure what each loses, in the norm of ``norms_of``."""
     brief, errors = precision == "bfloat16", np.empty(len(order))
     out = np.empty((len(order), vectors.shape[1] + SPARE), np.uint16 if brief else np.float32)
 

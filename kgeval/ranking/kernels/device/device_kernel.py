@@ -92,10 +92,12 @@ class DeviceKernel(ScreenedKernel):
         return super().count_scores(scores, starts, lengths, intervals)
 
     def count_tensor(self, scores: Any, widths: IntArray, intervals: Intervals) -> Counted:
+        """Compare finished scores on the device, the first int64[query] of each row, float[query, column]."""
         with torch.inference_mode(), _current(self.device):
             return count_tensor(scores, widths, intervals, memory=self.memory)
 
     def count_listed(self, scores: Any, listed: Rows, intervals: Intervals) -> Counted:
+        """Compare the finished scores in the columns that each query lists."""
         with torch.inference_mode(), _current(self.device):
             return count_listed_scores(scores, listed, intervals, memory=self.memory)
 
@@ -113,6 +115,7 @@ class DeviceKernel(ScreenedKernel):
         super().select_scores(scores, best)
 
     def select_tensor(self, scores: Any, best: BestAnswers) -> None:
+        """Merge finished scores on the device into the best answers."""
         with torch.inference_mode(), _current(self.device):
             select_tensor(scores, best, memory=self.memory)
 

@@ -263,6 +263,7 @@ def _moduli(query, entity):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def canonical_scores(pairs, query, candidates):  # type: ignore[no-untyped-def]
+    """Score candidates of a query canonically; float64[candidate]."""
     scores = np.empty(len(candidates))
     score(pairs.arrays, query, candidates, scores)
     return scores
