@@ -20,7 +20,7 @@ from kgeval.data.queries import Rows
 from kgeval.models.scorer import as_array, as_float64
 from kgeval.ranking.evaluation import NaNPolicy
 from kgeval.ranking.kernels.collectors import Intervals
-from kgeval.ranking.kernels.compiled import compare
+from kgeval.ranking.kernels.compiled import above_and_inside
 from kgeval.ranking.ranking_task import RankCounts, Ranked
 
 GROUP = 128
@@ -256,7 +256,7 @@ def _count_rows(begin, end, scores, answers, counts, own_scores):  # type: ignor
             counts[answer, 5], counts[answer, 6] = holes, np.isnan(row[target])
             row = np.where(np.isnan(row), row.dtype.type(-np.inf), row)
         threshold = row[target]
-        above, level = compare(row, threshold, threshold)
+        above, level = above_and_inside(row, threshold, threshold)
         counts[answer, 0], counts[answer, 1], own_scores[answer] = above, level - 1, threshold
         for place in range(answers.starts[answer], answers.stops[answer]):
             column = answers.known[place]

@@ -113,7 +113,7 @@ def _count_row(query, scores, intervals, counts, undefined):  # type: ignore[no-
         holes += np.isnan(value)
     undefined[query] += holes
     for answer in range(intervals.offsets[query], intervals.offsets[query + 1]):
-        above, tied = compare(scores, intervals.lowest[answer], intervals.highest[answer])
+        above, tied = above_and_inside(scores, intervals.lowest[answer], intervals.highest[answer])
         counts[answer, 0] += above
         counts[answer, 1] += tied
 
@@ -204,7 +204,7 @@ def _moduli(query, entity, terms):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def compare(scores, lowest, highest):  # type: ignore[no-untyped-def]
+def above_and_inside(scores, lowest, highest):  # type: ignore[no-untyped-def]
     """Count the scores above an interval, and those inside it."""
     above, inside = 0, 0
     for place in range(len(scores)):

@@ -82,7 +82,7 @@ class BlockCounting:
     """The counting of a chunk at the answers of a block: int64[answer, 2] on the device, above intervals and inside."""
 
     block: Block
-    answers: Answers
+    answers: BlockAnswers
 
     def count_all(self, compare: Callable[..., ScreenResult], bytes_per_pair: float) -> Any:
         """Count all entities of the chunk, by the screen first."""
@@ -143,7 +143,7 @@ class BlockCounting:
         return np.stack([np.bincount(rows[where], minlength=len(owners)) for where in (above, inside)], axis=1)
 
 
-class Answers(NamedTuple):
+class BlockAnswers(NamedTuple):
     """The answers of a block of queries, on the device."""
 
     owners: Any

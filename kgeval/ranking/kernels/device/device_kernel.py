@@ -28,8 +28,8 @@ from kgeval.models.similarity import PRODUCTS
 from kgeval.ranking.kernels.best_selection import best_arrays, merge_rows
 from kgeval.ranking.kernels.collectors import Among, BestAnswers, Counted, Intervals
 from kgeval.ranking.kernels.device.device_blocks import (
-    Answers,
     Block,
+    BlockAnswers,
     BlockCounting,
     BlockSelection,
     expand,
@@ -186,7 +186,7 @@ class DeviceKernel(ScreenedKernel):
         for part, block in self._bounded_blocks(queries, entities, effort, *intervals[1:]):
             answers = slice(*intervals.offsets[[part.start, part.stop]])
             arrays = owners - part.start, intervals.lowest, intervals.highest, among.answers
-            counting = BlockCounting(block, Answers(*(to_device(array[answers], self.device) for array in arrays)))
+            counting = BlockCounting(block, BlockAnswers(*(to_device(array[answers], self.device) for array in arrays)))
             of_known = replace(counting, block=replace(block, effort=np.zeros_like(effort)))
             candidates = (
                 counting.count_all(*self._comparison) if among.own is None else counting.count_listed(among.own[part])

@@ -30,7 +30,7 @@ import numpy as np
 from kgeval.base.arrays import Float64Array
 from kgeval.base.compiling import njit
 from kgeval.ranking.kernels.collectors import Counted, Intervals
-from kgeval.ranking.kernels.compiled import DOT, L1, L2, MODULUS, SQUARED_L2, Arrays, arrays_of, compare, score
+from kgeval.ranking.kernels.compiled import DOT, L1, L2, MODULUS, SQUARED_L2, Arrays, above_and_inside, arrays_of, score
 from kgeval.ranking.kernels.rounding import U32, U64, growth
 from kgeval.ranking.kernels.screening.screens import BOUND_GROUP, SMALLEST, Screen
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
@@ -115,7 +115,7 @@ def _count_bounded(pairs, query, candidates, bounds, intervals, answer, counts):
         inside += is_inside
         undecided[num_undecided] = candidates[place]
         num_undecided += (low <= highest) & (high >= lowest) & (not is_inside)
-    further = compare(canonical_scores(pairs, query, undecided[:num_undecided]), lowest, highest)
+    further = above_and_inside(canonical_scores(pairs, query, undecided[:num_undecided]), lowest, highest)
     counts[answer, 0] += further[0]
     counts[answer, 1] += inside + further[1]
     return num_undecided
