@@ -1,6 +1,7 @@
 """``kgeval.count``: how many candidates score above each answer, or tie with it, in any matrix of scores.
 
-Finished scores, rows that a program outside of kgeval has computed, are counted where they are.
+The scores are finished: a program outside of kgeval has computed them. They are counted where they are, in the memory
+of the processor or on a device. ``count`` checks what a user gives; ``rank_finished`` counts, for ``Recorder`` as well.
 """
 
 from __future__ import annotations
@@ -18,8 +19,18 @@ from kgeval.base.threads import parallel_for, slices
 from kgeval.data.queries import Rows
 from kgeval.models.scorer import as_array, as_float64
 from kgeval.ranking.evaluation import NaNPolicy
-from kgeval.ranking.kernels.compiled import compare
+from kgeval.ranking.kernels.collectors import Intervals
+from kgeval.ranking.kernels.compiled import above_and_inside
 from kgeval.ranking.ranking_task import RankCounts, Ranked
+
+GROUP = 128
+"""answers that a thread takes at a time"""
+
+BLOCK_BYTES = 2**27
+"""of the scores that are converted, or compared on a device, at a time"""
+
+COLUMNS = ("above", "level", "known above", "known level", "known", "undefined", "own undefined")
+"""what is counted for each answer; it does not tie with itself"""
 
 
 def count(scores: Any, targets: Any, known: Any = None, *, rows: Any = None, nan: NaNPolicy = "error") -> RankCounts:
@@ -91,97 +102,6 @@ def count(scores: Any, targets: Any, known: Any = None, *, rows: Any = None, nan
     return RankCounts(*(from_numpy(column).to(scores.device) for column in counts.columns))
 
 
-def _ids(name: str, values: Any, size: int, unit: str) -> IntArray:
-    """Read a list, an array or a tensor of numbers from 0 to ``size`` − 1."""
-    ids = np.asarray(detached(values))
-    if ids.ndim != 1 or (len(ids) and ids.dtype.kind not in "iu"):
-        raise InputError(f"{name}: expected whole numbers in one dimension, found {ids.dtype} of shape {ids.shape}.")
-    ids = ids.astype(np.int64)
-    if len(wrong := np.flatnonzero((ids < 0) | (ids >= size))):
-        raise InputError(f"{name}[{wrong[0]}] is {ids[wrong[0]]}, and the scores have {unit} 0 to {size - 1}.")
-    return ids
-
-
-def _known(known: Any, height: int, width: int) -> tuple[IntArray, IntArray]:
-    """Take the columns of each row's known answers, of a mask or of a pair, as offsets and columns."""
-    if known is None:
-        return np.zeros(height + 1, np.int64), np.empty(0, np.int64)
-    if isinstance(known, tuple) and len(known) == 2:
-        columns = _ids("known columns", known[1], width, "columns")
-        offsets = _ids("known offsets", known[0], len(columns) + 1, "known columns")
-        if len(offsets) != height + 1 or offsets[0] != 0 or offsets[-1] != len(columns) or (np.diff(offsets) < 0).any():
-            raise InputError(f"known offsets: expected {height + 1} ascending numbers from 0 to {len(columns)}.")
-        rows = Rows(offsets, columns).owners
-        if (np.diff(columns)[np.diff(rows) == 0] > 0).all():
-            return offsets, columns
-        rows, columns = np.divmod(np.unique(rows * width + columns), width)
-    else:
-        mask: Any = known if is_tensor(known) else np.asarray(known)
-        if tuple(mask.shape) != (height, width) or str(mask.dtype) not in ("bool", "torch.bool"):
-            expected = f"bool[{height}, {width}] or a pair (offsets, columns)"
-            raise InputError(f"known: expected {expected}, found {mask.dtype} of shape {list(mask.shape)}.")
-        rows, columns = detached(mask.nonzero()).numpy().T if is_tensor(mask) else np.nonzero(mask)
-    return Rows.sized(np.bincount(rows, minlength=height), columns).offsets, np.ascontiguousarray(columns)
-
-
-GROUP = 128
-"""answers that a thread takes at a time"""
-
-BLOCK_BYTES = 2**27
-"""of the scores that are converted, or compared on a device, at a time"""
-
-
-class UndefinedCell(Exception):  # as UndefinedScore, whose ids are not known here
-    """A score is NaN: of this answer, in this column."""
-
-    def __init__(self, answer: int, column: int) -> None:
-        self.answer, self.column = answer, column
-        super().__init__("a score is NaN")
-
-
-class Answers(NamedTuple):
-    """Answers in a matrix of scores, and the columns that do not compete with each: its other known answers."""
-
-    rows: IntArray
-    """int64[answer], ascending"""
-    columns: IntArray
-    """int64[answer]"""
-    starts: IntArray
-    """int64[answer], where the columns of its known answers begin in ``known``"""
-    stops: IntArray
-    """int64[answer], where they end"""
-    known: IntArray
-    """columns, distinct for each answer; −1 is none, and an answer itself is passed over"""
-
-    def part(self, answers: slice) -> Answers:
-        rows, columns, starts, stops = (column[answers] for column in self[:4])
-        return Answers(rows, columns, starts, stops, self.known)
-
-
-def is_tensor(values: Any) -> bool:
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(values, torch.Tensor)
-
-
-def score_matrix(scores: Any, columns: int | None = None) -> Any:
-    """Take scores as an array or a tensor of two dimensions, [row, column], without a copy.
-
-    Raises
-    ------
-    ScoreError
-        if they are none, or if there are not so many columns
-    """
-    matrix: Any = scores.detach() if is_tensor(scores) else as_array(scores, "the model")
-    if is_tensor(matrix) and str(matrix.layout) != "torch.strided":
-        raise ScoreError(
-            f"scores: expected a dense tensor, found one of layout {matrix.layout}. Call to_dense() first."
-        )
-    if matrix.ndim != 2 or columns not in (None, matrix.shape[1]):
-        expected = f"[triple, {'candidate' if columns is None else columns}]"
-        raise ScoreError(f"scores: expected float{expected}, found shape {list(matrix.shape)}.")
-    return matrix
-
-
 def rank_finished(scores: Any, answers: Answers, *, nan: NaNPolicy = "error") -> Ranked:
     """Rank answers by a matrix of scores [row, column], among all columns but those of their other known answers.
 
@@ -213,8 +133,89 @@ def rank_finished(scores: Any, answers: Answers, *, nan: NaNPolicy = "error") ->
     return Ranked(own_scores, filtered, RankCounts(above, level, all_columns), holes)
 
 
-COLUMNS = ("above", "level", "known above", "known level", "known", "undefined", "own undefined")
-"""what is counted for each answer; it does not tie with itself"""
+class Answers(NamedTuple):
+    """Answers in a matrix of scores, and the columns that do not compete with each: its other known answers."""
+
+    rows: IntArray
+    """int64[answer], ascending"""
+    columns: IntArray
+    """int64[answer]"""
+    starts: IntArray
+    """int64[answer], where the columns of its known answers begin in ``known``"""
+    stops: IntArray
+    """int64[answer], where they end"""
+    known: IntArray
+    """columns, distinct for each answer; −1 is none, and an answer itself is passed over"""
+
+    def part(self, answers: slice) -> Answers:
+        rows, columns, starts, stops = (column[answers] for column in self[:4])
+        return Answers(rows, columns, starts, stops, self.known)
+
+
+class UndefinedCell(Exception):  # as UndefinedScore, whose ids are not known here
+    """A score is NaN: of this answer, in this column."""
+
+    def __init__(self, answer: int, column: int) -> None:
+        self.answer, self.column = answer, column
+        super().__init__("a score is NaN")
+
+
+def is_tensor(values: Any) -> bool:
+    """Whether values are a tensor of torch, which is not imported for the question."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(values, torch.Tensor)
+
+
+def score_matrix(scores: Any, columns: int | None = None) -> Any:
+    """Take scores as an array or a tensor of two dimensions, [row, column], without a copy.
+
+    Raises
+    ------
+    ScoreError
+        if they are none, or if there are not so many columns
+    """
+    matrix: Any = scores.detach() if is_tensor(scores) else as_array(scores, "the model")
+    if is_tensor(matrix) and str(matrix.layout) != "torch.strided":
+        raise ScoreError(
+            f"scores: expected a dense tensor, found one of layout {matrix.layout}. Call to_dense() first."
+        )
+    if matrix.ndim != 2 or columns not in (None, matrix.shape[1]):
+        expected = f"[triple, {'candidate' if columns is None else columns}]"
+        raise ScoreError(f"scores: expected float{expected}, found shape {list(matrix.shape)}.")
+    return matrix
+
+
+def _ids(name: str, values: Any, size: int, unit: str) -> IntArray:
+    """Read a list, an array or a tensor of numbers from 0 to ``size`` − 1."""
+    ids = np.asarray(detached(values))
+    if ids.ndim != 1 or (len(ids) and ids.dtype.kind not in "iu"):
+        raise InputError(f"{name}: expected whole numbers in one dimension, found {ids.dtype} of shape {ids.shape}.")
+    ids = ids.astype(np.int64)
+    if len(wrong := np.flatnonzero((ids < 0) | (ids >= size))):
+        raise InputError(f"{name}[{wrong[0]}] is {ids[wrong[0]]}, and the scores have {unit} 0 to {size - 1}.")
+    return ids
+
+
+def _known(known: Any, height: int, width: int) -> tuple[IntArray, IntArray]:
+    """Take the columns of each row's known answers, of a mask or of a pair, as offsets and columns."""
+    if known is None:
+        return np.zeros(height + 1, np.int64), np.empty(0, np.int64)
+    if isinstance(known, tuple) and len(known) == 2:
+        columns = _ids("known columns", known[1], width, "columns")
+        offsets = _ids("known offsets", known[0], len(columns) + 1, "known columns")
+        if len(offsets) != height + 1 or offsets[0] != 0 or offsets[-1] != len(columns) or (np.diff(offsets) < 0).any():
+            raise InputError(f"known offsets: expected {height + 1} ascending numbers from 0 to {len(columns)}.")
+        rows = Rows(offsets, columns).owners
+        if (np.diff(columns)[np.diff(rows) == 0] > 0).all():
+            return offsets, columns
+        rows, columns = np.divmod(np.unique(rows * width + columns), width)
+    else:
+        mask: Any = known if is_tensor(known) else np.asarray(known)
+        if tuple(mask.shape) != (height, width) or str(mask.dtype) not in ("bool", "torch.bool"):
+            expected = f"bool[{height}, {width}] or a pair (offsets, columns)"
+            raise InputError(f"known: expected {expected}, found {mask.dtype} of shape {list(mask.shape)}.")
+        rows, columns = detached(mask.nonzero()).numpy().T if is_tensor(mask) else np.nonzero(mask)
+    return Rows.sized(np.bincount(rows, minlength=height), columns).offsets, np.ascontiguousarray(columns)
 
 
 def _as_array(scores: Any) -> Any:
@@ -255,7 +256,7 @@ def _count_rows(begin, end, scores, answers, counts, own_scores):  # type: ignor
             counts[answer, 5], counts[answer, 6] = holes, np.isnan(row[target])
             row = np.where(np.isnan(row), row.dtype.type(-np.inf), row)
         threshold = row[target]
-        above, level = compare(row, threshold, threshold)
+        above, level = above_and_inside(row, threshold, threshold)
         counts[answer, 0], counts[answer, 1], own_scores[answer] = above, level - 1, threshold
         for place in range(answers.starts[answer], answers.stops[answer]):
             column = answers.known[place]
@@ -267,26 +268,17 @@ def _count_rows(begin, end, scores, answers, counts, own_scores):  # type: ignor
 
 def count_on_device(scores: Any, answers: Answers, counts: IntArray, own_scores: Float64Array) -> None:
     """Count the scores of a tensor where it is; the counts and the answers' own scores leave the device, no others."""
-    import torch
+    from kgeval.ranking.kernels.device.device_kernel import count_listed_scores, count_tensor
+    from kgeval.ranking.kernels.device.device_vectors import to_device
 
-    def there(ids: IntArray) -> Any:
-        return torch.from_numpy(ids).to(scores.device)
-
-    block = scores[there(answers.rows)]
+    block, columns = scores[to_device(answers.rows, scores.device)], to_device(answers.columns, scores.device)[:, None]
     holes = block.isnan()
-    block = block.masked_fill(holes, -torch.inf)
-    threshold = block.gather(1, there(answers.columns)[:, None])
+    block = block.masked_fill(holes, -np.inf)
+    own_scores[:] = block.gather(1, columns)[:, 0].double().cpu().numpy()
+    intervals = Intervals(np.arange(len(block) + 1), own_scores, own_scores)
     listed = Rows.spans(*answers[2:])
     listed = listed.where((listed.ids >= 0) & (listed.ids != answers.columns[listed.owners]))
-    rows, columns = there(listed.owners), there(listed.ids)
-    values, thresholds = block[rows, columns], threshold[rows, 0]
-    parts = [
-        (block > threshold).sum(dim=1),
-        (block == threshold).sum(dim=1) - 1,
-        *(torch.bincount(rows[where], minlength=len(block)) for where in (values > thresholds, values == thresholds)),
-        there(listed.lengths),
-        holes.sum(dim=1),
-        holes.gather(1, there(answers.columns)[:, None])[:, 0].long(),
-    ]
-    counts[:] = torch.stack(parts, dim=1).cpu().numpy()
-    own_scores[:] = threshold[:, 0].double().cpu().numpy()
+    of_all = count_tensor(block, np.full(*block.shape), intervals, memory=BLOCK_BYTES // 2).counts
+    known = count_listed_scores(block, listed, intervals, memory=BLOCK_BYTES // 2).counts
+    undefined, own_undefined = holes.sum(dim=1).cpu().numpy(), holes.gather(1, columns)[:, 0].cpu().numpy()
+    counts[:] = np.column_stack([of_all - [0, 1], known, listed.lengths, undefined, own_undefined])

@@ -1,4 +1,9 @@
-"""The engine: one sweep over the candidates of queries, to rank answers, to find the best, or to add up."""
+"""The engine: scans every candidate of every query once, to rank answers, to find the best or to sum exp(score).
+
+A scan is by vectors, by finished blocks of scores, or by the few scores that a model lists; ``Engine._plan`` chooses.
+The kernel computes scores and compares them. The collector (``kernels/collectors.py``) keeps counts, the best
+candidates or sums. ``engine_choice`` makes engines, ``model_ranking`` and ``model_on_dataset`` call them.
+"""
 
 from __future__ import annotations
 
@@ -27,54 +32,14 @@ from kgeval.models.similarity import LANES
 from kgeval.ranking.evaluation import NaNPolicy
 from kgeval.ranking.kernels.collectors import BestAnswers, Collector, Counting, Kernel
 from kgeval.ranking.kernels.vectors import fetch_entity_vectors, fetch_query_vectors, gather_unique_entities
-from kgeval.ranking.ranking_task import MOST_SCORED, Plan, RankCounts, Ranked, RankingTask, concatenated
+from kgeval.ranking.memory_plan import MOST_SCORED, Plan
+from kgeval.ranking.ranking_task import Ranked, RankingTask, concatenated, rank_last
 from kgeval.ranking.rules import TieRule, exact
-
-
-class UndefinedScore(ScoreError):
-    """A scorer gave NaN for a candidate (or an answer) of a query."""
-
-    def __init__(self, queries: Queries, query: int, candidate: int) -> None:
-        self.side = queries.side
-        self.anchor, self.relation = int(queries.anchors[query]), int(queries.relations[query])
-        self.candidate = candidate
-        super().__init__("a scorer returned NaN")
-
-
-def rank_last(task: RankingTask) -> Ranked:
-    """Rank answers that cannot be scored behind all of their candidates."""
-    nothing = np.zeros(task.queries.num_answers, np.int64)
-    filtered, raw = (
-        RankCounts(candidates - 1, nothing, candidates)
-        for candidates in (task.filtered_candidates, task.raw_candidates)
-    )
-    return Ranked(np.full(len(nothing), -np.inf), filtered, raw)
-
-
-C = TypeVar("C", bound=Collector)
-
-
-@dataclass(frozen=True)
-class SweepMode(Generic[C]):
-    """Why candidates are scanned, and what is kept of them."""
-
-    begin: Callable[[RankingTask, Float64Array], C]
-    """makes the collector of some queries, with the scores of their answers (float64[answer]) if it compares"""
-    compares: bool = False
-    """whether candidates are compared with answers"""
-    takes_nan: bool = True
-    """whether it takes NaN among the scores of vectors for the worst, where that is the policy"""
-    places: int = 0
-    """how many candidates are kept of each query"""
-
-    def size(self, queries: Queries) -> int:
-        """How much work queries are: the number of their answers, or of the queries themselves."""
-        return queries.num_answers if self.compares else len(queries)
 
 
 @dataclass(frozen=True)
 class Engine:
-    """Scans every candidate of every query once, with one kernel: to rank answers, to find the best, or to add up."""
+    """What scans candidates: a kernel, the memory that it may take, and what it does with NaN and ties."""
 
     kernel: Kernel
     nan: NaNPolicy = "error"
@@ -94,7 +59,7 @@ class Engine:
         nan_last = self.nan == "worst"
         ranked = [
             Ranked(self._without_nan(scores), *kept.ranks(nan_last=nan_last), kept.nan(scores) if nan_last else None)
-            for _, scores, kept in self._sweep(scorer, task, counting)
+            for scores, kept in self._sweep(scorer, task, counting)
         ]
         return concatenated([rank_last(task[:0]), *ranked])
 
@@ -107,19 +72,22 @@ class Engine:
         if not task.candidates.max_width:
             return begin(task, np.empty(0))
         blocks = self._sweep(scorer, task, SweepMode(begin, places=places))
-        return BestAnswers.concatenated([begin(task[:0], np.empty(0)), *(best for _, _, best in blocks)])
+        return BestAnswers.concatenated([begin(task[:0], np.empty(0)), *(best for _, best in blocks)])
 
     def log_sums(self, scorer: Scorer | VectorScorer, task: RankingTask) -> Float64Array:
-        """Add up the exponentials of the unknown candidates' scores, of queries that share them; float64[query]."""
+        """Take log Σ exp(score) over each query's candidates but known answers, of queries that share them.
+
+        Float64[query].
+        """
         from kgeval.ranking.kernels.log_sums import LogSums
 
         adding = SweepMode(lambda part, _: LogSums.empty(part.known), takes_nan=False)
-        return np.concatenate([np.empty(0), *(sums.values for _, _, sums in self._sweep(scorer, task, adding))])
+        return np.concatenate([np.empty(0), *(sums.values for _, sums in self._sweep(scorer, task, adding))])
 
     def _sweep(
         self, scorer: Scorer | VectorScorer, task: RankingTask, mode: SweepMode[C]
-    ) -> Iterator[tuple[RankingTask, Float64Array, C]]:
-        """Scan the candidates of queries block by block; yield each, the scores of its answers and its collector."""
+    ) -> Iterator[tuple[Float64Array, C]]:
+        """Scan the candidates of queries block by block; yield the scores of each block's answers and its collector."""
         for queries, view in views_of(scorer, task.queries):
             alike = task[queries]
             blocks, scan = self._plan(view, alike, mode)
@@ -128,7 +96,7 @@ class Engine:
                 scores, collector = scan(part)
                 if self.nan == "error":
                     _refuse_nan(view, part, scores, collector.undefined)
-                yield part, scores, collector
+                yield scores, collector
 
     def _plan(
         self, scorer: Scorer | VectorScorer, task: RankingTask, mode: SweepMode[C]
@@ -218,6 +186,27 @@ class Engine:
         return scores, collector
 
 
+C = TypeVar("C", bound=Collector)
+
+
+@dataclass(frozen=True)
+class SweepMode(Generic[C]):
+    """One use of a sweep (rank, best or log-sum): which collector it fills, and what that collector needs."""
+
+    begin: Callable[[RankingTask, Float64Array], C]
+    """makes the collector of some queries, with the scores of their answers (float64[answer]) if it compares"""
+    compares: bool = False
+    """whether candidates are compared with answers"""
+    takes_nan: bool = True
+    """whether it takes NaN among the scores of vectors for the worst, where that is the policy"""
+    places: int = 0
+    """how many candidates are kept of each query"""
+
+    def size(self, queries: Queries) -> int:
+        """How much work queries are: the number of their answers, or of the queries themselves."""
+        return queries.num_answers if self.compares else len(queries)
+
+
 def _refuse_nan(scorer: Scorer | VectorScorer, task: RankingTask, scores: Float64Array, undefined: IntArray) -> None:
     """Refuse NaN among the scores of answers (float64[answer]), or of the candidates of a query (int64[query])."""
     queries = task.queries
@@ -229,6 +218,16 @@ def _refuse_nan(scorer: Scorer | VectorScorer, task: RankingTask, scores: Float6
         candidates = task[query : query + 1].candidates.ids_of(0)
         table = as_float64(scorer.scores(queries[query : query + 1], candidates), "the scorer")
         raise UndefinedScore(queries, query, int(candidates[np.argmax(np.isnan(table[0]))]))
+
+
+class UndefinedScore(ScoreError):
+    """A scorer gave NaN for a candidate (or an answer) of a query."""
+
+    def __init__(self, queries: Queries, query: int, candidate: int) -> None:
+        self.side = queries.side
+        self.anchor, self.relation = int(queries.anchors[query]), int(queries.relations[query])
+        self.candidate = candidate
+        super().__init__("a scorer returned NaN")
 
 
 NO_CELLS = (np.empty(0, np.int64), np.empty(0, np.int64))

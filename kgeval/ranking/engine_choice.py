@@ -1,10 +1,14 @@
-"""The engine for an evaluation: its kernel, device and memory, and whether torch is worth importing for them."""
+"""The engine for an evaluation: its kernel, device and memory, and whether torch is worth importing for them.
+
+``ModelRanking`` and ``ModelPredictions`` call ``engine_for``. The limits here are measured: from so much work on, a
+kernel or a device saves more time than its start takes.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +23,13 @@ from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.kernels import fast_bfloat16, kernel
-from kgeval.ranking.ranking_task import BLOCK, MEMORY_DIVISOR, Precision
+from kgeval.ranking.memory_plan import BLOCK
+
+if TYPE_CHECKING:  # numba is loaded when something is ranked, not before
+    from kgeval.ranking.kernels.rounding import Precision
+
+MEMORY_DIVISOR = 4
+"""an evaluation takes one part in so many of the free memory, where no limit is set"""
 
 TORCH_PAYS = 10**12
 """floating-point operations from which on the import of torch, for products in bfloat16, costs less than it saves"""

@@ -1,53 +1,30 @@
-"""One model on one dataset, whatever the queries; and its predictions: queries → candidates → the best by score.
+"""One model on one dataset: what its ranking and its predictions share, such as the restriction of an evaluation.
 
-A restricted evaluation ranks only triples of some entities or relations, and only those entities compete. Outsiders are
-listed answers that are no candidates of their query, each a wrong answer at its place: text that names no entity, or an
-entity that does not compete. Other known answers of the query are filtered there too, and an answer is no outsider to
-itself.
+``ModelRanking`` and ``ModelPredictions`` are a ``ModelOnDataset``. A restricted evaluation ranks only triples of some
+entities or relations, and only those entities compete.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
-from kgeval.base.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import InputError, ScoreError, counted, did_you_mean, first_few
-from kgeval.base.parquet_tables import with_columns
-from kgeval.base.progress import Progress, reporting
 from kgeval.base.settings import is_file
-from kgeval.base.threads import bound_threads
-from kgeval.data import KnownTimes
 from kgeval.data.dataset import Dataset
-from kgeval.data.entity_types import observed_types, read_listed
-from kgeval.data.known import KnownAnswers, known_answers, known_triples
-from kgeval.data.queries import Queries, Rows
-from kgeval.data.split_names import files_in
+from kgeval.data.entity_types import read_listed
 from kgeval.data.triples import triple_of
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.aligned import Aligned
-from kgeval.models.checks import notes_on_equal_rows
-from kgeval.ranking.corruption.candidates import Candidates
-from kgeval.ranking.corruption.generator import ALONE, CorruptionGenerator
+from kgeval.ranking.corruption.generator import CorruptionGenerator
 from kgeval.ranking.corruption.unsampled import unknown_labels
-from kgeval.ranking.engine import Engine, UndefinedScore
-from kgeval.ranking.engine_choice import engine_for
+from kgeval.ranking.engine import UndefinedScore
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.ranking.kernels.collectors import ALL, KNOWN, BestAnswers
-from kgeval.ranking.predictions.prediction_table import NEW, SCHEMA, PredictionTable
-from kgeval.ranking.predictions.query_rows import NumberedQueries, as_triples, queries_of_rows, queries_of_triples
-from kgeval.ranking.rank_rows import with_times
-from kgeval.ranking.ranking_notes import notes_on_device
-from kgeval.ranking.ranking_task import Plan, RankCounts, RankingTask
-
-IDS_PER_PLACE = 4
-"""a prediction, with the columns of its row, takes the memory of so many ids of a ranking task"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,158 +49,11 @@ class ModelOnDataset:
                 "Fix the model, or rank such scores last: nan='worst' (--nan worst)."
             ) from error
 
-    def predict(
-        self,
-        places: int,
-        rows: IntArray | None = None,
-        *,
-        drops_known: bool = False,
-        progress: Progress | bool | None = None,
-        title: str | None = None,
-    ) -> PredictionTable:
-        """Find the best answers of queries among the candidates that the model knows.
-
-        The queries are ``rows``, int64[query, 3] ids with −1 for what is sought, int64[query, 4] with times; by default
-        those of the split. ``drops_known`` leaves known answers out.
-        """
-        if isinstance(places, bool) or not isinstance(places, int | np.integer) or places < 1:
-            raise InputError(f"k: expected how many answers each query gets, at least 1; found {places!r:.40}.")
-        dataset, evaluation = self.dataset, self.evaluation
-        evaluation.require_entities("predictions")
-        evaluation.require_times(dataset)
-        numbered, allowed, restricted = asked_queries(dataset, evaluation, rows)
-        known, notes_on_unknown = self._known(numbered)
-        corruption = evaluation.corruption.prepare(dataset)
-        if corruption.leaves_out_answers:
-            why = "its negatives leave the answers of queries out, so nothing is predicted from them"
-            raise InputError(f"corruption {corruption.kind!r}: {why}. Choose all, entities, typed or file.")
-        table = PredictionTable(
-            SCHEMA.empty_table(),
-            places=int(places),
-            queries=sum(len(part.numbers) for part in known),
-            split=evaluation.split if rows is None else None,
-            notes=(*self.scorer.notes, *dataset.notes, *notes_on_unknown, *restricted),
-            filter=tuple(
-                name for name in (*dataset.splits, *map(str, files_in(evaluation.filter))) if name in evaluation.filter
-            ),
-            drops_known=drops_known,
-            model=title or self.scorer.title,
-            dataset=dataset.name,
-        )
-        if not table.queries:
-            return table
-        with reporting(table.queries, progress=progress, what="predicting", unit="queries") as report:
-            engine = replace(engine_for(self.scorer, as_triples(known), evaluation), progress=report)
-            with bound_threads(evaluation.threads):
-                degenerate = notes_on_equal_rows(self.scorer.scorer, tuple(part.queries.side for part in known))
-                prepared = replace(self, evaluation=evaluation.model_copy(update={"corruption": corruption}))
-                sides = [prepared._predict_side(engine, part, table, allowed) for part in known]
-        data = pa.concat_tables([side for side, _, _ in sides]).unify_dictionaries().combine_chunks()
-        data = data.sort_by([("query", "ascending"), ("place", "ascending")])
-        work = engine.kernel.stats()
-        of_candidates = dict.fromkeys(note.replace(ALONE, "") for _, said, _ in sides for note in said)
-        notes = (*table.notes, *degenerate, *of_candidates, *notes_on_device(work))
-        sizes = np.concatenate([sizes for _, _, sizes in sides])
-        candidates = self.candidates_in_words(corruption, sizes, allowed)
-        return replace(table, data=data, notes=notes, work=work, candidates=candidates)
-
     def candidates_in_words(self, corruption: CorruptionGenerator, sizes: IntArray, allowed: BoolArray) -> str:
         """Say which entities compete, of as many candidates as each query has, before any that the model lacks."""
         few = "" if allowed.all() else f", of which those among {int(allowed.sum()):,} entities compete"
         few += "" if self.scorer.types is None else ", of which those of the answer's type compete"
         return corruption.describe(self.dataset, sizes) + few
-
-    def _known(self, parts: Sequence[NumberedQueries]) -> tuple[list[NumberedQueries], list[str]]:
-        """Keep the queries whose entity and relation the model knows; note, or refuse, that there are others."""
-        kept, examples, count = [], [], 0
-        for part in parts:
-            queries = part.queries
-            known = self.scorer.can_answer(queries)
-            unknown = np.flatnonzero(~known)
-            count += len(unknown)
-            for anchor, relation in zip(queries.anchors[unknown[:3]], queries.relations[unknown[:3]], strict=True):
-                examples.append(self.dataset.triple(*triple_of(queries.side, int(anchor), int(relation), -1)))
-            kept.append(part.where(known))
-        if not count:
-            return kept, []
-        shown = ", ".join(examples[:3]) + (", …" if count > 3 else "")
-        unknown_queries = f"{counted(count, 'query')} with an entity or relation that the model does not know: {shown}"
-        if self.evaluation.unseen == "error":
-            raise InputError(f"{unknown_queries}. Set unseen: drop to leave them out.")
-        notes = [f"left out (unseen: {self.evaluation.unseen}): {unknown_queries}."]
-        return [part for part in kept if len(part.numbers)], notes
-
-    def _predict_side(
-        self, engine: Engine, part: NumberedQueries, table: PredictionTable, allowed: BoolArray
-    ) -> tuple[pa.Table, tuple[str, ...], IntArray]:
-        """Find the best answers of one side; return them, the notes on the candidates and their numbers."""
-        scorer, dataset, side = self.scorer, self.dataset, part.queries.side
-        corruption = self.evaluation.corruption
-        places = min(table.places, int((scorer.entity_rows >= 0).sum()))
-        times: KnownTimes = "static" if part.queries.contexts is None else self.evaluation.times
-        known = KnownAnswers.of(known_triples(dataset, table.filter, times), side)
-        notes = [*corruption.notes(part.queries, dataset)]
-        blocks, sizes = [], []
-        for alike, entities in scorer.groups(side, part.queries.relations):
-            group = part.where(alike)
-            ids = known.lengths(group.queries) + IDS_PER_PLACE * places
-            widths = corruption.widths(group.queries, dataset)
-            whole = iter([slice(0, len(group.queries))])
-            for block in whole if widths is None else Plan(engine.memory).tasks(ids + widths):
-                part_of_group = NumberedQueries(group.queries[block], group.numbers[block])
-                chosen = corruption.choose(part_of_group.queries, known.rows(part_of_group.queries), dataset)
-                notes += chosen.notes
-                sizes.append(chosen.num_candidates(len(part_of_group.queries)))
-                for same, candidates in chosen.restricted_to(entities & allowed).alike(len(part_of_group.queries)):
-                    queries = part_of_group.queries[same]
-                    task = RankingTask.of(queries, candidates, known.rows(queries))
-                    with self.refusing_nan():
-                        best = engine.best(scorer, task, places, drops_known=table.drops_known)
-                    blocks.append(self._columns(task, best, part_of_group.numbers[same], table.split))
-        data = with_labels(dataset, pa.concat_tables(blocks).unify_dictionaries())
-        return data, tuple(notes), np.concatenate(sizes)
-
-    def _columns(self, task: RankingTask, best: BestAnswers, numbers: IntArray, split: str | None) -> pa.Table:
-        """Lay out the best answers of the queries of a task, whose numbers are int64[query], without labels."""
-        dataset, queries, (owners, places) = self.dataset, task.queries, np.nonzero(best.scores > -np.inf)
-        entities, scores = task.candidates.ids_of(0)[best.positions[owners, places]], best.scores[owners, places]
-        types = observed_types([dataset.train], queries.side, dataset)
-        outsiders = Outsiders.of(self.scorer, queries, task.candidates)
-        answered = known_answers(queries, [dataset.split(split)] if split else [])
-        columns = [
-            numbers[owners],
-            pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(owners), np.int32)), [queries.side]),
-            queries.anchors[owners],
-            queries.relations[owners],
-            places + 1,
-            entities,
-            scores,
-            *_counts(task, best, owners, places, outsiders.beside(owners, entities, scores)[1]),
-            _known_from(dataset, queries, owners, entities),
-            types.positions(queries.relations[owners], entities) >= 0,
-            answered.positions(owners, entities) >= 0,
-        ]
-        arrays = [pa.array(column) if isinstance(column, np.ndarray) else column for column in columns]
-        table = pa.table(arrays, pa.schema([*SCHEMA][: -len(LABELLED)]))
-        return with_times(dataset, table, None if queries.contexts is None else queries.contexts[owners])
-
-
-def asked_queries(
-    dataset: Dataset, evaluation: Evaluation, rows: IntArray | None = None
-) -> tuple[list[NumberedQueries], BoolArray, list[str]]:
-    """Return the queries of some rows or of the split, which entities may compete (bool[entity]), and notes.
-
-    A restriction chooses triples of the split, and with them entities.
-    """
-    if rows is None:
-        allowed, kept, notes = restriction(dataset, evaluation)
-        parts = queries_of_triples(dataset.split(evaluation.split)[kept], evaluation.sides)
-        return [NumberedQueries.without_answers(part.queries, part.numbers) for part in parts], allowed, notes
-    for name in ("restrict_entities_to", "restrict_relations_to"):
-        if getattr(evaluation, name) is not None:
-            cure = "Leave it out. For the candidates of queries, give a corruption, such as entities:path=FILE."
-            raise InputError(f"{name}: it restricts the triples of a split, and queries were given. {cure}")
-    return [*queries_of_rows(rows)], np.ones(len(dataset.entities), np.bool_), []
 
 
 def restriction(
@@ -274,106 +104,3 @@ def _source(name: str, text: str, labels: Vocabulary, notes: list[str]) -> Path 
         hint = did_you_mean(text, labels) if len(labels) <= 100_000 else ""
         raise InputError(f"{name}: no such file {text!r}, and no {labels.kind} of the dataset. {hint}".strip())
     return [text]
-
-
-class Outsiders(NamedTuple):
-    """The outsiders of some queries."""
-
-    entities: Rows
-    """in the ids of the dataset, -1 for text that names no entity"""
-    scores: Float64Array
-    """float64[outsider]"""
-    is_known: BoolArray
-    """bool[outsider]"""
-
-    @classmethod
-    def of(cls, scorer: Aligned, queries: Queries, candidates: Candidates, known: Rows | None = None) -> Outsiders:
-        """Find the outsiders of each query; a scorer without lists has none. ``known`` are known answers, ascending."""
-        lengths, ids, values = np.zeros(len(queries), np.int64), [_NONE], [np.empty(0)]
-        kept = scorer.lists if scorer.lists and scorer.lists.keeps_outside else None
-        for part, listed, scores in kept.listed(scorer.map_queries(queries)) if kept else ():
-            entities = scorer.entities_of_rows[listed.ids]
-            owners = listed.owners + part.start
-            outside = entities < 0
-            outside[~outside] = candidates.positions(owners[~outside], entities[~outside]) < 0
-            lengths[part] = np.bincount(owners[outside] - part.start, minlength=len(listed))
-            ids.append(entities[outside])
-            values.append(scores[outside])
-        rows = Rows.sized(lengths, np.concatenate(ids))
-        is_known = np.zeros(len(rows.ids), np.bool_) if known is None else known.positions(rows.owners, rows.ids) >= 0
-        return cls(rows, np.concatenate(values), is_known)
-
-    def beside(self, owners: IntArray, answers: IntArray, scores: Float64Array) -> tuple[RankCounts, RankCounts, int]:
-        """Count the outsiders of each answer, without known ones and with them; and the entities among the first.
-
-        Of each answer there is its query (``owners``, int64[answer]), its entity (``answers``, likewise) and its score.
-        """
-        offsets = self.entities.offsets
-        listed = Rows.spans(offsets[owners], offsets[owners + 1], np.arange(len(self.scores)))
-        others = self.entities.ids[listed.ids] != answers[listed.owners]
-        unknown = others & ~self.is_known[listed.ids]
-        above = self.scores[listed.ids] - scores[listed.owners]
-        counts = [
-            [
-                np.bincount(listed.owners[which & rivals], minlength=len(scores))
-                for which in (above > 0, above == 0, rivals)
-            ]
-            for rivals in (unknown, others)
-        ]
-        filtered, raw = (RankCounts(beat, tied, all_of_them + 1) for beat, tied, all_of_them in counts)
-        return filtered, raw, int((unknown & (self.entities.ids[listed.ids] >= 0)).sum())
-
-
-_NONE = np.empty(0, np.int64)
-
-
-LABELLED = {"anchor": "entities", "relation": "relations", "entity": "entities"}
-"""the columns whose labels stand in the last columns of a table"""
-
-
-def with_labels(dataset: Dataset, table: pa.Table) -> pa.Table:
-    """Add the labels of the ids: those of all rows together, so that they are coded alike wherever blocks end."""
-    labels = {name: getattr(dataset, kind).column(table[name].to_numpy()) for name, kind in LABELLED.items()}
-    table = with_columns(table, {f"{name}_label": column for name, column in labels.items()})
-    return table.select([*SCHEMA.names, *(name for name in table.column_names if name not in SCHEMA.names)])
-
-
-def _counts(
-    task: RankingTask, best: BestAnswers, owners: IntArray, places: IntArray, outsiders: RankCounts
-) -> list[IntArray | pa.Array]:
-    """Count as a rank table does: greater, tied and candidates, filtered and raw."""
-    each = (owners, places)
-    above, beside, further = outsiders.columns
-    everyone = task.num_candidates[owners] + further - 1
-    unknown_alone = everyone - task.known.lengths[owners]
-    greater, tied = _in_list(best, best.scores > -np.inf, best.tied[:, ALL])
-    of_all = [greater[each] + above, tied[each] - 1 + beside]
-    if best.drops_known:
-        return [*of_all, unknown_alone, *[pa.nulls(len(owners), pa.int64())] * 3]
-    rows = np.repeat(np.arange(len(best.positions)), best.positions.shape[1])
-    is_known = (task.known.positions(rows, best.positions.ravel()) >= 0).reshape(best.positions.shape)
-    known_greater, known_tied = _in_list(best, is_known, best.tied[:, KNOWN])
-    itself = is_known[each]
-    filtered = [of_all[0] - known_greater[each], of_all[1] - known_tied[each] + itself, unknown_alone + itself]
-    return [*filtered, *of_all, everyone]
-
-
-def _in_list(best: BestAnswers, counted: BoolArray, tied_with_last: IntArray) -> tuple[IntArray, IntArray]:
-    """Count some of the best answers, bool[query, place]: those above each, and its ties, which go beyond the list.
-
-    Int64[query, place] both.
-    """
-    scores, (starts, ends) = best.scores, best.spans_of_ties
-    upto = np.hstack([np.zeros((len(scores), 1), np.int64), np.cumsum(counted, axis=1)])
-    greater = np.take_along_axis(upto, starts, axis=1)
-    tied = np.take_along_axis(upto, ends, axis=1) - greater
-    return greater, np.where(scores == scores[:, -1:], tied_with_last[:, None], tied)
-
-
-def _known_from(dataset: Dataset, queries: Queries, owners: IntArray, entities: IntArray) -> pa.DictionaryArray:
-    """Name the first split that has each triple."""
-    names = [*dataset.splits, NEW]
-    codes = np.full(len(owners), len(names) - 1, np.int32)
-    for code, triples in reversed([*enumerate(dataset.splits.values())]):
-        codes[known_answers(queries, [triples]).positions(owners, entities) >= 0] = code
-    return pa.DictionaryArray.from_arrays(pa.array(codes), names)

@@ -1,4 +1,8 @@
-"""The ranking of one model on one dataset: dataset → queries → candidates → scores → counts → rank table."""
+"""The ranking of one model on one dataset: dataset → queries → candidates → scores → counts → rank table.
+
+``ranking_of`` prepares it, ``ModelRanking.rank`` does it. Protocols, jobs, the recorder and the evaluator for PyKEEN
+call them. ``rules`` are what protocols change; ``engine`` compares scores.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +28,12 @@ from kgeval.models.aligned import Aligned
 from kgeval.models.checks import notes_on_equal_rows, notes_on_repeatability
 from kgeval.ranking.corruption.candidates import Candidates
 from kgeval.ranking.corruption.drawn import Sampled
-from kgeval.ranking.engine import Engine, rank_last
+from kgeval.ranking.engine import Engine
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.ranking.model_on_dataset import ModelOnDataset, Outsiders, restriction
+from kgeval.ranking.memory_plan import Plan
+from kgeval.ranking.model_on_dataset import ModelOnDataset, restriction
+from kgeval.ranking.outsiders import Outsiders
 from kgeval.ranking.rank_rows import (
     MULTIPLICITY,
     RankedPart,
@@ -50,8 +56,50 @@ from kgeval.ranking.ranking_notes import (
     notes_on_unlisted,
     notes_on_unseen,
 )
-from kgeval.ranking.ranking_task import Plan, Ranked, RankingTask, concatenated
+from kgeval.ranking.ranking_task import Ranked, RankingTask, concatenated, rank_last
 from kgeval.ranking.rules import STANDARD, FrameworkQuirk, Rules
+
+
+def ranking_of(
+    scorer: Aligned,
+    dataset: Dataset,
+    evaluation: Evaluation,
+    *,
+    rules: Rules = STANDARD,
+    restrict_entities_to: IntArray | None = None,
+    progress: Progress | None = None,
+) -> ModelRanking:
+    """Find what there is to rank, on the sides of the evaluation, and choose the kernel.
+
+    ``restrict_entities_to`` are the ids of the entities that may compete.
+    """
+    corruption = evaluation.corruption.prepare(dataset)
+    evaluation, split = evaluation.model_copy(update={"corruption": corruption}), evaluation.split
+    known, quirks = scorer.knows(dataset.split(split)), rules.applicable_to(scorer)
+    evaluation.require_splits(dataset)
+    evaluation.require_relations(rules)
+    evaluation.require_times(dataset)
+    unseen = notes_on_unseen(dataset, dataset.split(split), known, evaluation.unseen, noun=f"{split} triple")
+    allowed, kept, restricted = restriction(dataset, evaluation, restrict_entities_to)
+    known = known & kept
+    wrong = [*scorer.notes, *unseen, *restricted, *(quirk.note for quirk in quirks if quirk.note)]
+    sides = tuple(side for side in evaluation.sides if all(quirk.predicts_side(side) for quirk in quirks))
+    if left := len(known) - rules.num_ranked(len(known)):
+        are = "triple fills no batch" if left == 1 else "triples fill no batch"
+        wrong.append(f"not ranked: the last {left} {split} {are} of {rules.batch}.")
+        known = known[:-left]
+    if not (sides and len(known)):
+        raise InputError(f"{wrong[-1]} Nothing is left to rank.")
+    triples = dataset.split(split)[: len(known)][known]
+    wrong += notes_on_unlisted(scorer, triples, sides)
+    moved = [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) and not allowed.all() else []
+    explained = [*dataset.notes, *notes_on_repetitions(dataset, split), *notes_on_sides(scorer)]
+    notes = RankingNotes(tuple(wrong), tuple(moved), tuple(explained))
+    tie_rule = reduce(lambda rule, quirk: quirk.tie_rule(rule), quirks, rules.tie_rule)
+    engine = replace(engine_for(scorer, triples, evaluation), progress=progress or unreported, tie_rule=tie_rule)
+    names = dataset.present(dict.fromkeys([*dataset.splits, *evaluation.filter, split]))
+    facts = SortedFacts(dict(zip(names, known_triples(dataset, names, evaluation.times), strict=True)))
+    return ModelRanking(scorer, dataset, evaluation, rules, quirks, sides, engine, known, allowed, notes, facts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +133,7 @@ class ModelRanking(ModelOnDataset):
         return self.table(parts, title or self.scorer.title, notes=notes)
 
     def whole_sides(self) -> list[RankedPart]:
+        """Rank each side at once."""
         parts = []
         for side in self.sides:
             parts.append(self.part(side, np.arange(len(self.known))))
@@ -92,11 +141,13 @@ class ModelRanking(ModelOnDataset):
         return parts
 
     def notes_on_scores(self) -> tuple[str, ...]:
+        """Note tables of a model most of whose rows are equal, and scores that differ when they are computed again."""
         repeatable = notes_on_repeatability(self.scorer, self.triples, self.sides)
         return (*notes_on_equal_rows(self.scorer.scorer, self.sides), *repeatable)
 
     @property
     def triples(self) -> Triples:
+        """The triples of the split that the model ranks by its scores."""
         return self.dataset.split(self.evaluation.split)[: len(self.known)][self.known]
 
     @property
@@ -129,25 +180,16 @@ class ModelRanking(ModelOnDataset):
             data = data.append_column(RETRIEVED, pc.greater(data["score"], -np.inf))
         leaks, of_leaks = count_leaks(dataset, evaluation.split, data["triple"].to_numpy(), self.sides)
         work = self.engine.kernel.stats()
-        of_ranks = RankingNotes(
-            (
-                *notes_on_chance(self.scorer, dataset, evaluation.split, data),
-                *notes_on_masks(self.scorer, data),
-                *notes_on_nan(data),
-                *self.notes.wrong,
-                *notes,
-            ),
-            (
-                *notes_on_listed_answers(self.scorer, data, sum(side.outsiders for side in sides)),
-                *of_leaks,
-                *self.notes.moved,
-            ),
-            (*(note for side in sides for note in self._notes_on_candidates(side)), *self.notes.explained),
-        )
+        of_chance = notes_on_chance(self.scorer, dataset, evaluation.split, data)
+        wrong = (*of_chance, *notes_on_masks(self.scorer, data), *notes_on_nan(data), *self.notes.wrong, *notes)
+        of_lists = notes_on_listed_answers(self.scorer, data, sum(side.outsiders for side in sides))
+        moved = (*of_lists, *of_leaks, *self.notes.moved)
+        of_candidates = (note for side in sides for note in self._notes_on_candidates(side))
+        explained = (*of_candidates, *self.notes.explained)
         return RankTable(
             data,
             evaluation.split,
-            (*of_ranks, *notes_on_device(work)),
+            (*RankingNotes(wrong, moved, explained), *notes_on_device(work)),
             work,
             filter=evaluation.filter,
             times=None if dataset.times is None else evaluation.times,
@@ -252,46 +294,3 @@ class ModelRanking(ModelOnDataset):
 
 RankParts = Callable[[ModelRanking], Sequence[RankedPart]]
 """ranks all sides of a ranking, in parts"""
-
-
-def ranking_of(
-    scorer: Aligned,
-    dataset: Dataset,
-    evaluation: Evaluation,
-    *,
-    rules: Rules = STANDARD,
-    restrict_entities_to: IntArray | None = None,
-    progress: Progress | None = None,
-) -> ModelRanking:
-    """Find what there is to rank, on the sides of the evaluation, and choose the kernel.
-
-    ``restrict_entities_to`` are the ids of the entities that may compete.
-    """
-    corruption = evaluation.corruption.prepare(dataset)
-    evaluation, split = evaluation.model_copy(update={"corruption": corruption}), evaluation.split
-    known, quirks = scorer.knows(dataset.split(split)), rules.applicable_to(scorer)
-    evaluation.require_splits(dataset)
-    evaluation.require_relations(rules)
-    evaluation.require_times(dataset)
-    unseen = notes_on_unseen(dataset, dataset.split(split), known, evaluation.unseen, noun=f"{split} triple")
-    wrong = [*scorer.notes, *unseen]
-    allowed, kept, restricted = restriction(dataset, evaluation, restrict_entities_to)
-    known = known & kept
-    wrong += [*restricted, *(quirk.note for quirk in quirks if quirk.note)]
-    sides = tuple(side for side in evaluation.sides if all(quirk.predicts_side(side) for quirk in quirks))
-    if left := len(known) - rules.num_ranked(len(known)):
-        are = "triple fills no batch" if left == 1 else "triples fill no batch"
-        wrong.append(f"not ranked: the last {left} {split} {are} of {rules.batch}.")
-        known = known[:-left]
-    if not (sides and len(known)):
-        raise InputError(f"{wrong[-1]} Nothing is left to rank.")
-    triples = dataset.split(split)[: len(known)][known]
-    wrong += notes_on_unlisted(scorer, triples, sides)
-    moved = [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) and not allowed.all() else []
-    explained = [*dataset.notes, *notes_on_repetitions(dataset, split), *notes_on_sides(scorer)]
-    notes = RankingNotes(tuple(wrong), tuple(moved), tuple(explained))
-    tie_rule = reduce(lambda rule, quirk: quirk.tie_rule(rule), quirks, rules.tie_rule)
-    engine = replace(engine_for(scorer, triples, evaluation), progress=progress or unreported, tie_rule=tie_rule)
-    names = dataset.present(dict.fromkeys([*dataset.splits, *evaluation.filter, split]))
-    facts = SortedFacts(dict(zip(names, known_triples(dataset, names, evaluation.times), strict=True)))
-    return ModelRanking(scorer, dataset, evaluation, rules, quirks, sides, engine, known, allowed, notes, facts)

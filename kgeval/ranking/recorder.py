@@ -1,4 +1,8 @@
-"""``kgeval.Recorder``: ranks of scores that a training loop computes itself, batch by batch, in any order."""
+"""``kgeval.Recorder``: ranks of scores that a training loop computes itself, batch by batch, in any order.
+
+``ForeignScores`` translates the ids of the model and ranks a batch by ``count.rank_finished``; the recorder keeps the
+counts, and lays them out as a rank table.
+"""
 
 from __future__ import annotations
 
@@ -30,15 +34,6 @@ from kgeval.ranking.protocols.protocol import find_protocol
 from kgeval.ranking.rank_rows import RankedPart, to_rank_columns
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_task import RankCounts, Ranked, concatenated
-
-
-class Batch(NamedTuple):
-    """The counts and scores of some answers on one side."""
-
-    side: Side
-    rows: IntArray
-    """int64[triple], rows of the split"""
-    ranked: Ranked
 
 
 class Recorder:
@@ -248,15 +243,13 @@ class Recorder:
         return Batch(side, distinct, ranked.take(first))
 
 
-@dataclass(frozen=True)
-class ForeignModel:
-    """A model of which only the numbers of its ids are known: another program computes its scores."""
+class Batch(NamedTuple):
+    """The counts and scores of some answers on one side."""
 
-    num_entities: int
-    num_relations: int
-
-    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        raise NotImplementedError
+    side: Side
+    rows: IntArray
+    """int64[triple], rows of the split"""
+    ranked: Ranked
 
 
 @dataclass(frozen=True, eq=False)
@@ -359,6 +352,18 @@ class ForeignScores:
         rows = self.ranking.scorer.answer_rows(side)
         columns = np.where(rows >= 0, (np.cumsum(self.forward[side] >= 0) - 1)[rows], -1)
         return columns, columns[self.ranking.facts.of(self.ranking.evaluation.filter, side).answers]
+
+
+@dataclass(frozen=True)
+class ForeignModel:
+    """A model of which only the numbers of its ids are known: another program computes its scores."""
+
+    num_entities: int
+    num_relations: int
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Another program computes them."""
+        raise NotImplementedError
 
 
 def _one_by_one(triples: Triples, side: Side) -> Queries:

@@ -1,5 +1,8 @@
 """The rules of ranking in which the evaluators of frameworks differ: which scores tie, who competes, and quirks.
 
+A protocol gives its ``Rules`` to ``model_ranking``. A quirk is a rule for some models only. A new tie rule is a
+function here.
+
 A tie rule is an interval around an answer's score: all scores in it tie. A tolerance is an interval by itself. So is
 every transformation that never turns two scores around (truncation, a rounded sigmoid, a clamp): the scores that it
 takes to the same value as the answer's lie in one interval. Counting candidates above the interval and inside it ranks
@@ -31,6 +34,75 @@ def exact(answers: Float64Array) -> tuple[Float64Array, Float64Array]:
     (array([0.5]), array([0.5]))
     """
     return answers, answers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """The part of a protocol that decides counts: how candidates are chosen and compared."""
+
+    name: str
+    """the name of the protocol"""
+    tie_rule: TieRule = exact
+    """the tie interval: which scores tie with an answer's"""
+    competes: Callable[[Dataset], BoolArray] | None = None
+    """the entities that compete, bool[entity]; by default all"""
+    batch: int | None = None
+    """the size of batches, if triples of an incomplete last batch are not ranked"""
+    quirks: tuple[FrameworkQuirk, ...] = ()
+    """rules for some models only"""
+    listed: bool = False
+    """whether candidates in a model's prediction list are ranked by their positions there instead of their scores"""
+    with_test: bool = False
+    """whether there are also counts with test in the filter, where the filter lacks it"""
+    predicts_relations: bool = False
+    """whether relations are ranked too"""
+
+    def num_ranked(self, count: int) -> int:
+        """Return how many of ``count`` triples are ranked.
+
+        >>> STANDARD.num_ranked(661), Rules(name="batched", batch=128).num_ranked(661)
+        (661, 640)
+        """
+        return count if self.batch is None else count // self.batch * self.batch
+
+    def competing(self, dataset: Dataset) -> BoolArray:
+        """Whether each entity competes; bool[entity]."""
+        return np.ones(len(dataset.entities), np.bool_) if self.competes is None else self.competes(dataset)
+
+    def applicable_to(self, scorer: Aligned) -> tuple[FrameworkQuirk, ...]:
+        """Return the quirks that concern a model."""
+        return tuple(quirk for quirk in self.quirks if quirk.applies_to(scorer))
+
+
+STANDARD = Rules(name="standard", predicts_relations=True)
+
+
+class FrameworkQuirk:
+    """Something that a framework's evaluator does with some models, and that no reader of its numbers would expect."""
+
+    cause: ClassVar[str]
+    """the rule of the evaluation that it changes, in a word or two"""
+    note: ClassVar[str] = ""
+    """what results say where it applies: a sentence that begins with the framework; nothing if ties alone show it"""
+
+    compares_queries: ClassVar[bool] = False
+    """whether it compares queries with each other, so that all must be ranked together"""
+
+    def applies_to(self, scorer: Aligned) -> bool:
+        """Whether it concerns a model."""
+        raise NotImplementedError
+
+    def predicts_side(self, side: Side) -> bool:
+        """Whether the framework predicts a side of such models."""
+        return True
+
+    def tie_rule(self, rule: TieRule) -> TieRule:
+        """Return the rule by which scores then tie with an answer's, given the protocol's."""
+        return rule
+
+    def adjust(self, ranked: Ranked, task: RankingTask, scorer: Aligned, tie_rule: TieRule) -> Ranked:
+        """Return the counts that the framework finds, given the right ones."""
+        return ranked
 
 
 def isclose_ties(*, relative: float, absolute: float) -> TieRule:
@@ -128,69 +200,3 @@ def _places(numbers: Float64Array) -> IntArray:
 def _numbers(places: IntArray) -> Float64Array:
     sizes = np.abs(places).view(np.float64)
     return np.where(places < 0, -sizes, sizes)
-
-
-class FrameworkQuirk:
-    """Something that a framework's evaluator does with some models, and that no reader of its numbers would expect."""
-
-    cause: ClassVar[str]
-    """the rule of the evaluation that it changes, in a word or two"""
-    note: ClassVar[str] = ""
-    """what results say where it applies: a sentence that begins with the framework; nothing if ties alone show it"""
-
-    compares_queries: ClassVar[bool] = False
-    """whether it compares queries with each other, so that all must be ranked together"""
-
-    def applies_to(self, scorer: Aligned) -> bool:
-        raise NotImplementedError
-
-    def predicts_side(self, side: Side) -> bool:
-        return True
-
-    def tie_rule(self, rule: TieRule) -> TieRule:
-        """Return the rule by which scores then tie with an answer's, given the protocol's."""
-        return rule
-
-    def adjust(self, ranked: Ranked, task: RankingTask, scorer: Aligned, tie_rule: TieRule) -> Ranked:
-        """Return the counts that the framework finds, given the right ones."""
-        return ranked
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rules:
-    """The part of a protocol that decides counts: how candidates are chosen and compared."""
-
-    name: str
-    """the name of the protocol"""
-    tie_rule: TieRule = exact
-    """the tie interval: which scores tie with an answer's"""
-    competes: Callable[[Dataset], BoolArray] | None = None
-    """the entities that compete, bool[entity]; by default all"""
-    batch: int | None = None
-    """the size of batches, if triples of an incomplete last batch are not ranked"""
-    quirks: tuple[FrameworkQuirk, ...] = ()
-    """rules for some models only"""
-    listed: bool = False
-    """whether candidates in a model's prediction list are ranked by their positions there instead of their scores"""
-    with_test: bool = False
-    """whether there are also counts with test in the filter, where the filter lacks it"""
-    predicts_relations: bool = False
-    """whether relations are ranked too"""
-
-    def num_ranked(self, count: int) -> int:
-        """Return how many of ``count`` triples are ranked.
-
-        >>> STANDARD.num_ranked(661), Rules(name="batched", batch=128).num_ranked(661)
-        (661, 640)
-        """
-        return count if self.batch is None else count // self.batch * self.batch
-
-    def competing(self, dataset: Dataset) -> BoolArray:
-        """Whether each entity competes; bool[entity]."""
-        return np.ones(len(dataset.entities), np.bool_) if self.competes is None else self.competes(dataset)
-
-    def applicable_to(self, scorer: Aligned) -> tuple[FrameworkQuirk, ...]:
-        return tuple(quirk for quirk in self.quirks if quirk.applies_to(scorer))
-
-
-STANDARD = Rules(name="standard", predicts_relations=True)

@@ -7,7 +7,6 @@ The runner makes a :class:`Job` for each model, and calls it. A new fact in ``ma
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -30,6 +29,7 @@ from kgeval.models.checkpoints.readers.pykeen_modules import NoFormula
 from kgeval.models.scorer import Scorer, VectorScorer
 from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.engine_choice import named_device
+from kgeval.ranking.model_predictions import ModelPredictions
 from kgeval.ranking.model_ranking import ModelRanking, RankParts, ranking_of
 from kgeval.ranking.protocols.protocol import ResolvedEvaluation
 from kgeval.ranking.protocols.sampled_ranking import rank_all_or_sample
@@ -154,7 +154,7 @@ class Job:
         table = rank_all_or_sample(ranking, title=title, options=options, rank_parts=rank_parts, earlier=earlier)
         if (keep := config.evaluation.keep) and keep.predictions is not None:
             among_all: Any = {"corruption": AllEntities(), "restrict_entities_to": None, "restrict_relations_to": None}
-            of_all = replace(ranking, evaluation=ranking.evaluation.model_copy(update=among_all))
+            of_all = ModelPredictions(ranking.scorer, dataset, ranking.evaluation.model_copy(update=among_all))
             predictions = of_all.predict(keep.predictions, title=table.model)
         grouped = annotate(table, dataset, slices_to_add(table, by, config.groups))
         about |= {"groups_by": by, "grouped": grouped, "predictions": predictions}

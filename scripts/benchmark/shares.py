@@ -8,7 +8,7 @@ from typing import Any
 from unittest.mock import patch
 
 from kgeval import Dataset, evaluate
-from kgeval.ranking.kernels.screening import screened_kernel as screened
+from kgeval.ranking.kernels.screening import counting
 from kgeval.ranking.kernels.screening.screens import Bfloat16Products, Float32Distances, Float32Products
 
 SCREENS = (Float32Products, Bfloat16Products, Float32Distances)
@@ -28,7 +28,7 @@ def shares(model: Any, graph: Dataset) -> dict[str, float]:
 
         return run
 
-    patches = [patch.object(screened, "count_screened", timed("counting", screened.count_screened))]
+    patches = [patch.object(counting, "count_screened", timed("counting", counting.count_screened))]
     patches += [patch.object(kind, "statistics", timed("scoring", kind.statistics)) for kind in SCREENS]
     for each in patches:
         each.start()

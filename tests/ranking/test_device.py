@@ -22,10 +22,10 @@ from tests.ranking.test_screens import pairs_of_all_sizes
 
 torch = pytest.importorskip("torch")
 
-from kgeval.ranking.kernels.device.comparison import answer_side, candidate_side  # noqa: E402
 from kgeval.ranking.kernels.device.device_blocks import score_pairs  # noqa: E402
 from kgeval.ranking.kernels.device.device_kernel import DeviceKernel, comparison_of  # noqa: E402
 from kgeval.ranking.kernels.device.device_vectors import DeviceVectors  # noqa: E402
+from kgeval.ranking.kernels.device.screen import bounds_of_answers, bounds_of_candidates  # noqa: E402
 
 DATA = random_dataset(20, entities=120, triples=700)
 CPU = torch.device("cpu")
@@ -55,10 +55,10 @@ def same(scorer, dataset=DATA, *, device="torch:cpu", **settings):
 def refuse_wrong_decisions(query_vectors, entity_vectors, scores, device=CPU):
     """Each third candidate plays the answer: it must not be decided against itself, nor any other wrongly."""
     similarity, (queries, entities) = query_vectors.similarity, on_device(query_vectors, entity_vectors, device)
-    owners, candidates = torch.arange(len(scores), device=device), candidate_side(similarity, entities)
+    owners, candidates = torch.arange(len(scores), device=device), bounds_of_candidates(similarity, entities)
     for candidate in range(0, scores.shape[1], 3):
         thresholds = torch.from_numpy(scores[:, candidate].copy()).to(device)
-        sides = answer_side(similarity, queries, entities, (thresholds, thresholds), owners), candidates
+        sides = bounds_of_answers(similarity, queries, entities, (thresholds, thresholds), owners), candidates
         found = comparison_of(device)[0](similarity, queries.rounded[owners], entities.rounded, *sides)
         undecided = np.zeros(scores.shape, np.bool_)
         undecided[found.answers.cpu().numpy(), found.candidates.cpu().numpy()] = True

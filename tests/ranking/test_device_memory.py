@@ -64,7 +64,7 @@ def copying(monkeypatch):
     def copied(array, device):
         return torch.from_numpy(np.array(array)).clone()
 
-    for room in ("device_vectors", "device_blocks"):
+    for room in ("device_vectors", "device_blocks", "device_kernel"):
         monkeypatch.setattr(f"kgeval.ranking.kernels.device.{room}.to_device", copied)
 
 

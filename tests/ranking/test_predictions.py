@@ -19,6 +19,7 @@ from kgeval.data.triples import Triples
 from kgeval.models.adapters.prediction_lists import OneList, PredictionLists, SideLists
 from kgeval.models.alignment import align
 from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.model_predictions import ModelPredictions
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.protocols.protocol import find_protocol
 from tests.brute_force import COUNTS
@@ -233,11 +234,12 @@ def test_prediction_lists_predict_what_they_list():
         predict(lists, dataset, queries=[("bee", "eats", "?")])
 
 
-def test_a_ranking_predicts_what_its_model_does():
+def test_the_model_of_a_ranking_predicts_by_its_scores():
     """By the scores of lists, too, where a protocol ranks by places in them."""
     dataset = random_dataset(5)
     ranking = ranking_of(align(Vectors("dot"), dataset), dataset, Evaluation(split="valid"))
-    assert ranking.predict(3).data.equals(predict(Vectors("dot"), dataset, k=3, split="valid").data)
+    predictions = ModelPredictions(ranking.scorer, dataset, ranking.evaluation)
+    assert predictions.predict(3).data.equals(predict(Vectors("dot"), dataset, k=3, split="valid").data)
     labels = Vocabulary(["ant", "bee", "cat"]), Vocabulary(["eats"], "relation")
     lists = PredictionLists({"tail": SideLists.of({(0, 0, 2): OneList.of({2: 0.9, 1: 0.5})})}, *labels)
     dataset = Dataset.build("d", {"test": Triples.of([(0, 0, 2)])}, entities=labels[0], relations=labels[1])
@@ -245,7 +247,8 @@ def test_a_ranking_predicts_what_its_model_does():
         align(lists, dataset), dataset, Evaluation(sides=("tail",)), rules=find_protocol("anyburl").rules
     )
     assert listed.rank().column("score").tolist() == [-1]
-    assert listed.predict(2).column("score").tolist() == [0.9, 0.5]
+    predictions = ModelPredictions(listed.scorer, dataset, listed.evaluation)
+    assert predictions.predict(2).column("score").tolist() == [0.9, 0.5]
 
 
 def test_a_score_table_is_left_as_it_was():

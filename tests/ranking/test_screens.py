@@ -16,7 +16,8 @@ from kgeval.models.similarity import canonical
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.kernels import kernel
 from kgeval.ranking.kernels.screening.counting import pairs_of, score_bounds
-from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel, screens_for
+from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel
+from kgeval.ranking.kernels.screening.screens import screens_for
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.model_ranking import ranking_of
 from tests.conftest import random_dataset

@@ -1,15 +1,22 @@
-"""The kernels: ways to compute and count scores. All of them give the same integers."""
+"""The kernels: ways to compute scores and count them. All of them give the same integers.
+
+``engine_choice`` makes one by its name with ``kernel``. A new one is a ``collectors.Kernel``, with a case there.
+"""
 
 from __future__ import annotations
 
 import sys
 import timeit
 from functools import cache
+from typing import TYPE_CHECKING
 
 from kgeval.base.compiling import tell_if_cold
 from kgeval.ranking.evaluation import KernelName
 from kgeval.ranking.kernels.collectors import Kernel
-from kgeval.ranking.ranking_task import BLOCK, Precision
+from kgeval.ranking.memory_plan import BLOCK
+
+if TYPE_CHECKING:  # numba is loaded when something is ranked, not before
+    from kgeval.ranking.kernels.rounding import Precision
 
 
 def kernel(name: KernelName = "auto", *, block: int = BLOCK) -> Kernel:

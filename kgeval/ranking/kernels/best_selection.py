@@ -1,4 +1,8 @@
-"""Selection: merge candidates into the best answers of a query, and find those of a row of scores that may enter."""
+"""Selection: the compiled loops that merge candidates into the best answers of each query.
+
+``compiled``, ``screening/selection`` and the device kernel call them: with rows of scores (``select_rows``), or with
+the few candidates that may be among the best (``merge_rows``).
+"""
 
 from __future__ import annotations
 
@@ -30,6 +34,7 @@ class BestArrays(NamedTuple):
 
 
 def best_arrays(best: BestAnswers) -> BestArrays:
+    """See the best answers as plain arrays: what is merged into these is merged into the answers."""
     return BestArrays(
         *(best.scores, best.positions, best.tied, best.undefined),
         *(best.known.offsets, best.known.ids, best.drops_known, best.nan_last),
@@ -45,29 +50,20 @@ def select_rows(begin, end, scores, first, best):  # type: ignore[no-untyped-def
 
 @njit(cache=True)
 def select_row(query, scores, first, best):  # type: ignore[no-untyped-def]
-    holes = 0
-    for value in scores:
-        holes += np.isnan(value)
-    if holes > 0:
+    """Merge a row; only candidates that are no worse than a bound of the last place's score are merged one by one."""
+    is_nan = np.isnan(scores)
+    if is_nan.any():
         if not best.nan_last:
             best.undefined[query] = True
             return
-        scores = np.where(np.isnan(scores), -np.inf, scores)
+        scores = np.where(is_nan, -np.inf, scores)
     if best.drops_known:
         scores = scores.copy()
         for position in known_within(query, first, first + len(scores), best):
             scores[position - first] = -np.inf
     least = max(best.scores[query, -1], bound_of_best(scores, best.scores.shape[1]))
-    entering = 0
-    for value in scores:
-        entering += value >= least and value > -np.inf
-    values, positions = np.empty(entering), np.empty(entering, np.int64)
-    entering = 0
-    for column in range(len(scores)):
-        if scores[column] >= least and scores[column] > -np.inf:
-            values[entering], positions[entering] = scores[column], first + column
-            entering += 1
-    merge(query, values, positions, best)
+    entering = np.flatnonzero(scores >= least)
+    merge(query, scores[entering], first + entering, best)
 
 
 @njit(cache=True)

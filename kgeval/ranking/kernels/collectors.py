@@ -1,4 +1,9 @@
-"""Kernels and collectors: what computes scores, and what is kept of them: counts at each answer, or the best ones."""
+"""Kernels and collectors: a kernel computes scores and compares them, a collector keeps what the scan is for.
+
+``engine`` gives each block of queries a collector, and a kernel that scans the candidates into it. ``Counting`` keeps
+how many candidates are above each answer, ``BestAnswers`` the best candidates of each query, ``log_sums.LogSums`` sums.
+The kernels are in ``reference``, ``compiled``, ``screening`` and ``device``; ``kernels.kernel`` makes one.
+"""
 
 from __future__ import annotations
 
@@ -16,56 +21,8 @@ from kgeval.ranking.ranking_task import RankCounts, RankingTask
 from kgeval.ranking.rules import TieRule
 
 
-class Intervals(NamedTuple):
-    """The tie interval of each answer of some queries, as plain arrays for the compiled loops."""
-
-    offsets: IntArray
-    """int64[query + 1], where each query's answers begin"""
-    lowest: Float64Array
-    """float64[answer], the lowest score that ties with the answer"""
-    highest: Float64Array
-    """float64[answer], the highest one"""
-
-    @property
-    def owners(self) -> IntArray:
-        """The query of each answer; int64[answer]."""
-        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
-
-
-class Counted(NamedTuple):
-    """How candidates compare with the answers of some queries."""
-
-    counts: IntArray
-    """int64[answer, 2]: how many candidates are above the answer's interval, and how many inside it"""
-    undefined: IntArray
-    """int64[query], how many candidates' scores were NaN"""
-
-    @classmethod
-    def zero(cls, intervals: Intervals) -> Counted:
-        return cls(np.zeros((len(intervals.lowest), 2), np.int64), np.zeros(len(intervals.offsets) - 1, np.int64))
-
-    def add(self, other: Counted) -> None:
-        self.counts[:] += other.counts
-        self.undefined[:] += other.undefined
-
-
-class Among(NamedTuple):
-    """Which of some entities concern each query and each answer, by their places among these entities."""
-
-    own: Rows | None
-    """each query's own candidates; None where all of the entities compete"""
-    known: Rows
-    """its known answers"""
-    answers: IntArray
-    """int64[answer], the answer itself, which lies in its own interval; below 0 or too large where it is not there"""
-
-    def within(self, part: slice) -> Among:
-        """Take some of the entities, all of which compete."""
-        return Among(None, within(self.known, part.start, part.stop - part.start), self.answers - part.start)
-
-
 class Kernel(Protocol):
-    """One way of computing canonical scores and comparing them."""
+    """One way of computing canonical scores, comparing them with answers and selecting the best."""
 
     name: str
 
@@ -94,6 +51,7 @@ class Kernel(Protocol):
 
     def count_known(self, queries: QueryVectors, entities: EntityVectors, known: Rows, intervals: Intervals) -> Counted:
         """Compare each query's known answers likewise; they are no part of the statistics."""
+        return self.count_own(queries, entities, known, intervals)
 
     def count_scores(self, scores: Float64Array, starts: IntArray, lengths: IntArray, intervals: Intervals) -> Counted:
         """Compare finished scores; those of query ``q`` are ``scores[starts[q] : starts[q] + lengths[q]]``."""
@@ -106,7 +64,7 @@ class Kernel(Protocol):
 
 
 class Collector(Protocol):
-    """Keeps what is wanted of the candidates of some queries; their own lists and sparse scores are only counted."""
+    """What is kept of the candidates of some queries, however they are scanned; some ways are for counting only."""
 
     undefined: Any
     """of each query, whether a candidate's score was NaN, or how many were; bool[query] or int64[query]"""
@@ -130,7 +88,7 @@ class Collector(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Counting(Collector):
-    """Counts candidates at the answers of a ranking task: all of them, and the known answers among them.
+    """The counts of candidates at the answers of a ranking task: of all, and of the known answers among them.
 
     An answer lies in its own tie interval, so it is counted as tied where it is a candidate, and taken off at the end.
     """
@@ -155,7 +113,7 @@ class Counting(Collector):
 
     def scan_shared(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, first: int) -> None:
         among = Among(None, self.task.known, self.task.answers)
-        self._compare(kernel, queries, entities, among.within(slice(first, first + len(entities.biases))))
+        self._compare(kernel, queries, entities, among.in_chunk(slice(first, first + len(entities.biases))))
 
     def scan_lists(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, lists: Rows) -> None:
         known, places = self.task.known, self.task.answers
@@ -210,13 +168,6 @@ class Counting(Collector):
         return counts[0], counts[1]
 
 
-def within(known: Rows, first: int, width: int) -> Rows:
-    """Take the known answers of a chunk of candidates, the first of which has position ``first``, by their places."""
-    places = known.ids - first
-    inside = known.where((places >= 0) & (places < width))
-    return Rows(inside.offsets, inside.ids - first)
-
-
 ALL, KNOWN = range(2)
 """the columns of the ties: of all candidates, and of known answers"""
 
@@ -246,6 +197,7 @@ class BestAnswers(Collector):
 
     @classmethod
     def none(cls, known: Rows, places: int, *, drops_known: bool, nan_last: bool = False) -> BestAnswers:
+        """Begin with no candidates, for so many places of each query."""
         scores, positions = (np.full((len(known), places), fill) for fill in (-np.inf, -1))
         tied, undefined = np.zeros((len(known), 2), np.int64), np.zeros(len(known), np.bool_)
         return cls(scores, positions, tied, undefined, known, drops_known, nan_last)
@@ -278,6 +230,7 @@ class BestAnswers(Collector):
         return replace(self, **{name: array.copy() for name, array in self._found.items()})
 
     def take_over(self, trial: BestAnswers) -> None:
+        """Take what was found on trial."""
         for name, array in self._found.items():
             array[:] = trial._found[name]
 
@@ -293,6 +246,62 @@ class BestAnswers(Collector):
         }
         lengths, ids = (np.concatenate([getattr(part.known, name) for part in parts]) for name in ("lengths", "ids"))
         return replace(parts[0], **arrays, known=Rows.sized(lengths, ids))
+
+
+class Intervals(NamedTuple):
+    """The tie interval of each answer of some queries, as plain arrays for the compiled loops."""
+
+    offsets: IntArray
+    """int64[query + 1], where each query's answers begin"""
+    lowest: Float64Array
+    """float64[answer], the lowest score that ties with the answer"""
+    highest: Float64Array
+    """float64[answer], the highest one"""
+
+    @property
+    def owners(self) -> IntArray:
+        """The query of each answer; int64[answer]."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+
+class Counted(NamedTuple):
+    """How candidates compare with the answers of some queries."""
+
+    counts: IntArray
+    """int64[answer, 2]: how many candidates are above the answer's interval, and how many inside it"""
+    undefined: IntArray
+    """int64[query], how many candidates' scores were NaN"""
+
+    @classmethod
+    def zero(cls, intervals: Intervals) -> Counted:
+        """Begin with no candidates."""
+        return cls(np.zeros((len(intervals.lowest), 2), np.int64), np.zeros(len(intervals.offsets) - 1, np.int64))
+
+    def add(self, other: Counted) -> None:
+        self.counts[:] += other.counts
+        self.undefined[:] += other.undefined
+
+
+class Among(NamedTuple):
+    """Which of some entities concern each query and each answer, by their places among these entities."""
+
+    own: Rows | None
+    """each query's own candidates; None where all of the entities compete"""
+    known: Rows
+    """its known answers"""
+    answers: IntArray
+    """int64[answer], the answer itself, which lies in its own interval; below 0 or too large where it is not there"""
+
+    def in_chunk(self, part: slice) -> Among:
+        """Take some of the entities, all of which compete."""
+        return Among(None, known_in_chunk(self.known, part.start, part.stop - part.start), self.answers - part.start)
+
+
+def known_in_chunk(known: Rows, first: int, width: int) -> Rows:
+    """Take the known answers of a chunk of candidates, the first of which has position ``first``, by their places."""
+    places = known.ids - first
+    inside = known.where((places >= 0) & (places < width))
+    return Rows(inside.offsets, inside.ids - first)
 
 
 def count_sparse(

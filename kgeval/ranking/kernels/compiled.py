@@ -4,7 +4,8 @@ The operations of a canonical score and their order are those of ``kgeval.models
 written down first, many at a time; then eight scalars, the eight lanes, take them up in order. numba neither reorders
 additions nor fuses them with multiplications, so the bits are the reference's.
 
-What numba keeps of them on disk holds the loops of ``best_selection`` that they call: where those change, it must go.
+What numba keeps of these loops on disk holds those of ``best_selection`` that they call: where those change, it must
+go.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ GROUP_OF_ROWS = 512
 
 
 class CompiledKernel(Kernel):
-    """Scores and counts in one pass, in parallel over queries."""
+    """The kernel that scores and counts in one pass, in parallel over queries."""
 
     name = "compiled"
 
@@ -112,7 +113,7 @@ def _count_row(query, scores, intervals, counts, undefined):  # type: ignore[no-
         holes += np.isnan(value)
     undefined[query] += holes
     for answer in range(intervals.offsets[query], intervals.offsets[query + 1]):
-        above, tied = compare(scores, intervals.lowest[answer], intervals.highest[answer])
+        above, tied = above_and_inside(scores, intervals.lowest[answer], intervals.highest[answer])
         counts[answer, 0] += above
         counts[answer, 1] += tied
 
@@ -141,6 +142,7 @@ class Arrays(NamedTuple):
 
 
 def arrays_of(queries: QueryVectors, entities: EntityVectors) -> Arrays:
+    """Take vectors as plain arrays; those of entities are made contiguous."""
     code, vectors = SIMILARITIES.index(queries.similarity), np.ascontiguousarray(entities.vectors)
     return Arrays(code, queries.vectors, queries.offsets, vectors, entities.biases)
 
@@ -202,7 +204,7 @@ def _moduli(query, entity, terms):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def compare(scores, lowest, highest):  # type: ignore[no-untyped-def]
+def above_and_inside(scores, lowest, highest):  # type: ignore[no-untyped-def]
     """Count the scores above an interval, and those inside it."""
     above, inside = 0, 0
     for place in range(len(scores)):

@@ -1,7 +1,7 @@
 """Log-sums: of each query, the logarithm of the sum of the exponentials of its candidates' scores so far.
 
-Scores are canonical and are added up one by one in the order of the candidates, so that no block, thread or kernel
-changes a bit.
+``Engine.log_sums`` fills them, for the conformal score ``softmax``. Scores are canonical and are added up one by one in
+the order of the candidates, so that no block, thread or kernel changes a bit.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ class LogSums(Collector):
 
     @classmethod
     def empty(cls, known: Rows) -> LogSums:
+        """Begin with no candidates."""
         return cls(np.full(len(known), -np.inf), np.zeros(len(known)), np.zeros(len(known), np.bool_), known)
 
     @property

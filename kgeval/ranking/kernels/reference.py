@@ -1,4 +1,7 @@
-"""The reference kernel: numpy, float64, nothing clever. What the others must equal, bit for bit."""
+"""The reference kernel: numpy, float64, nothing clever. What other kernels count must equal its counts, bit for bit.
+
+Small evaluations are ranked by it too: numba is not worth loading for them.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 
 
 class ReferenceKernel(Kernel):
-    """Scores whole blocks with the canonical formulas, and counts one query after the other."""
+    """The kernel that scores by the canonical formulas as they are written, and counts one query after the other."""
 
     name = "reference"
 
@@ -28,9 +31,6 @@ class ReferenceKernel(Kernel):
 
     def count_own(self, queries: QueryVectors, entities: EntityVectors, lists: Rows, intervals: Intervals) -> Counted:
         return _count(intervals, lambda query: _row(queries, query, entities[lists.row(query)]))
-
-    def count_known(self, queries: QueryVectors, entities: EntityVectors, known: Rows, intervals: Intervals) -> Counted:
-        return self.count_own(queries, entities, known, intervals)
 
     def count_scores(self, scores: Float64Array, starts: IntArray, lengths: IntArray, intervals: Intervals) -> Counted:
         return _count(intervals, lambda query: scores[starts[query] : starts[query] + lengths[query]])

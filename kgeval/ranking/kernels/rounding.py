@@ -1,32 +1,21 @@
-"""Vectors rounded to low precision, with the norm of each and of its rounding error."""
+"""Rounded vectors: vectors in float32 or bfloat16, the norm of what their rounding lost, and what sums of them lose.
+
+``vectors`` rounds each chunk of queries by them, the screens each chunk of entities.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from kgeval.base.arrays import Float64Array, FloatArray, IntArray
 from kgeval.base.compiling import njit
 from kgeval.base.threads import parallel_for
-from kgeval.ranking.ranking_task import Precision
 
-U32, U64 = 2.0**-24, 2.0**-53
-
-
-def canonical_growth(dim: int) -> float:
-    """Bound what rounding in float64 may change in two scores of a pair, in parts of the sizes that are added up."""
-    return (2 * dim + 64) * U64
-
-
-def growth(terms: int, unit: float) -> float:
-    """Bound what rounding changes in a sum of products, γ(n) = n u / (1 − n u), in parts of the sizes of its terms.
-
-    In any order of summation, with or without fused operations (Higham, 2002, section 3.1).
-    """
-    return terms * unit / (1 - terms * unit)
-
+Precision = Literal["bfloat16", "float32"]
+"""what vectors are rounded to"""
 
 SPARE = 3
 """columns beside the dimensions: a number in float32 is the sum of three in bfloat16"""
@@ -47,18 +36,15 @@ class Rounded:
     def add(self, column: Float64Array) -> Float64Array:
         """Put a number (float64[row]) into the spare columns of each row, in pieces; return what is left."""
         rest = column.copy()
-        _add(rest, self.vectors.dtype == np.uint16, self.vectors)
+        for place in range(-SPARE, 0):
+            single = rest.astype(np.float32)
+            _store(single, self.vectors.dtype == np.uint16, self.vectors[:, place])
+            rest -= single
         return rest
 
 
-def norms_of(vectors: FloatArray, *, manhattan: bool) -> Float64Array:
-    """Measure rows in float64, by the sum of their absolute values or by Euclid's norm; float64[row]."""
-    norms = np.empty(len(vectors))
-    parallel_for(lambda part: _measure(vectors[part], manhattan, norms[part]), len(vectors), ROWS)
-    return norms
-
-
 def round_rows(vectors: FloatArray, order: IntArray, *, precision: Precision, manhattan: bool) -> Rounded:
+    """Round the rows of an order (int64[row]), and measure what each loses, in the norm of ``norms_of``."""
     brief, errors = precision == "bfloat16", np.empty(len(order))
     out = np.empty((len(order), vectors.shape[1] + SPARE), np.uint16 if brief else np.float32)
 
@@ -68,6 +54,13 @@ def round_rows(vectors: FloatArray, order: IntArray, *, precision: Precision, ma
 
     parallel_for(round_part, len(order), ROWS)
     return Rounded(out, errors)
+
+
+def norms_of(vectors: FloatArray, *, manhattan: bool) -> Float64Array:
+    """Measure rows in float64, by the sum of their absolute values or by Euclid's norm; float64[row]."""
+    norms = np.empty(len(vectors))
+    parallel_for(lambda part: _measure(vectors[part], manhattan, norms[part]), len(vectors), ROWS)
+    return norms
 
 
 @njit(cache=True, nogil=True)
@@ -81,15 +74,15 @@ def _round_rows(vectors, order, manhattan, brief, out, errors):  # type: ignore[
     for row in range(len(order)):
         single = vectors[order[row]].astype(np.float32)
         _store(single, brief, out[row, : len(single)])
-        errors[row] = _distance(vectors[order[row]], single, manhattan)
+        errors[row] = _norm(vectors[order[row]].astype(np.float64) - single, manhattan)
 
 
 @njit(cache=True)
-def _add(rest, brief, out):  # type: ignore[no-untyped-def]
-    for place in range(out.shape[1] - SPARE, out.shape[1]):
-        single = rest.astype(np.float32)
-        _store(single, brief, out[:, place])
-        rest -= single
+def _norm(vector, manhattan):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for value in vector:
+        total += abs(np.float64(value)) if manhattan else np.float64(value) * np.float64(value)
+    return total if manhattan else np.sqrt(total)
 
 
 @njit(cache=True)
@@ -104,18 +97,18 @@ def _store(single, brief, out):  # type: ignore[no-untyped-def]
         out[:] = single
 
 
-@njit(cache=True)
-def _norm(vector, manhattan):  # type: ignore[no-untyped-def]
-    total = 0.0
-    for value in vector:
-        total += abs(np.float64(value)) if manhattan else np.float64(value) * np.float64(value)
-    return total if manhattan else np.sqrt(total)
+U32, U64 = 2.0**-24, 2.0**-53
+"""the unit roundoffs of float32 and float64"""
 
 
-@njit(cache=True)
-def _distance(vector, other, manhattan):  # type: ignore[no-untyped-def]
-    total = 0.0
-    for k in range(len(vector)):
-        lost = np.float64(vector[k]) - np.float64(other[k])
-        total += abs(lost) if manhattan else lost * lost
-    return total if manhattan else np.sqrt(total)
+def canonical_growth(dim: int) -> float:
+    """Bound what rounding in float64 may change in two scores of a pair, in parts of the sizes that are added up."""
+    return (2 * dim + 64) * U64
+
+
+def growth(terms: int, unit: float) -> float:
+    """Bound what rounding changes in a sum of products, γ(n) = n u / (1 − n u), in parts of the sizes of its terms.
+
+    In any order of summation, with or without fused operations (Higham, 2002, section 3.1).
+    """
+    return terms * unit / (1 - terms * unit)

@@ -1,4 +1,4 @@
-"""Vectors of queries and of entities as the kernels take them, with their norms and roundings; how they are fetched."""
+"""Vectors of queries and of entities, as the kernels take them: fetched from a scorer, with norms and roundings."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.models.scorer import VectorScorer, as_float64, entity_arrays, query_arrays
 from kgeval.models.similarity import Similarity, unit
-from kgeval.ranking.ranking_task import Precision
 
 if TYPE_CHECKING:  # numba is loaded when something is ranked, not before
-    from kgeval.ranking.kernels.rounding import Rounded
+    from kgeval.ranking.kernels.rounding import Precision, Rounded
 
 
 STORED = (np.float16, np.float32, np.float64)
@@ -43,7 +42,7 @@ class QueryVectors:
 
     @cached_property
     def norms(self) -> Float64Array:
-        """How large the vectors are, in the norm that their rounding is measured in; float64[query]."""
+        """The norms of the vectors, of the kind that their rounding is measured in; float64[query]."""
         from kgeval.ranking.kernels.rounding import norms_of
 
         return norms_of(self.vectors, manhattan=self._manhattan)

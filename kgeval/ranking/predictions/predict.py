@@ -17,7 +17,7 @@ from kgeval.data.vocabulary import Labels
 from kgeval.models.alignment import align
 from kgeval.models.checkpoints import as_model
 from kgeval.ranking.evaluation import Evaluation, RankingKeywords
-from kgeval.ranking.model_on_dataset import ModelOnDataset
+from kgeval.ranking.model_predictions import ModelPredictions
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.predictions.query_rows import read_queries
 
@@ -92,5 +92,5 @@ def predict(  # noqa: PLR0913
     rows = None if queries is None else read_queries(queries, dataset)
     model = as_model(model, dataset, nan=evaluation.nan)
     scorer = align(model, dataset, entities=entities, relations=relations, times=time_labels)
-    aligned = ModelOnDataset(scorer, dataset, evaluation.for_model(scorer))
+    aligned = ModelPredictions(scorer, dataset, evaluation.for_model(scorer))
     return aligned.predict(k, rows, drops_known=known == "drop", progress=progress)

@@ -1,17 +1,19 @@
-"""A block of queries against a chunk of entities on a device: counted, or the best selected; the host decides the rest.
+"""One block of queries against one chunk of entities on a device: candidates counted, or the best ones selected.
 
-The screen decides almost all pairs, float64 sums almost all others, canonical scores on the host the last. Candidates
-that are each query's own are lists: their pairs go to the float64 sums at once.
+``device_kernel`` makes the blocks. In each, three kinds of scores decide about a pair of a query and an entity: the
+screen's (``screen``) about almost all, float64 sums about almost all others, canonical scores on the host about the
+last. Candidates that are each query's own are lists: their pairs go to the float64 sums at once.
 
-To select, the screen's highest scores are taken in float64; the last of their lower bounds is a threshold that as many
-candidates reach for certain. Those that cannot reach it, by the screen or in float64, are discarded. A few are
-left for each place, and those that may tie with the last place: they are scored canonically.
+Selection
+---------
+The screen's highest scores are taken in float64; the last of their lower bounds is a threshold that as many candidates
+reach for certain. Those that cannot reach it, by the screen or in float64, are discarded. A few are left for each
+place, and those that may tie with the last place: they are scored canonically.
 
-Finished scores are counted where they are: the tensors of a live model are compared on its device, never copied. Scores
-of half, bfloat16 and single precision are widened to float64, which loses nothing.
-
-Pairs of queries and candidates that are listed are scored in float64, in any order of summation, as in ``counting``;
-each of two float64 sums of n terms is within γ(2n) of the exact one, so they are within twice that of each other.
+Bound on the float64 sums
+-------------------------
+They are taken in any order of summation, as in ``screening/counting``; each of two float64 sums of n terms is within
+γ(2n) of the exact one, so they are within twice that of each other.
 """
 
 from __future__ import annotations
@@ -28,21 +30,21 @@ from kgeval.base.threads import parallel_for, slices
 from kgeval.data.queries import Rows
 from kgeval.models.similarity import Similarity
 from kgeval.ranking.kernels.best_selection import best_arrays, merge_rows
-from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Intervals, within
-from kgeval.ranking.kernels.device.comparison import (
+from kgeval.ranking.kernels.collectors import BestAnswers, known_in_chunk
+from kgeval.ranking.kernels.device.device_vectors import DeviceVectors, to_device, triton_runs
+from kgeval.ranking.kernels.device.screen import (
     BYTES_PER_PAIR,
-    CandidateSide,
+    CandidateBounds,
     ScreenResult,
-    answer_side,
-    candidate_side,
+    bounds_of_answers,
+    bounds_of_candidates,
     half_widths,
     screen_scores,
     unscaling,
 )
-from kgeval.ranking.kernels.device.device_vectors import DeviceVectors, to_device, triton_runs
 from kgeval.ranking.kernels.rounding import canonical_growth
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-from kgeval.ranking.ranking_task import cut
+from kgeval.ranking.memory_plan import cut
 
 FLOOR = 2.0**-500
 """what underflow may take from a score, per dimension, in float64: a lost square is below 2⁻¹⁰²²"""
@@ -50,12 +52,8 @@ FLOOR = 2.0**-500
 ARRAYS = 6
 """arrays of pair × dimension in float64 that are held at a time, and of pairs where sums are fused"""
 
-
-class Bounds(NamedTuple):
-    """A lower and an upper bound of the canonical score of each pair; float64[pair]."""
-
-    lows: Any
-    highs: Any
+MERGED = 256
+"""queries whose candidates a thread merges at a time"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,107 +70,30 @@ class Block:
     effort: IntArray
     """int64[2], to which is added how many pairs are scored in float64, and canonically"""
 
-    def bounds(self, owners: Any, candidates: Any) -> Bounds:
+    def bounds(self, owners: Any, candidates: Any) -> ScoreBounds:
         """Score pairs of a query and an entity, int64[pair] each, in float64."""
         self.effort[0] += len(owners)
         similarity = self.host[0].similarity
         return score_pairs(similarity, self.queries, self.entities, owners, candidates, memory=self.memory)
 
 
-def score_pairs(
-    similarity: Similarity,
-    queries: DeviceVectors,
-    entities: DeviceVectors,
-    owners: Any,
-    candidates: Any,
-    *,
-    memory: int,
-) -> Bounds:
-    """Score pairs of a query and an entity, as many at a time as the memory holds."""
-    dim, fused = queries.exact.shape[1], triton_runs(owners.device)
-    step = max(1, memory // (8 * ARRAYS * (1 if fused else max(dim, 1))))
-    lows, highs = (torch.empty(len(owners), dtype=torch.float64, device=owners.device) for _ in range(2))
-    for start in range(0, len(owners), step):
-        part = slice(start, start + step)
-        query, entity = owners[part], candidates[part]
-        if fused:
-            similarities = _fused_similarities(similarity, queries.exact, entities.exact, query, entity)
-        else:
-            similarities = _similarities(similarity, queries.exact[query], entities.exact[entity])
-        size = queries.norms[query] * entities.norms[entity] if similarity == "dot" else similarities.abs()
-        added, offset = entities.added[entity], queries.added[query]
-        slack = canonical_growth(dim) * 2 * 1.01 * size + FLOOR * (dim + 1)
-        slack += 2.0**-48 * (similarities.abs() + added.abs() + offset.abs())
-        middle = similarities + added + offset
-        lows[part], highs[part] = middle - slack, middle + slack
-    return Bounds(lows, highs)
-
-
-def _fused_similarities(similarity: Similarity, queries: Any, entities: Any, owners: Any, candidates: Any) -> Any:
-    from kgeval.ranking.kernels.device.fused import sum_pairs
-
-    sums = sum_pairs(similarity, queries, entities, owners, candidates)
-    if similarity == "l2":
-        sums.sqrt_()
-    return sums if similarity == "dot" else sums.neg_()
-
-
-def _similarities(similarity: Similarity, queries: Any, entities: Any) -> Any:
-    if similarity == "dot":
-        return (queries * entities).sum(dim=1)
-    difference = queries - entities
-    if similarity == "l1":
-        return -difference.abs_().sum(dim=1)
-    if similarity == "modulus":
-        half = difference.shape[1] // 2
-        return -difference[:, :half].square().add_(difference[:, half:].square()).sqrt_().sum(dim=1)
-    squares = difference.square_().sum(dim=1)
-    return -squares.sqrt_() if similarity == "l2" else -squares
-
-
-def expand(owners: Any, offsets: Any) -> tuple[Any, Any]:
-    """Pair rows with the places of their owners' lists; int64[pair] each.
-
-    >>> first, place = expand(torch.tensor([1, 0, 1]), torch.tensor([0, 1, 3]))
-    >>> first.tolist(), place.tolist()
-    ([0, 0, 1, 2, 2], [1, 2, 0, 1, 2])
-    """
-    lengths = offsets[owners + 1] - offsets[owners]
-    rows = torch.repeat_interleave(torch.arange(len(owners), device=owners.device), lengths)
-    ends = lengths.cumsum(0)
-    places = torch.arange(len(rows), device=owners.device) - (ends - lengths - offsets[owners])[rows]
-    return rows, places
-
-
-class Answers(NamedTuple):
-    """The answers of a block of queries, on the device."""
-
-    owners: Any
-    """int64[answer], the query of each, within the block"""
-    lowest: Any
-    """float64[answer], where its tie interval begins"""
-    highest: Any
-    """float64[answer], where it ends"""
-    places: Any
-    """int64[answer], the entity of the chunk that is the answer itself, whose score is in the interval"""
-
-
 @dataclass(frozen=True, eq=False)
 class BlockCounting:
-    """Counts one block of queries and one chunk of entities: int64[answer, 2] on the device, above and inside."""
+    """The counting of a chunk at the answers of a block: int64[answer, 2] on the device, above intervals and inside."""
 
     block: Block
-    answers: Answers
+    answers: BlockAnswers
 
     def count_all(self, compare: Callable[..., ScreenResult], bytes_per_pair: float) -> Any:
         """Count all entities of the chunk, by the screen first."""
         block, counts, similarity = self.block, self._zeros(), self.block.host[0].similarity
-        candidates = candidate_side(similarity, block.entities)
+        candidates = bounds_of_candidates(similarity, block.entities)
         step = max(1, int(block.memory / (bytes_per_pair * max(len(block.host[1].biases), 1))))
         for part in slices(len(counts), step):
             owners, *ends, _ = (each[part] for each in self.answers)
-            sides = answer_side(similarity, block.queries, block.entities, tuple(ends), owners), candidates
-            screened = compare(similarity, block.queries.rounded[owners], block.entities.rounded, *sides)
+            answers = bounds_of_answers(similarity, block.queries, block.entities, tuple(ends), owners)
+            rounded = block.queries.rounded[owners], block.entities.rounded
+            screened = compare(similarity, *rounded, answers, candidates)
             counts[part, 0] += screened.above
             rows, entities = screened.answers + part.start, screened.candidates
             self._decide(rows, entities, block.bounds(self.answers.owners[rows], entities), counts)
@@ -188,14 +109,14 @@ class BlockCounting:
         pairs = (offsets[owners + 1] - offsets[owners]).cpu().numpy()
         for part in cut(pairs, max(1, self.block.memory // BYTES_PER_PAIR)):
             rows, entries = expand(owners[part], offsets)
-            of_entries = Bounds(bounds.lows[entries], bounds.highs[entries])
+            of_entries = ScoreBounds(bounds.lows[entries], bounds.highs[entries])
             self._decide(rows + part.start, entities[entries], of_entries, counts)
         return counts
 
     def _zeros(self) -> Any:
         return torch.zeros((len(self.answers.owners), 2), dtype=torch.int64, device=self.answers.owners.device)
 
-    def _decide(self, rows: Any, entities: Any, bounds: Bounds, counts: Any) -> None:
+    def _decide(self, rows: Any, entities: Any, bounds: ScoreBounds, counts: Any) -> None:
         """Count pairs of answers and entities; where bounds hold an end of an interval, the canonical score decides."""
         lowest, highest = self.answers.lowest[rows], self.answers.highest[rows]
         above, inside = bounds.lows > highest, (bounds.lows >= lowest) & (bounds.highs <= highest)
@@ -222,8 +143,17 @@ class BlockCounting:
         return np.stack([np.bincount(rows[where], minlength=len(owners)) for where in (above, inside)], axis=1)
 
 
-MERGED = 256
-"""queries whose candidates a thread merges at a time"""
+class BlockAnswers(NamedTuple):
+    """The answers of a block of queries, on the device."""
+
+    owners: Any
+    """int64[answer], the query of each, within the block"""
+    lowest: Any
+    """float64[answer], where its tie interval begins"""
+    highest: Any
+    """float64[answer], where it ends"""
+    places: Any
+    """int64[answer], the entity of the chunk that is the answer itself, whose score is in the interval"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,24 +169,24 @@ class BlockSelection:
     def select(self) -> None:
         """Merge the best of the chunk, some queries at a time."""
         queries, chunk = self.block.host
-        candidates, width = candidate_side(queries.similarity, self.block.entities), len(chunk.biases)
+        candidates, width = bounds_of_candidates(queries.similarity, self.block.entities), len(chunk.biases)
         for part in slices(len(queries.vectors), max(1, self.block.memory // (BYTES_PER_PAIR * max(width, 1)))):
             self._select_rows(part, candidates)
 
-    def _select_rows(self, part: slice, candidates: CandidateSide) -> None:
+    def _select_rows(self, part: slice, candidates: CandidateBounds) -> None:
         queries, entities, similarity = self.block.queries, self.block.entities, self.block.host[0].similarity
         device = candidates.added.device
         owners = torch.arange(part.start, part.stop, device=device)
         scale = unscaling(similarity, queries.scales[part], entities)
         scores = screen_scores(similarity, queries.rounded[part], entities.rounded, scale, candidates.added)
-        known = within(self.best.known[part], self.first, len(self.block.host[1].biases))
+        known = known_in_chunk(self.best.known[part], self.first, len(self.block.host[1].biases))
         left_out = to_device(known.owners, device), to_device(known.ids, device)
         if self.best.drops_known:
             scores[left_out] = -torch.inf
         thresholds = self._thresholds(owners, scores, to_device(self.best.scores[part], device))
-        side = answer_side(similarity, queries, entities, (thresholds, thresholds), owners)
+        answers = bounds_of_answers(similarity, queries, entities, (thresholds, thresholds), owners)
         # NaN may reach it: so is what stands against a threshold of minus infinity.
-        reaching = ~(scores.sub_(side.middle[:, None]) < half_widths(side, candidates).neg_())
+        reaching = ~(scores.sub_(answers.middle[:, None]) < half_widths(answers, candidates).neg_())
         if self.best.drops_known:
             reaching[left_out] = False
         rows, places = reaching.nonzero(as_tuple=True)
@@ -289,59 +219,67 @@ class BlockSelection:
         )
 
 
-BYTES_PER_SCORE = 32
-"""of a score while it is compared: in float64, and what is found of it"""
+def score_pairs(
+    similarity: Similarity,
+    queries: DeviceVectors,
+    entities: DeviceVectors,
+    owners: Any,
+    candidates: Any,
+    *,
+    memory: int,
+) -> ScoreBounds:
+    """Score pairs of a query and an entity, as many at a time as the memory holds."""
+    dim, fused = queries.exact.shape[1], triton_runs(owners.device)
+    step = max(1, memory // (8 * ARRAYS * (1 if fused else max(dim, 1))))
+    lows, highs = (torch.empty(len(owners), dtype=torch.float64, device=owners.device) for _ in range(2))
+    for start in range(0, len(owners), step):
+        part = slice(start, start + step)
+        query, entity = owners[part], candidates[part]
+        if fused:
+            from kgeval.ranking.kernels.device.fused import sum_pairs
+
+            sums = sum_pairs(similarity, queries.exact, entities.exact, query, entity)
+        else:
+            sums = _sums(similarity, queries.exact[query], entities.exact[entity])
+        similarities = sums if similarity == "dot" else (sums.sqrt_() if similarity == "l2" else sums).neg_()
+        size = queries.norms[query] * entities.norms[entity] if similarity == "dot" else similarities.abs()
+        added, offset = entities.added[entity], queries.added[query]
+        slack = canonical_growth(dim) * 2 * 1.01 * size + FLOOR * (dim + 1)
+        slack += 2.0**-48 * (similarities.abs() + added.abs() + offset.abs())
+        middle = similarities + added + offset
+        lows[part], highs[part] = middle - slack, middle + slack
+    return ScoreBounds(lows, highs)
 
 
-def count_tensor(scores: Any, widths: IntArray, intervals: Intervals, *, memory: int) -> Counted:
-    """Compare the first int64[query] scores of each row, float[query, column], with the answers of its query."""
-    owners, lowest, highest, ends = _on_device(scores, intervals, widths)
-    counted, columns = [np.empty((0, 2), np.int64)], torch.arange(scores.shape[1], device=scores.device)
-    undefined = torch.zeros(len(scores), dtype=torch.int64, device=scores.device)
-    for part in slices(len(owners), max(1, memory // (BYTES_PER_SCORE * max(1, len(columns))))):
-        queries, low, high = owners[part], lowest[part, None], highest[part, None]
-        row, competes = scores[queries].double(), columns < ends[queries, None]
-        above, inside = (row > high) & competes, (row >= low) & (row <= high) & competes
-        counted.append(torch.stack([above.sum(dim=1), inside.sum(dim=1)], dim=1).cpu().numpy())
-        undefined[queries] = (row.isnan() & competes).sum(dim=1)
-    return Counted(np.concatenate(counted), undefined.cpu().numpy())
+class ScoreBounds(NamedTuple):
+    """A lower and an upper bound of the canonical score of each pair; float64[pair]."""
+
+    lows: Any
+    highs: Any
 
 
-def count_listed(scores: Any, listed: Rows, intervals: Intervals, *, memory: int) -> Counted:
-    """Compare the scores in the columns that each query lists."""
-    owners, lowest, highest, offsets, ids = _on_device(scores, intervals, listed.offsets, listed.ids)
-    counts = torch.zeros((len(owners), 2), dtype=torch.int64, device=scores.device)
-    for part in cut(listed.lengths[intervals.owners], max(1, memory // BYTES_PER_SCORE)):
-        rows, entries = expand(owners[part], offsets)
-        rows += part.start
-        listed_scores = scores[owners[rows], ids[entries]].double()
-        above = listed_scores > highest[rows]
-        for column, where in enumerate((above, (listed_scores >= lowest[rows]) & ~above)):
-            counts[:, column] += torch.bincount(rows[where], minlength=len(owners))
-    return Counted(counts.cpu().numpy(), np.zeros(len(scores), np.bool_))
+def _sums(similarity: Similarity, queries: Any, entities: Any) -> Any:
+    """Add up the terms of each pair, float64[pair], as ``fused.sum_pairs`` does. No root is taken of squares."""
+    if similarity == "dot":
+        return (queries * entities).sum(dim=1)
+    difference = queries - entities
+    if similarity == "l1":
+        return difference.abs_().sum(dim=1)
+    if similarity == "modulus":
+        half = difference.shape[1] // 2
+        return difference[:, :half].square().add_(difference[:, half:].square()).sqrt_().sum(dim=1)
+    return difference.square_().sum(dim=1)
 
 
-def _on_device(scores: Any, intervals: Intervals, *arrays: IntArray) -> tuple[Any, ...]:
-    """Copy the owners and ends of intervals, and further arrays, to where the scores are."""
-    all_arrays = (intervals.owners, intervals.lowest, intervals.highest, *arrays)
-    return tuple(to_device(array, scores.device) for array in all_arrays)
+def expand(owners: Any, offsets: Any) -> tuple[Any, Any]:
+    """Pair rows with the places of their owners' lists; int64[pair] each.
 
-
-def select_tensor(scores: Any, best: BestAnswers, *, memory: int) -> None:
-    """Merge finished scores of all shared candidates, float[query, candidate], into the best answers."""
-    number, width = scores.shape
-    for part in slices(number, max(1, memory // (BYTES_PER_SCORE * max(1, width)))):
-        _select_rows(scores[part].double(), best[part])
-
-
-def _select_rows(scores: Any, best: BestAnswers) -> None:
-    """Merge some queries' scores, float64[query, candidate], which are changed; NaN makes a query undefined."""
-    best.undefined[:] |= scores.isnan().any(dim=1).cpu().numpy()
-    if best.drops_known:
-        known = (to_device(array, scores.device) for array in (best.known.owners, best.known.ids))
-        scores[tuple(known)] = -torch.inf
-    last = scores.topk(min(best.scores.shape[1], scores.shape[1]), dim=1).values[:, -1:]
-    rows, columns = ((scores >= last) & (scores > -torch.inf)).nonzero(as_tuple=True)
-    offsets = np.searchsorted(rows.cpu().numpy(), np.arange(len(scores) + 1))
-    entering = scores[rows, columns].cpu().numpy()
-    merge_rows(0, len(scores), offsets, entering, columns.cpu().numpy(), best_arrays(best))
+    >>> first, place = expand(torch.tensor([1, 0, 1]), torch.tensor([0, 1, 3]))
+    >>> first.tolist(), place.tolist()
+    ([0, 0, 1, 2, 2], [1, 2, 0, 1, 2])
+    """
+    lengths = offsets[owners + 1] - offsets[owners]
+    rows = torch.repeat_interleave(torch.arange(len(owners), device=owners.device), lengths)
+    ends = lengths.cumsum(0)
+    places = torch.arange(len(rows), device=owners.device) - (ends - lengths - offsets[owners])[rows]
+    return rows, places

@@ -1,8 +1,12 @@
-"""The kernel of a device: the counts of the compiled kernel, bit for bit, where torch has its tensors.
+"""The device kernel: the counts of the compiled kernel, bit for bit, made on a device of torch such as a GPU.
 
-Three steps narrow the pairs down, as in the screened kernel: products in float16 (``comparison`` has the bound),
-float64 sums of the pairs that those leave undecided, and canonical scores on the host of the few that remain. What it
-does not do, the screened kernel does on the host, and ``on_host`` says what and why.
+Three steps narrow the pairs of a query and a candidate down, as in the screened kernel: products in float16 (``screen``
+has the bound), float64 sums of the pairs that those leave undecided, and canonical scores on the host of the few that
+remain. ``device_blocks`` takes these steps for a block of queries; the kernel cuts the blocks. What the device cannot
+do, the screened kernel does on the host, and ``on_host`` says what and why.
+
+Finished scores are counted where they are: the tensors of a live model are compared on its device, never copied. Scores
+of half, bfloat16 and single precision are widened to float64, which loses nothing.
 """
 
 from __future__ import annotations
@@ -21,22 +25,22 @@ from kgeval.base.errors import RunError
 from kgeval.base.threads import slices
 from kgeval.data.queries import Rows
 from kgeval.models.similarity import PRODUCTS
+from kgeval.ranking.kernels.best_selection import best_arrays, merge_rows
 from kgeval.ranking.kernels.collectors import Among, BestAnswers, Counted, Intervals
-from kgeval.ranking.kernels.device.comparison import BYTES_PER_PAIR, ScreenResult, compare
 from kgeval.ranking.kernels.device.device_blocks import (
-    Answers,
     Block,
+    BlockAnswers,
     BlockCounting,
     BlockSelection,
-    count_listed,
-    count_tensor,
-    select_tensor,
+    expand,
 )
 from kgeval.ranking.kernels.device.device_vectors import DeviceVectors, to_device, triton_runs
+from kgeval.ranking.kernels.device.screen import BYTES_PER_PAIR, ScreenResult, compare
+from kgeval.ranking.kernels.rounding import Precision
 from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel
-from kgeval.ranking.kernels.screening.screens import LARGEST
+from kgeval.ranking.kernels.screening.screens import LARGEST, scores_are_bounded
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-from kgeval.ranking.ranking_task import BLOCK, Precision
+from kgeval.ranking.memory_plan import BLOCK, cut
 
 MOST_DIMENSIONS = 2**17
 """beyond it the bound of a sum in float32 says too little"""
@@ -47,13 +51,12 @@ MOST_CANDIDATES = 2**30
 LEAST_MEMORY = 2**20
 """bytes that blocks take at least, however often the device ran out of memory"""
 
-
-class Unbounded(Exception):
-    """Some numbers are huge, infinite or undefined, so that no error bound holds for them."""
+BYTES_PER_FINISHED_SCORE = 32
+"""of a score while it is compared: in float64, and what is found of it"""
 
 
 class DeviceKernel(ScreenedKernel):
-    """Counts candidates by vectors on a device of torch; everything else on the host."""
+    """The kernel that counts and selects on a device of torch; what that cannot do is done on the host."""
 
     def __init__(self, device: Any, memory: int, *, on_host: Precision = "float32", block: int = BLOCK) -> None:
         super().__init__(on_host, block=block)
@@ -74,13 +77,13 @@ class DeviceKernel(ScreenedKernel):
     ) -> tuple[Counted, Counted]:
         of_all, known = Counted.zero(intervals), Counted.zero(intervals)
 
-        def compare(part: slice, compare_part: Callable[..., tuple[Counted, Counted]]) -> None:
-            chunk, concerned = (entities[part], among.within(part)) if among.own is None else (entities, among)
+        def add_part(part: slice, compare_part: Callable[..., tuple[Counted, Counted]]) -> None:
+            chunk, concerned = (entities[part], among.in_chunk(part)) if among.own is None else (entities, among)
             for total, counted in zip((of_all, known), compare_part(queries, chunk, concerned, intervals), strict=True):
                 total.add(counted)
 
-        on_device = partial(compare, compare_part=self._compare_blocks)
-        on_host = partial(compare, compare_part=super().compare)
+        on_device = partial(add_part, compare_part=self._compare_blocks)
+        on_host = partial(add_part, compare_part=super().compare)
         self._attempt(queries, entities, on_device, on_host, shared=among.own is None)
         return of_all, known
 
@@ -89,12 +92,14 @@ class DeviceKernel(ScreenedKernel):
         return super().count_scores(scores, starts, lengths, intervals)
 
     def count_tensor(self, scores: Any, widths: IntArray, intervals: Intervals) -> Counted:
+        """Compare finished scores on the device, the first int64[query] of each row, float[query, column]."""
         with torch.inference_mode(), _current(self.device):
             return count_tensor(scores, widths, intervals, memory=self.memory)
 
     def count_listed(self, scores: Any, listed: Rows, intervals: Intervals) -> Counted:
+        """Compare the finished scores in the columns that each query lists."""
         with torch.inference_mode(), _current(self.device):
-            return count_listed(scores, listed, intervals, memory=self.memory)
+            return count_listed_scores(scores, listed, intervals, memory=self.memory)
 
     def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
         def on_device(part: slice) -> None:
@@ -110,6 +115,7 @@ class DeviceKernel(ScreenedKernel):
         super().select_scores(scores, best)
 
     def select_tensor(self, scores: Any, best: BestAnswers) -> None:
+        """Merge finished scores on the device into the best answers."""
         with torch.inference_mode(), _current(self.device):
             select_tensor(scores, best, memory=self.memory)
 
@@ -168,11 +174,9 @@ class DeviceKernel(ScreenedKernel):
             return "Euclidean distances with biases, which are not products of vectors"
         if queries.vectors.shape[1] > MOST_DIMENSIONS:
             return f"vectors of more than {MOST_DIMENSIONS} dimensions"
-        return (
-            None
-            if self._precisions
-            else "scores that are nearly equal, or nearly all requested: bounds exclude too few candidates"
-        )
+        if self._precisions:
+            return None
+        return "scores that are nearly equal, or nearly all requested: bounds exclude too few candidates"
 
     def _compare_blocks(
         self, queries: QueryVectors, entities: EntityVectors, among: Among, intervals: Intervals
@@ -182,7 +186,7 @@ class DeviceKernel(ScreenedKernel):
         for part, block in self._bounded_blocks(queries, entities, effort, *intervals[1:]):
             answers = slice(*intervals.offsets[[part.start, part.stop]])
             arrays = owners - part.start, intervals.lowest, intervals.highest, among.answers
-            counting = BlockCounting(block, Answers(*(to_device(array[answers], self.device) for array in arrays)))
+            counting = BlockCounting(block, BlockAnswers(*(to_device(array[answers], self.device) for array in arrays)))
             of_known = replace(counting, block=replace(block, effort=np.zeros_like(effort)))
             candidates = (
                 counting.count_all(*self._comparison) if among.own is None else counting.count_listed(among.own[part])
@@ -207,23 +211,17 @@ class DeviceKernel(ScreenedKernel):
     ) -> Iterator[tuple[slice, Block]]:
         """Copy a chunk and each block of queries to the device; all that ``scores`` are compared with has a bound."""
         chunk = DeviceVectors.of_entities(entities, self.device, products=queries.similarity in PRODUCTS)
-        limit = LARGEST**2 if queries.similarity in {"dot", "squared_l2"} else LARGEST
-        bounded = all(np.abs(each).max(initial=0.0) < limit for each in scores)
-        if not (bounded and chunk.largest() < LARGEST):
+        if not (scores_are_bounded(queries.similarity, *scores) and chunk.largest() < LARGEST):
             raise Unbounded
-        for part in self._blocks(queries):
+        for part in slices(len(queries.vectors), max(1, self.memory // (128 * (1 + queries.vectors.shape[1])))):
             on_device = DeviceVectors.of_queries(queries, part, self.device)
             if not on_device.largest() < LARGEST:
                 raise Unbounded
             yield part, Block((queries[part], entities), on_device, chunk, self.scores, self.memory // 4, effort)
 
-    def _blocks(self, queries: QueryVectors) -> Iterator[slice]:
-        return slices(len(queries.vectors), max(1, self.memory // (128 * (1 + queries.vectors.shape[1]))))
 
-
-def _current(device: Any) -> AbstractContextManager[Any]:
-    """Make a GPU the current one, on which Triton starts its programs."""
-    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
+class Unbounded(Exception):
+    """Some numbers are huge, infinite or undefined, so that no error bound holds for them."""
 
 
 def comparison_of(device: Any) -> tuple[Callable[..., ScreenResult], float]:
@@ -238,3 +236,58 @@ def comparison_of(device: Any) -> tuple[Callable[..., ScreenResult], float]:
 def describe(device: Any) -> str:
     """Name a device for the manifest of a run."""
     return f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else f"torch:{device}"
+
+
+def _current(device: Any) -> AbstractContextManager[Any]:
+    """Make a GPU the current one, on which Triton starts its programs."""
+    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
+
+
+def count_tensor(scores: Any, widths: IntArray, intervals: Intervals, *, memory: int) -> Counted:
+    """Compare the first int64[query] scores of each row, float[query, column], with the answers of its query."""
+    owners, lowest, highest, ends = _on_device(scores, intervals, widths)
+    counted, columns = [np.empty((0, 2), np.int64)], torch.arange(scores.shape[1], device=scores.device)
+    undefined = torch.zeros(len(scores), dtype=torch.int64, device=scores.device)
+    for part in slices(len(owners), max(1, memory // (BYTES_PER_FINISHED_SCORE * max(1, len(columns))))):
+        queries, low, high = owners[part], lowest[part, None], highest[part, None]
+        row, competes = scores[queries].double(), columns < ends[queries, None]
+        above, inside = (row > high) & competes, (row >= low) & (row <= high) & competes
+        counted.append(torch.stack([above.sum(dim=1), inside.sum(dim=1)], dim=1).cpu().numpy())
+        undefined[queries] = (row.isnan() & competes).sum(dim=1)
+    return Counted(np.concatenate(counted), undefined.cpu().numpy())
+
+
+def count_listed_scores(scores: Any, listed: Rows, intervals: Intervals, *, memory: int) -> Counted:
+    """Compare the scores in the columns that each query lists."""
+    owners, lowest, highest, offsets, ids = _on_device(scores, intervals, listed.offsets, listed.ids)
+    counts = torch.zeros((len(owners), 2), dtype=torch.int64, device=scores.device)
+    for part in cut(listed.lengths[intervals.owners], max(1, memory // BYTES_PER_FINISHED_SCORE)):
+        rows, entries = expand(owners[part], offsets)
+        rows += part.start
+        listed_scores = scores[owners[rows], ids[entries]].double()
+        above = listed_scores > highest[rows]
+        for column, where in enumerate((above, (listed_scores >= lowest[rows]) & ~above)):
+            counts[:, column] += torch.bincount(rows[where], minlength=len(owners))
+    return Counted(counts.cpu().numpy(), np.zeros(len(scores), np.bool_))
+
+
+def select_tensor(scores: Any, best: BestAnswers, *, memory: int) -> None:
+    """Merge finished scores of all shared candidates, float[query, candidate], into the best answers."""
+    number, width = scores.shape
+    for part in slices(number, max(1, memory // (BYTES_PER_FINISHED_SCORE * max(1, width)))):
+        block, of_block = scores[part].double(), best[part]
+        of_block.undefined[:] |= block.isnan().any(dim=1).cpu().numpy()
+        if best.drops_known:
+            known = (to_device(array, block.device) for array in (of_block.known.owners, of_block.known.ids))
+            block[tuple(known)] = -torch.inf
+        last = block.topk(min(best.scores.shape[1], width), dim=1).values[:, -1:]
+        rows, columns = ((block >= last) & (block > -torch.inf)).nonzero(as_tuple=True)
+        offsets = np.searchsorted(rows.cpu().numpy(), np.arange(len(block) + 1))
+        entering = block[rows, columns].cpu().numpy()
+        merge_rows(0, len(block), offsets, entering, columns.cpu().numpy(), best_arrays(of_block))
+
+
+def _on_device(scores: Any, intervals: Intervals, *arrays: IntArray) -> tuple[Any, ...]:
+    """Copy the owners and ends of intervals, and further arrays, to where the scores are."""
+    all_arrays = (intervals.owners, intervals.lowest, intervals.highest, *arrays)
+    return tuple(to_device(array, scores.device) for array in all_arrays)

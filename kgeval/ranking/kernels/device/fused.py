@@ -1,9 +1,9 @@
-"""Triton's kernels: comparison fused behind the product, and sums of listed pairs.
+"""The device's screen in Triton: comparison fused behind the product, and float64 sums of listed pairs.
 
-What ``comparison`` does with a matrix in memory, a tile at a time: a number of each answer for those that are
-certainly above, and a bit of each pair for those that are undecided. So a pair takes an eighth of a byte.
-
-The sums are taken in float64 in some order, with or without fused multiplications: ``device_blocks`` bounds them all.
+``compare_fused`` does what ``screen.compare`` does with a matrix in memory, a tile at a time: a number of each answer
+for the candidates that are certainly above it, and a bit of each pair that is undecided. So a pair takes an eighth of a
+byte. ``sum_pairs`` settles the undecided pairs for ``device_blocks``, which bounds the sums: they are taken in some
+order, with or without fused multiplications.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import triton
 import triton.language as tl
 
 from kgeval.models.similarity import PRODUCTS, Similarity
-from kgeval.ranking.kernels.device.comparison import AnswerSide, CandidateSide, ScreenResult, joined_widths
 from kgeval.ranking.kernels.device.device_vectors import DIM_MULTIPLE
+from kgeval.ranking.kernels.device.screen import AnswerBounds, CandidateBounds, ScreenResult, joined_widths
 
 FUSED_BYTES_PER_PAIR = 4
 """of a pair: its bit, and what is kept of it where it is undecided, which at most one in a dozen is"""
@@ -33,11 +33,17 @@ WORD, WORDS = 32, 128
 KINDS = {"dot": 0, "l2": 0, "squared_l2": 0, "l1": 1, "modulus": 2}
 """what the program computes: products, sums of differences, or sums of moduli; Triton compares numbers, not words"""
 
+TERMS = {"dot": 0, "l1": 1, "l2": 2, "squared_l2": 2, "modulus": 3}
+"""what is added up: products, differences, their squares, or moduli"""
+
+PAIRS, DEPTH = 32, 16
+"""pairs of a program, and dimensions that it fetches at a time"""
+
 
 def compare_fused(
-    similarity: Similarity, queries: Any, entities: Any, answer_side: AnswerSide, candidate_side: CandidateSide
+    similarity: Similarity, queries: Any, entities: Any, answers: AnswerBounds, candidates: CandidateBounds
 ) -> ScreenResult:
-    """Compare all candidates with a block of answers, as ``comparison.compare`` does."""
+    """Compare all candidates with a block of answers, as ``screen.compare`` does."""
     number, width = len(queries), len(entities)
     above, undecided = torch.zeros((2, number), dtype=torch.int32, device=queries.device)
     words = torch.empty((number, -(-width // WORD)), dtype=torch.int32, device=queries.device)
@@ -47,23 +53,13 @@ def compare_fused(
     grid = (triton.cdiv(number, rows) * triton.cdiv(width, columns),)
     if number and width:
         # What is rounded here, D beside the middle and the joined widths, is within the margins of both.
-        slopes, spans = joined_widths(answer_side, candidate_side)
+        slopes, spans = joined_widths(answers, candidates)
         _compare_tile[grid](
             *((queries.contiguous(), entities) if products else (queries.T.contiguous(), entities.T.contiguous())),
-            answer_side.middle - answer_side.constant,
-            answer_side.middle + answer_side.constant,
-            answer_side.scale,
-            slopes,
-            candidate_side.added,
-            spans,
-            candidate_side.slack,
-            above,
-            undecided,
-            words,
-            number,
-            width,
-            queries.shape[1],
-            words.shape[1],
+            *(answers.middle - answers.constant, answers.middle + answers.constant, answers.scale, slopes),
+            *(candidates.added, spans, candidates.slack),
+            *(above, undecided, words),
+            *(number, width, queries.shape[1], words.shape[1]),
             KIND=KINDS[similarity],
             ROWS=rows,
             COLUMNS=columns,
@@ -72,34 +68,6 @@ def compare_fused(
             num_stages=4,
         )
     return ScreenResult(above.long(), *_pairs(words, undecided))
-
-
-def _pairs(words: Any, sizes: Any) -> tuple[Any, Any]:
-    """Find the places of the bits that are set, of which there are int32[row] in each row; int64[pair] each."""
-    ends = sizes.cumsum(0)
-    rows, columns = torch.empty((2, int(ends[-1]) if len(ends) else 0), dtype=torch.int64, device=words.device)
-    if len(rows):
-        _list_bits[(len(words),)](words, ends - sizes, rows, columns, words.shape[1], WORDS=WORDS)
-    return rows, columns
-
-
-@triton.jit  # type: ignore[untyped-decorator]
-def _list_bits(words, starts, rows, columns, num_words, WORDS: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
-    row = tl.program_id(0).to(tl.int64)
-    start = tl.load(starts + row)
-    for first in range(0, num_words, WORDS):
-        place = first + tl.arange(0, WORDS)
-        word = tl.load(words + row * num_words + place, mask=place < num_words, other=0)
-        size = tl.zeros((WORDS,), tl.int64)
-        for bit in range(32):
-            size += (word >> bit) & 1
-        target = start + tl.cumsum(size, 0) - size
-        for bit in range(32):
-            is_set = (word >> bit) & 1
-            tl.store(rows + target, row, mask=is_set != 0)
-            tl.store(columns + target, place.to(tl.int64) * 32 + bit, mask=is_set != 0)
-            target += is_set
-        start += tl.sum(size, 0)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -193,11 +161,32 @@ def _add_moduli(scores, left, right, number, width, half):  # type: ignore[no-un
     return scores
 
 
-PAIRS, DEPTH = 32, 16
-"""pairs of a program, and dimensions that it fetches at a time"""
+def _pairs(words: Any, sizes: Any) -> tuple[Any, Any]:
+    """Find the places of the bits that are set, of which there are int32[row] in each row; int64[pair] each."""
+    ends = sizes.cumsum(0)
+    rows, columns = torch.empty((2, int(ends[-1]) if len(ends) else 0), dtype=torch.int64, device=words.device)
+    if len(rows):
+        _list_bits[(len(words),)](words, ends - sizes, rows, columns, words.shape[1], WORDS=WORDS)
+    return rows, columns
 
-TERMS = {"dot": 0, "l1": 1, "l2": 2, "squared_l2": 2, "modulus": 3}
-"""what is added up: products, differences, their squares, or moduli"""
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _list_bits(words, starts, rows, columns, num_words, WORDS: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
+    row = tl.program_id(0).to(tl.int64)
+    start = tl.load(starts + row)
+    for first in range(0, num_words, WORDS):
+        place = first + tl.arange(0, WORDS)
+        word = tl.load(words + row * num_words + place, mask=place < num_words, other=0)
+        size = tl.zeros((WORDS,), tl.int64)
+        for bit in range(32):
+            size += (word >> bit) & 1
+        target = start + tl.cumsum(size, 0) - size
+        for bit in range(32):
+            is_set = (word >> bit) & 1
+            tl.store(rows + target, row, mask=is_set != 0)
+            tl.store(columns + target, place.to(tl.int64) * 32 + bit, mask=is_set != 0)
+            target += is_set
+        start += tl.sum(size, 0)
 
 
 def sum_pairs(similarity: Similarity, queries: Any, entities: Any, owners: Any, candidates: Any) -> Any:

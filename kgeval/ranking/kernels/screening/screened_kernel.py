@@ -1,72 +1,30 @@
 """The screened kernel: approximate scores decide almost every comparison, canonical ones the few that are uncertain.
 
-An approximate score with a rigorous bound on its error says for certain whether a candidate is above the answer, unless
-it lies within the bound. What a screen leaves uncertain (a few in a thousand) is scored in the precision of the
-entities (``counting.py``); what is uncertain even then, canonically. So the counts are those of the compiled
-kernel, bit for bit, at the speed of a matrix product in low precision.
+A screen (``screens``) computes approximate scores and a rigorous bound on their error. They say for certain whether a
+candidate is above the answer, unless it lies within the bound. Candidates that a screen leaves uncertain, a few in a
+thousand, are scored in the precision of the entities (``counting``); those that are uncertain even then, canonically.
+So the counts are those of the compiled kernel, bit for bit, at the speed of a matrix product in low precision.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from kgeval.base.arrays import Float64Array, IntArray
+from kgeval.base.arrays import IntArray
 from kgeval.base.threads import parallel_for
 from kgeval.data.queries import Rows
 from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Intervals
 from kgeval.ranking.kernels.compiled import CompiledKernel
-from kgeval.ranking.kernels.screening.counting import (
-    CANONICAL,
-    REFINED,
-    Columns,
-    Pairs,
-    ScreenedSelection,
-    count_rows,
-    count_screened,
-    pairs_of,
-)
-from kgeval.ranking.kernels.screening.screens import (
-    LARGEST,
-    MOST_DIMENSIONS,
-    Bfloat16Products,
-    Float32Distances,
-    Float32Products,
-    Screen,
-)
+from kgeval.ranking.kernels.rounding import Precision
+from kgeval.ranking.kernels.screening.counting import CANONICAL, REFINED, ScreenedCounting, count_rows, pairs_of
+from kgeval.ranking.kernels.screening.screens import screens_for, vectors_are_bounded
+from kgeval.ranking.kernels.screening.selection import ScreenedSelection
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-from kgeval.ranking.ranking_task import BLOCK, Precision
-
-Clock = Callable[[], float]
-"""() -> seconds"""
-
-
-class ScreenedCounting:
-    """Counts a chunk of candidates."""
-
-    def __init__(
-        self, screen: Screen, queries: QueryVectors, entities: EntityVectors, intervals: Intervals, counted: Counted
-    ) -> None:
-        self._screen, self._intervals, self._counts = screen, intervals, counted.counts
-        self._columns = Columns(screen.order, *screen.limits(intervals.lowest, intervals.highest, intervals.owners))
-        self._pairs: Pairs = pairs_of(queries, entities, in_float64=screen.refined_in_float64)
-        self.effort = np.zeros((len(queries.vectors), 2), np.int64)
-        """int64[query, 2], how many comparisons took a score in the precision of the entities, and a canonical one"""
-
-    def count(self, part: slice, block: int, clock: Clock = time.perf_counter) -> float:
-        """Count for some queries, a block at a time; return the seconds of the quickest block."""
-        buffer = self._screen.buffer(min(block, part.stop - part.start))
-        quickest = np.inf
-        for first in range(part.start, part.stop, block):
-            start = clock()
-            statistics = self._screen.statistics(slice(first, min(first + block, part.stop)), buffer)
-            count_screened(first, statistics, self._columns, self._pairs, self._intervals, self._counts, self.effort)
-            quickest = min(quickest, clock() - start)
-        return quickest
-
+from kgeval.ranking.memory_plan import BLOCK
 
 BLOCKS = 2
 """blocks that a thread takes at a time, with one buffer"""
@@ -77,13 +35,13 @@ TRIAL = 2
 TRIAL_PAYS = 16 * BLOCKS
 """blocks from which on they are timed"""
 
-SCREENS = {"bfloat16": Bfloat16Products, "float32": Float32Products}
-
 
 class ScreenedKernel(CompiledKernel):
-    """Screens rankings of vectors; finished scores are counted as the compiled kernel does."""
+    """The kernel that screens candidates by their vectors; it counts finished scores as the compiled kernel does."""
 
-    def __init__(self, *precisions: Precision, block: int = BLOCK, clock: Clock = time.perf_counter) -> None:
+    def __init__(
+        self, *precisions: Precision, block: int = BLOCK, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
         self._precisions = precisions
         """those in question, of which the first is used; none where screening does not pay"""
         self.name: str = precisions[0]
@@ -126,7 +84,7 @@ class ScreenedKernel(CompiledKernel):
         return quickest, step * len(countings)
 
     def count_own(self, queries: QueryVectors, entities: EntityVectors, lists: Rows, intervals: Intervals) -> Counted:
-        if not (self._precisions and _bounded(queries, entities, *intervals[1:])):
+        if not (self._precisions and vectors_are_bounded(queries, entities, *intervals[1:])):
             return super().count_own(queries, entities, lists, intervals)
         counted, effort = Counted.zero(intervals), np.zeros((len(lists), 2), np.int64)
         arguments = (lists.offsets, lists.ids), pairs_of(queries, entities), intervals, counted.counts, effort
@@ -152,30 +110,3 @@ class ScreenedKernel(CompiledKernel):
             self._precisions = self._precisions[1:] or ("float32",)
         if total[CANONICAL] > 0.3 * compared:
             self._precisions = ()
-
-
-def screens_for(
-    precisions: Sequence[Precision], queries: QueryVectors, entities: EntityVectors, *scores: Float64Array
-) -> list[Screen]:
-    """Make a screen of each precision for a chunk; none where no bound holds. Only products have several.
-
-    What candidates are compared with is given as arrays of scores.
-    """
-    if not (precisions and _bounded(queries, entities, *scores)):
-        return []
-    if queries.similarity in {"dot", "squared_l2"} or (queries.similarity == "l2" and not entities.biases.any()):
-        return [SCREENS[precision](queries, entities) for precision in precisions]
-    return [] if entities.biases.any() else [Float32Distances(queries, entities)]
-
-
-def _bounded(queries: QueryVectors, entities: EntityVectors, *scores: Float64Array) -> bool:
-    """Whether the error bounds hold: not where numbers are huge, infinite or undefined, or dimensions too many."""
-    if queries.vectors.shape[1] > MOST_DIMENSIONS:
-        return False
-    # NaN stays NaN through these maxima, and is not below anything.
-    sizes = (queries.norms, queries.offsets, entities.norms, entities.biases)
-    # An answer may owe its score to a bias in another chunk, so its size is taken by itself.
-    limit = LARGEST**2 if queries.similarity in {"dot", "squared_l2"} else LARGEST
-    return bool(np.max([np.abs(size).max(initial=0.0) for size in sizes]) < LARGEST) and all(
-        np.abs(each).max(initial=0.0) < limit for each in scores
-    )

@@ -1,15 +1,21 @@
 """Screens: approximate scores of a block of queries and candidates, and how far they may be from the canonical ones.
 
-A screen turns "the candidate is above the answer" into "a statistic is above a limit". The statistic comes in low
-precision; two limits, above and below the answer's by a proven bound on the error, enclose what remains uncertain.
+``ScreenedKernel`` makes screens for each chunk of candidates (``screens_for``). A screen turns "the candidate is above
+the answer" into "a statistic is above a limit". The statistic comes in low precision; two limits, above and below the
+answer's by a proven bound on the error, enclose what remains uncertain. Another screen is a ``Screen`` here, and a case
+in ``screens_for``.
 
-By distances, the screen sums absolute differences or moduli, never an array of query × candidate × dimension:
+Statistics of distances
+-----------------------
+Absolute differences or moduli are summed, never an array of query × candidate × dimension:
 
 l1, modulus      −distance > x                 with x the answer's score without the query's offset
 
 Sums of numbers of one sign lose at most γ(d) of themselves, whatever the order (Higham, 2002, chapter 4).
 
-Screening by matrix products, in float32 or bfloat16: for dot products and Euclidean distances.
+Statistics of products
+----------------------
+Matrix products, in float32 or bfloat16, for dot products and Euclidean distances:
 
 dot    q·e + bias        > x
 l2     q·e − ‖e‖²/2      > (‖q‖² + x|x|)/2        with x the answer's score without the query's offset
@@ -29,6 +35,7 @@ instead.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -37,9 +44,8 @@ from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.compiling import njit
 from kgeval.models.similarity import Similarity
 from kgeval.ranking.kernels.compiled import L1, SIMILARITIES
-from kgeval.ranking.kernels.rounding import SPARE, U32, Rounded, canonical_growth, growth, round_rows
+from kgeval.ranking.kernels.rounding import SPARE, U32, Precision, Rounded, canonical_growth, growth, round_rows
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-from kgeval.ranking.ranking_task import Precision
 
 BOUND_GROUP = 512
 """candidates that share one error bound, neighbours in the order of the screen"""
@@ -53,13 +59,44 @@ MOST_DIMENSIONS = 2**20
 SMALLEST = 2.0**-60
 """what underflow may take from a score, per dimension (a square below 2⁻¹²⁶ is lost, so a modulus below 2⁻⁶³ is)"""
 
+TILE = 64
+"""candidates whose distances are summed side by side"""
 
-class Limits(NamedTuple):
-    """Statistics above ``upper`` are certainly above an interval, those below ``lower`` certainly below it."""
+QUERY_BLOCK = 256
+"""queries that are compared with a tile while it is in cache"""
 
-    upper: np.ndarray[Any, Any]
-    """[answer, group], in the precision of the statistics"""
-    lower: np.ndarray[Any, Any]
+
+def screens_for(
+    precisions: Sequence[Precision], queries: QueryVectors, entities: EntityVectors, *scores: Float64Array
+) -> list[Screen]:
+    """Make a screen of each precision for a chunk; none where no bound holds. Only products have several.
+
+    What candidates are compared with is given as arrays of scores.
+    """
+    if not (precisions and vectors_are_bounded(queries, entities, *scores)):
+        return []
+    if queries.similarity in {"dot", "squared_l2"} or (queries.similarity == "l2" and not entities.biases.any()):
+        products = {"bfloat16": Bfloat16Products, "float32": Float32Products}
+        return [products[precision](queries, entities) for precision in precisions]
+    return [] if entities.biases.any() else [Float32Distances(queries, entities)]
+
+
+def vectors_are_bounded(queries: QueryVectors, entities: EntityVectors, *scores: Float64Array) -> bool:
+    """Whether the error bounds hold: not where numbers are huge, infinite or undefined, or dimensions too many."""
+    if queries.vectors.shape[1] > MOST_DIMENSIONS:
+        return False
+    # NaN stays NaN through these maxima, and is not below anything.
+    sizes = (queries.norms, queries.offsets, entities.norms, entities.biases)
+    # An answer may owe its score to a bias in another chunk, so its size is taken by itself.
+    return bool(np.max([np.abs(size).max(initial=0.0) for size in sizes]) < LARGEST) and scores_are_bounded(
+        queries.similarity, *scores
+    )
+
+
+def scores_are_bounded(similarity: Similarity, *scores: Float64Array) -> bool:
+    """Whether no score that candidates are compared with is huge, infinite or undefined."""
+    limit = LARGEST**2 if similarity in {"dot", "squared_l2"} else LARGEST
+    return all(np.abs(each).max(initial=0.0) < limit for each in scores)
 
 
 class Screen(Protocol):
@@ -80,99 +117,12 @@ class Screen(Protocol):
         """Enclose intervals of scores (float64[answer] each), whose queries are ``owners``."""
 
 
-def round_outward(upper: Float64Array, lower: Float64Array) -> Limits:
-    """Round limits to float32, away from each other."""
-    return Limits(
-        (upper + np.abs(upper) * 2.0**-22 + 2.0**-120).astype(np.float32),
-        (lower - np.abs(lower) * 2.0**-22 - 2.0**-120).astype(np.float32),
-    )
+class Limits(NamedTuple):
+    """Statistics above ``upper`` are certainly above an interval, those below ``lower`` certainly below it."""
 
-
-def middle_of(similarity: Similarity, scores: Any, norms: Any, sizes: Any, farthest: Any) -> tuple[Any, Any]:
-    """Put scores of answers into the terms of products; and the size of what is added up for them.
-
-    Arrays or tensors [answer]: scores without offsets, norms of queries, the size of scores, and that of products.
-    """
-    if similarity == "l2":
-        # A positive score (of an answer with a bias) is beyond every distance, so the square keeps the sign.
-        return 0.5 * (norms * norms + scores * abs(scores)), sizes * sizes + farthest
-    if similarity == "squared_l2":
-        return 0.5 * (norms * norms + scores), sizes + farthest
-    return scores, sizes + farthest
-
-
-TILE = 64
-"""candidates whose distances are summed side by side"""
-
-QUERY_BLOCK = 256
-"""queries that are compared with a tile while it is in cache"""
-
-
-class Float32Distances(Screen):
-    """Negative distances, in columns of the chunk's own order."""
-
-    def __init__(self, queries: QueryVectors, entities: EntityVectors) -> None:
-        self._query_vectors = queries
-        self.order = np.arange(len(entities.biases))
-        rounded = round_rows(entities.vectors, self.order, precision="float32", manhattan=True)
-        self._entity_loss = rounded.rounding_errors.max(initial=0.0)
-        self._tiles = _tiles(rounded.vectors[:, : entities.vectors.shape[1]])
-
-    def buffer(self, rows: int) -> np.ndarray[Any, Any]:
-        return np.empty((rows, len(self._tiles) * TILE), np.float32)
-
-    def statistics(self, block: slice, buffer: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        queries = self._query_vectors.float32.vectors[block]
-        out = buffer[: len(queries)]
-        _sum_distances(SIMILARITIES.index(self._query_vectors.similarity), queries, self._tiles, out)
-        return out[:, : len(self.order)]
-
-    def limits(self, lowest: Float64Array, highest: Float64Array, owners: IntArray) -> Limits:
-        dim, offsets = self._query_vectors.vectors.shape[1], self._query_vectors.offsets[owners]
-        relative = 2 * (dim + 16) * U32
-        error = self._query_vectors.float32.rounding_errors[owners] + self._entity_loss + SMALLEST * dim
-        error = error + canonical_growth(dim) * (np.maximum(np.abs(lowest), np.abs(highest)) + np.abs(offsets))
-        near, far = (offsets - highest - error) / (1 + relative), (offsets - lowest + error) / (1 - relative)
-        groups = -(-len(self.order) // BOUND_GROUP)
-        return round_outward(np.repeat(-near[:, None], groups, axis=1), np.repeat(-far[:, None], groups, axis=1))
-
-
-def _tiles(vectors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Lay vectors out as float32[tile, dim, TILE], the last tile filled up with zeros."""
-    count, dim = vectors.shape
-    padded = np.zeros((-(-count // TILE) * TILE, dim), np.float32)
-    padded[:count] = vectors
-    return np.ascontiguousarray(padded.reshape(-1, TILE, dim).transpose(0, 2, 1))
-
-
-@njit(cache=True, nogil=True)
-def _sum_distances(similarity, queries, tiles, out):  # type: ignore[no-untyped-def]
-    for first in range(0, len(queries), QUERY_BLOCK):
-        for tile in range(len(tiles)):
-            for query in range(first, min(len(queries), first + QUERY_BLOCK)):
-                sums = out[query, tile * TILE : (tile + 1) * TILE]
-                sums[:] = np.float32(0)
-                if similarity == L1:
-                    _subtract_l1(queries[query], tiles[tile], sums)
-                else:
-                    _subtract_moduli(queries[query], tiles[tile], sums)
-
-
-@njit(cache=True)
-def _subtract_l1(query, tile, sums):  # type: ignore[no-untyped-def]
-    for k in range(len(tile)):
-        for lane in range(TILE):
-            sums[lane] -= abs(query[k] - tile[k, lane])
-
-
-@njit(cache=True)
-def _subtract_moduli(query, tile, sums):  # type: ignore[no-untyped-def]
-    half = len(tile) // 2
-    for k in range(half):
-        for lane in range(TILE):
-            real = query[k] - tile[k, lane]
-            imaginary = query[half + k] - tile[half + k, lane]
-            sums[lane] -= np.sqrt(real * real + imaginary * imaginary)
+    upper: np.ndarray[Any, Any]
+    """[answer, group], in the precision of the statistics"""
+    lower: np.ndarray[Any, Any]
 
 
 class Float32Products(Screen):
@@ -234,11 +184,6 @@ class Float32Products(Screen):
         return np.asarray(product * (1 + 2.0**-20))
 
 
-def largest_in_groups(values: Float64Array) -> Float64Array:
-    """Take the largest value of each group of columns; float64[group]."""
-    return np.asarray(np.maximum.reduceat(values, np.arange(0, len(values), BOUND_GROUP)))
-
-
 class Bfloat16Products(Float32Products):
     """Matrix products in bfloat16, accumulated in float32: for processors that have them."""
 
@@ -272,6 +217,61 @@ class Bfloat16Products(Float32Products):
         return Limits(_key(upper, up=True), _key(lower, up=False))
 
 
+class Float32Distances(Screen):
+    """Negative distances in float32, in columns of the chunk's own order."""
+
+    def __init__(self, queries: QueryVectors, entities: EntityVectors) -> None:
+        self._query_vectors = queries
+        self.order = np.arange(len(entities.biases))
+        rounded = round_rows(entities.vectors, self.order, precision="float32", manhattan=True)
+        self._entity_loss = rounded.rounding_errors.max(initial=0.0)
+        self._tiles = _tiles(rounded.vectors[:, : entities.vectors.shape[1]])
+
+    def buffer(self, rows: int) -> np.ndarray[Any, Any]:
+        return np.empty((rows, len(self._tiles) * TILE), np.float32)
+
+    def statistics(self, block: slice, buffer: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        queries = self._query_vectors.float32.vectors[block]
+        out = buffer[: len(queries)]
+        _sum_distances(SIMILARITIES.index(self._query_vectors.similarity), queries, self._tiles, out)
+        return out[:, : len(self.order)]
+
+    def limits(self, lowest: Float64Array, highest: Float64Array, owners: IntArray) -> Limits:
+        dim, offsets = self._query_vectors.vectors.shape[1], self._query_vectors.offsets[owners]
+        relative = 2 * (dim + 16) * U32
+        error = self._query_vectors.float32.rounding_errors[owners] + self._entity_loss + SMALLEST * dim
+        error = error + canonical_growth(dim) * (np.maximum(np.abs(lowest), np.abs(highest)) + np.abs(offsets))
+        near, far = (offsets - highest - error) / (1 + relative), (offsets - lowest + error) / (1 - relative)
+        groups = -(-len(self.order) // BOUND_GROUP)
+        return round_outward(np.repeat(-near[:, None], groups, axis=1), np.repeat(-far[:, None], groups, axis=1))
+
+
+def round_outward(upper: Float64Array, lower: Float64Array) -> Limits:
+    """Round limits to float32, away from each other."""
+    return Limits(
+        (upper + np.abs(upper) * 2.0**-22 + 2.0**-120).astype(np.float32),
+        (lower - np.abs(lower) * 2.0**-22 - 2.0**-120).astype(np.float32),
+    )
+
+
+def middle_of(similarity: Similarity, scores: Any, norms: Any, sizes: Any, farthest: Any) -> tuple[Any, Any]:
+    """Put scores of answers into the terms of products; and the size of what is added up for them.
+
+    Arrays or tensors [answer]: scores without offsets, norms of queries, the size of scores, and that of products.
+    """
+    if similarity == "l2":
+        # A positive score (of an answer with a bias) is beyond every distance, so the square keeps the sign.
+        return 0.5 * (norms * norms + scores * abs(scores)), sizes * sizes + farthest
+    if similarity == "squared_l2":
+        return 0.5 * (norms * norms + scores), sizes + farthest
+    return scores, sizes + farthest
+
+
+def largest_in_groups(values: Float64Array) -> Float64Array:
+    """Take the largest value of each group of columns; float64[group]."""
+    return np.asarray(np.maximum.reduceat(values, np.arange(0, len(values), BOUND_GROUP)))
+
+
 def _key(limits: np.ndarray[Any, Any], *, up: bool) -> np.ndarray[Any, Any]:
     """Round float32 limits up or down to bfloat16, as keys that order like the numbers; int16."""
     bits = limits.view(np.uint32)
@@ -285,10 +285,42 @@ def _key(limits: np.ndarray[Any, Any], *, up: bool) -> np.ndarray[Any, Any]:
 @njit(cache=True, nogil=True)
 def _to_keys(bits):  # type: ignore[no-untyped-def]
     for query in range(len(bits)):
-        _row_to_keys(bits[query])
+        row = bits[query]
+        for column in range(len(row)):
+            row[column] = row[column] ^ ((row[column] >> 15) & 0x7FFF)
+
+
+def _tiles(vectors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Lay vectors out as float32[tile, dim, TILE], the last tile filled up with zeros."""
+    padded = np.pad(vectors, ((0, -len(vectors) % TILE), (0, 0)))
+    return np.ascontiguousarray(padded.reshape(-1, TILE, vectors.shape[1]).transpose(0, 2, 1))
+
+
+@njit(cache=True, nogil=True)
+def _sum_distances(similarity, queries, tiles, out):  # type: ignore[no-untyped-def]
+    for first in range(0, len(queries), QUERY_BLOCK):
+        for tile in range(len(tiles)):
+            for query in range(first, min(len(queries), first + QUERY_BLOCK)):
+                sums = out[query, tile * TILE : (tile + 1) * TILE]
+                sums[:] = np.float32(0)
+                if similarity == L1:
+                    _subtract_l1(queries[query], tiles[tile], sums)
+                else:
+                    _subtract_moduli(queries[query], tiles[tile], sums)
 
 
 @njit(cache=True)
-def _row_to_keys(row):  # type: ignore[no-untyped-def]
-    for column in range(len(row)):
-        row[column] = row[column] ^ ((row[column] >> 15) & 0x7FFF)
+def _subtract_l1(query, tile, sums):  # type: ignore[no-untyped-def]
+    for k in range(len(tile)):
+        for lane in range(TILE):
+            sums[lane] -= abs(query[k] - tile[k, lane])
+
+
+@njit(cache=True)
+def _subtract_moduli(query, tile, sums):  # type: ignore[no-untyped-def]
+    half = len(tile) // 2
+    for k in range(half):
+        for lane in range(TILE):
+            real = query[k] - tile[k, lane]
+            imaginary = query[half + k] - tile[half + k, lane]
+            sums[lane] -= np.sqrt(real * real + imaginary * imaginary)
