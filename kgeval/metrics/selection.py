@@ -24,9 +24,8 @@ from kgeval.metrics.kinds import Chance, Needs
 from kgeval.metrics.lists.ranked_lists import RankedLists, answer_lists
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName, Part, pooled_side
-from kgeval.metrics.ranks.draws import uniform
 from kgeval.metrics.ranks.ranks import Ranks
-from kgeval.metrics.ranks.ties import Ties, tie_policy
+from kgeval.metrics.ranks.ties import Ties, tie_policy, uniform
 
 _LARGEST = 10
 """an exponent: frequencies below 10¹⁵, each to its power, then multiply to a finite weight"""

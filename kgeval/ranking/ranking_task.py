@@ -163,9 +163,6 @@ class RankCounts(Brief):
     def __add__(self, other: RankCounts) -> RankCounts:
         return RankCounts(self.greater + other.greater, self.tied + other.tied, self.candidates + other.candidates - 1)
 
-    def __sub__(self, other: RankCounts) -> RankCounts:
-        return RankCounts(self.greater - other.greater, self.tied - other.tied, self.candidates - other.candidates + 1)
-
     @property
     def impossible(self) -> BoolArray:
         """Whether no candidates can be counted so; bool[answer]."""

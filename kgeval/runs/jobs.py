@@ -29,8 +29,8 @@ from kgeval.models.checkpoints.readers.pykeen_modules import NoFormula
 from kgeval.models.scorer import Scorer, VectorScorer
 from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.engine_choice import named_device
-from kgeval.ranking.model_predictions import ModelPredictions
 from kgeval.ranking.model_ranking import ModelRanking, RankParts, ranking_of
+from kgeval.ranking.predictions.predict import ModelPredictions
 from kgeval.ranking.protocols.protocol import ResolvedEvaluation
 from kgeval.ranking.protocols.sampled_ranking import rank_all_or_sample
 from kgeval.ranking.rank_table import RankTable

@@ -19,8 +19,8 @@ from kgeval.data.triples import Triples
 from kgeval.models.adapters.prediction_lists import OneList, PredictionLists, SideLists
 from kgeval.models.alignment import align
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.ranking.model_predictions import ModelPredictions
 from kgeval.ranking.model_ranking import ranking_of
+from kgeval.ranking.predictions.predict import ModelPredictions
 from kgeval.ranking.protocols.protocol import find_protocol
 from tests.brute_force import COUNTS
 from tests.conftest import random_dataset

@@ -163,7 +163,7 @@ def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[Prediction
 
 
 def _num_queries(dataset: Dataset, evaluation: Evaluation) -> int:
-    from kgeval.ranking.model_predictions import asked_queries
+    from kgeval.ranking.predictions.predict import asked_queries
 
     return sum(len(part.numbers) for part in asked_queries(dataset, evaluation)[0])
 

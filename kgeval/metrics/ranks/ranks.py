@@ -15,8 +15,7 @@ from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.errors import MetricError
 from kgeval.metrics.averages import means_of_groups, numbered
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.ranks.draws import uniform
-from kgeval.metrics.ranks.ties import TiePolicy, Ties, tie_policy
+from kgeval.metrics.ranks.ties import TiePolicy, Ties, tie_policy, uniform
 
 
 @dataclass(frozen=True, eq=False)

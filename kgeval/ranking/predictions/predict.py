@@ -1,25 +1,57 @@
-"""``kgeval.predict``: the best answers of queries."""
+"""``kgeval.predict``: the best answers of queries by one model: queries → candidates → the best by score → a table.
+
+Jobs that keep predictions call ``ModelPredictions``. ``engine`` finds the best candidates, in blocks of queries;
+``_columns`` lays each block out as rows of the table.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+import numpy as np
+import pyarrow as pa
 from typing_extensions import Unpack
 
-from kgeval.base.errors import refuse_unknown
-from kgeval.base.progress import Progress
+from kgeval.base.arrays import BoolArray, IntArray
+from kgeval.base.errors import InputError, counted, refuse_unknown
+from kgeval.base.parquet_tables import with_columns
+from kgeval.base.progress import Progress, reporting
 from kgeval.base.settings import takes
+from kgeval.base.threads import bound_threads
+from kgeval.data import KnownTimes
 from kgeval.data.dataset import Dataset
+from kgeval.data.entity_types import observed_types
+from kgeval.data.known import KnownAnswers, known_answers, known_triples
 from kgeval.data.loading import as_dataset
+from kgeval.data.queries import Queries
+from kgeval.data.split_names import files_in
+from kgeval.data.triples import triple_of
 from kgeval.data.vocabulary import Labels
 from kgeval.models.alignment import align
 from kgeval.models.checkpoints import as_model
+from kgeval.models.checks import notes_on_equal_rows
+from kgeval.ranking.corruption.generator import ALONE
+from kgeval.ranking.engine import Engine
+from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation, RankingKeywords
-from kgeval.ranking.model_predictions import ModelPredictions
-from kgeval.ranking.predictions.prediction_table import PredictionTable
-from kgeval.ranking.predictions.query_rows import read_queries
+from kgeval.ranking.kernels.collectors import ALL, KNOWN, BestAnswers
+from kgeval.ranking.memory_plan import Plan
+from kgeval.ranking.model_on_dataset import ModelOnDataset, restriction
+from kgeval.ranking.outsiders import Outsiders
+from kgeval.ranking.predictions.prediction_table import NEW, SCHEMA, PredictionTable
+from kgeval.ranking.predictions.query_rows import (
+    NumberedQueries,
+    as_triples,
+    queries_of_rows,
+    queries_of_triples,
+    read_queries,
+)
+from kgeval.ranking.rank_rows import with_times
+from kgeval.ranking.ranking_notes import notes_on_device
+from kgeval.ranking.ranking_task import RankCounts, RankingTask
 
 KnownPolicy = Literal["keep", "drop"]
 
@@ -94,3 +126,208 @@ def predict(  # noqa: PLR0913
     scorer = align(model, dataset, entities=entities, relations=relations, times=time_labels)
     aligned = ModelPredictions(scorer, dataset, evaluation.for_model(scorer))
     return aligned.predict(k, rows, drops_known=known == "drop", progress=progress)
+
+
+IDS_PER_PLACE = 4
+"""a prediction, with the columns of its row, takes the memory of so many ids of a ranking task"""
+
+LABELLED = {"anchor": "entities", "relation": "relations", "entity": "entities"}
+"""the columns whose labels stand in the last columns of a table"""
+
+
+@dataclass(frozen=True, eq=False)
+class ModelPredictions(ModelOnDataset):
+    """The predictions of one model on one dataset."""
+
+    def predict(
+        self,
+        places: int,
+        rows: IntArray | None = None,
+        *,
+        drops_known: bool = False,
+        progress: Progress | bool | None = None,
+        title: str | None = None,
+    ) -> PredictionTable:
+        """Find the best answers of queries among the candidates that the model knows.
+
+        The queries are ``rows``, int64[query, 3] ids with −1 for what is sought, int64[query, 4] with times; by default
+        those of the split. ``drops_known`` leaves known answers out.
+        """
+        if isinstance(places, bool) or not isinstance(places, int | np.integer) or places < 1:
+            raise InputError(f"k: expected how many answers each query gets, at least 1; found {places!r:.40}.")
+        dataset, evaluation = self.dataset, self.evaluation
+        evaluation.require_entities("predictions")
+        evaluation.require_times(dataset)
+        numbered, allowed, restricted = asked_queries(dataset, evaluation, rows)
+        known, notes_on_unknown = self._known(numbered)
+        corruption = evaluation.corruption.prepare(dataset)
+        if corruption.leaves_out_answers:
+            why = "its negatives leave the answers of queries out, so nothing is predicted from them"
+            raise InputError(f"corruption {corruption.kind!r}: {why}. Choose all, entities, typed or file.")
+        names = (*dataset.splits, *map(str, files_in(evaluation.filter)))
+        table = PredictionTable(
+            SCHEMA.empty_table(),
+            places=int(places),
+            queries=sum(len(part.numbers) for part in known),
+            split=evaluation.split if rows is None else None,
+            notes=(*self.scorer.notes, *dataset.notes, *notes_on_unknown, *restricted),
+            filter=tuple(name for name in names if name in evaluation.filter),
+            drops_known=drops_known,
+            model=title or self.scorer.title,
+            dataset=dataset.name,
+        )
+        if not table.queries:
+            return table
+        with reporting(table.queries, progress=progress, what="predicting", unit="queries") as report:
+            engine = replace(engine_for(self.scorer, as_triples(known), evaluation), progress=report)
+            with bound_threads(evaluation.threads):
+                degenerate = notes_on_equal_rows(self.scorer.scorer, tuple(part.queries.side for part in known))
+                prepared = replace(self, evaluation=evaluation.model_copy(update={"corruption": corruption}))
+                sides = [prepared._predict_side(engine, part, table, allowed) for part in known]
+        data = pa.concat_tables([side for side, _, _ in sides]).unify_dictionaries().combine_chunks()
+        data = data.sort_by([("query", "ascending"), ("place", "ascending")])
+        work = engine.kernel.stats()
+        of_candidates = dict.fromkeys(note.replace(ALONE, "") for _, said, _ in sides for note in said)
+        notes = (*table.notes, *degenerate, *of_candidates, *notes_on_device(work))
+        sizes = np.concatenate([sizes for _, _, sizes in sides])
+        candidates = self.candidates_in_words(corruption, sizes, allowed)
+        return replace(table, data=data, notes=notes, work=work, candidates=candidates)
+
+    def _known(self, parts: Sequence[NumberedQueries]) -> tuple[list[NumberedQueries], list[str]]:
+        """Keep the queries whose entity and relation the model knows; note, or refuse, that there are others."""
+        answerable = [(part, self.scorer.can_answer(part.queries)) for part in parts]
+        kept = [part.where(known) for part, known in answerable]
+        unknown = [part.queries.where(~known) for part, known in answerable]
+        if not (count := sum(map(len, unknown))):
+            return kept, []
+        examples = [
+            self.dataset.triple(*triple_of(queries.side, int(anchor), int(relation), -1))
+            for queries in unknown
+            for anchor, relation in zip(queries.anchors[:3], queries.relations[:3], strict=True)
+        ]
+        shown = ", ".join(examples[:3]) + (", …" if count > 3 else "")
+        unknown_queries = f"{counted(count, 'query')} with an entity or relation that the model does not know: {shown}"
+        if self.evaluation.unseen == "error":
+            raise InputError(f"{unknown_queries}. Set unseen: drop to leave them out.")
+        notes = [f"left out (unseen: {self.evaluation.unseen}): {unknown_queries}."]
+        return [part for part in kept if len(part.numbers)], notes
+
+    def _predict_side(
+        self, engine: Engine, part: NumberedQueries, table: PredictionTable, allowed: BoolArray
+    ) -> tuple[pa.Table, tuple[str, ...], IntArray]:
+        """Find the best answers of one side; return them, the notes on the candidates and their numbers."""
+        scorer, dataset, side = self.scorer, self.dataset, part.queries.side
+        corruption = self.evaluation.corruption
+        places = min(table.places, int((scorer.entity_rows >= 0).sum()))
+        times: KnownTimes = "static" if part.queries.contexts is None else self.evaluation.times
+        known = KnownAnswers.of(known_triples(dataset, table.filter, times), side)
+        notes = [*corruption.notes(part.queries, dataset)]
+        blocks, sizes = [], []
+        for alike, entities in scorer.groups(side, part.queries.relations):
+            group = part.where(alike)
+            ids = known.lengths(group.queries) + IDS_PER_PLACE * places
+            widths = corruption.widths(group.queries, dataset)
+            whole = [slice(0, len(group.queries))]
+            for block in whole if widths is None else Plan(engine.memory).tasks(ids + widths):
+                part_of_group = NumberedQueries(group.queries[block], group.numbers[block])
+                chosen = corruption.choose(part_of_group.queries, known.rows(part_of_group.queries), dataset)
+                notes += chosen.notes
+                sizes.append(chosen.num_candidates(len(part_of_group.queries)))
+                for same, candidates in chosen.restricted_to(entities & allowed).alike(len(part_of_group.queries)):
+                    queries = part_of_group.queries[same]
+                    task = RankingTask.of(queries, candidates, known.rows(queries))
+                    with self.refusing_nan():
+                        best = engine.best(scorer, task, places, drops_known=table.drops_known)
+                    blocks.append(self._columns(task, best, part_of_group.numbers[same], table.split))
+        data = _with_labels(dataset, pa.concat_tables(blocks).unify_dictionaries())
+        return data, tuple(notes), np.concatenate(sizes)
+
+    def _columns(self, task: RankingTask, best: BestAnswers, numbers: IntArray, split: str | None) -> pa.Table:
+        """Lay out the best answers of the queries of a task, whose numbers are int64[query], without labels."""
+        dataset, queries, (owners, places) = self.dataset, task.queries, np.nonzero(best.scores > -np.inf)
+        entities, scores = task.candidates.ids_of(0)[best.positions[owners, places]], best.scores[owners, places]
+        types = observed_types([dataset.train], queries.side, dataset)
+        outsiders = Outsiders.of(self.scorer, queries, task.candidates)
+        answered = known_answers(queries, [dataset.split(split)] if split else [])
+        columns = [
+            numbers[owners],
+            pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(owners), np.int32)), [queries.side]),
+            queries.anchors[owners],
+            queries.relations[owners],
+            places + 1,
+            entities,
+            scores,
+            *_counts(task, best, owners, places, outsiders.beside(owners, entities, scores)[1]),
+            _known_from(dataset, queries, owners, entities),
+            types.positions(queries.relations[owners], entities) >= 0,
+            answered.positions(owners, entities) >= 0,
+        ]
+        arrays = [pa.array(column) if isinstance(column, np.ndarray) else column for column in columns]
+        table = pa.table(arrays, pa.schema([*SCHEMA][: -len(LABELLED)]))
+        return with_times(dataset, table, None if queries.contexts is None else queries.contexts[owners])
+
+
+def asked_queries(
+    dataset: Dataset, evaluation: Evaluation, rows: IntArray | None = None
+) -> tuple[list[NumberedQueries], BoolArray, list[str]]:
+    """Return the queries of some rows or of the split, which entities may compete (bool[entity]), and notes.
+
+    A restriction chooses triples of the split, and with them entities.
+    """
+    if rows is None:
+        allowed, kept, notes = restriction(dataset, evaluation)
+        parts = queries_of_triples(dataset.split(evaluation.split)[kept], evaluation.sides)
+        return [NumberedQueries.without_answers(part.queries, part.numbers) for part in parts], allowed, notes
+    for name in ("restrict_entities_to", "restrict_relations_to"):
+        if getattr(evaluation, name) is not None:
+            cure = "Leave it out. For the candidates of queries, give a corruption, such as entities:path=FILE."
+            raise InputError(f"{name}: it restricts the triples of a split, and queries were given. {cure}")
+    return [*queries_of_rows(rows)], np.ones(len(dataset.entities), np.bool_), []
+
+
+def _with_labels(dataset: Dataset, table: pa.Table) -> pa.Table:
+    """Add the labels of the ids: those of all rows together, so that they are coded alike wherever blocks end."""
+    labels = {name: getattr(dataset, kind).column(table[name].to_numpy()) for name, kind in LABELLED.items()}
+    table = with_columns(table, {f"{name}_label": column for name, column in labels.items()})
+    return table.select([*SCHEMA.names, *(name for name in table.column_names if name not in SCHEMA.names)])
+
+
+def _counts(
+    task: RankingTask, best: BestAnswers, owners: IntArray, places: IntArray, outsiders: RankCounts
+) -> list[IntArray | pa.Array]:
+    """Count as a rank table does: greater, tied and candidates, filtered and raw."""
+    each = (owners, places)
+    above, beside, further = outsiders.columns
+    everyone = task.num_candidates[owners] + further - 1
+    unknown_alone = everyone - task.known.lengths[owners]
+    greater, tied = _in_list(best, best.scores > -np.inf, best.tied[:, ALL])
+    of_all = [greater[each] + above, tied[each] - 1 + beside]
+    if best.drops_known:
+        return [*of_all, unknown_alone, *[pa.nulls(len(owners), pa.int64())] * 3]
+    rows = np.repeat(np.arange(len(best.positions)), best.positions.shape[1])
+    is_known = (task.known.positions(rows, best.positions.ravel()) >= 0).reshape(best.positions.shape)
+    known_greater, known_tied = _in_list(best, is_known, best.tied[:, KNOWN])
+    itself = is_known[each]
+    filtered = [of_all[0] - known_greater[each], of_all[1] - known_tied[each] + itself, unknown_alone + itself]
+    return [*filtered, *of_all, everyone]
+
+
+def _in_list(best: BestAnswers, counted: BoolArray, tied_with_last: IntArray) -> tuple[IntArray, IntArray]:
+    """Count some of the best answers, bool[query, place]: those above each, and its ties, which go beyond the list.
+
+    Int64[query, place] both.
+    """
+    scores, (starts, ends) = best.scores, best.spans_of_ties
+    upto = np.hstack([np.zeros((len(scores), 1), np.int64), np.cumsum(counted, axis=1)])
+    greater = np.take_along_axis(upto, starts, axis=1)
+    tied = np.take_along_axis(upto, ends, axis=1) - greater
+    return greater, np.where(scores == scores[:, -1:], tied_with_last[:, None], tied)
+
+
+def _known_from(dataset: Dataset, queries: Queries, owners: IntArray, entities: IntArray) -> pa.DictionaryArray:
+    """Name the first split that has each triple."""
+    names = [*dataset.splits, NEW]
+    codes = np.full(len(owners), len(names) - 1, np.int32)
+    for code, triples in reversed([*enumerate(dataset.splits.values())]):
+        codes[known_answers(queries, [triples]).positions(owners, entities) >= 0] = code
+    return pa.DictionaryArray.from_arrays(pa.array(codes), names)
