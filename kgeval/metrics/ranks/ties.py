@@ -156,9 +156,10 @@ def note_on_missing(ties: str, used: Ties) -> str:
 
 
 def uniform(seed: int, *keys: IntArray) -> Float64Array:
-    """Draw a number from [0, 1) for each row, by SplitMix64 (Steele, Lea and Flood, 2014), for random ties; float64[row].
+    """Draw a number from [0, 1) for each row, for random ties; float64[row].
 
-    The draw depends on a seed and on the row's keys alone: a triple has the same draw in every table.
+    It is a function of the seed and of the row's keys, by SplitMix64 (Steele, Lea and Flood, 2014): a triple has the
+    same draw in every table.
 
     >>> first, second = np.array([3, 4]), np.array([0, 0])
     >>> bool((uniform(7, first, second)[::-1] == uniform(7, first[::-1], second)).all())
