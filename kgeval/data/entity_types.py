@@ -1,7 +1,8 @@
-"""Types of entities, and by them the candidates of a relation: the entities that it may have on a side.
+"""Types of entities, and the candidates of a relation: the entities that it may have on a side.
 
-The corruption ``typed`` calls :func:`typed_candidates`, :func:`observed_types` and :func:`read_candidates`; the slice
-of types calls :func:`read_types_of_entities`.
+Candidates are taken by type (:func:`typed_candidates`), from triples (:func:`observed_entities`) or from a file
+(:func:`read_candidates`): the corruption ``typed`` calls all three, predictions and rules the second. The slice of
+types calls :func:`read_types_of_entities`.
 """
 
 from __future__ import annotations
@@ -12,19 +13,18 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.base.arrays import IntArray
-from kgeval.base.errors import DatasetError, InputError, counted, refusing
+from kgeval.base.errors import DatasetError, counted, refusing
 from kgeval.base.files import read_json
 from kgeval.data.dataset import Dataset
 from kgeval.data.id_files import OPENKE
+from kgeval.data.labelled_triples import ids_of_listed
 from kgeval.data.queries import Rows
 from kgeval.data.tables import read_text
-from kgeval.data.text import UNIT_SEPARATOR, WHOLE_NUMBER, read_columns, refuse_missing, rows
+from kgeval.data.text import WHOLE_NUMBER, refuse_missing, rows
 from kgeval.data.triples import SIDES, Side, Triples
-from kgeval.data.vocabulary import Vocabulary
 
 PREFIX = "prefix"
 """the source of types that are part of the labels, as in Hetionet and DRKG: ``Compound::DB00014``"""
@@ -114,7 +114,7 @@ def typed_candidates(source: str, splits: Sequence[Triples], dataset: Dataset) -
     has_type = _matrix(types.rows, len(types.names))
     found: dict[Side, Rows] = {}
     for side in SIDES:
-        shared = _matrix(observed_types(splits, side, dataset), len(dataset.entities)) @ has_type @ has_type.T
+        shared = _matrix(observed_entities(splits, side, dataset), len(dataset.entities)) @ has_type @ has_type.T
         shared.sort_indices()
         found[side] = Rows(shared.indptr.astype(np.int64), shared.indices.astype(np.int64))
     where = "their labels" if source == PREFIX else source
@@ -131,7 +131,7 @@ def _matrix(rows: Rows, width: int) -> Any:
     return csr_matrix((np.ones(len(rows.ids), np.bool_), rows.ids, rows.offsets), shape=(len(rows), width))
 
 
-def observed_types(splits: Sequence[Triples], side: Side, dataset: Dataset) -> Rows:
+def observed_entities(splits: Sequence[Triples], side: Side, dataset: Dataset) -> Rows:
     """Collect, for each relation, the distinct entities on one side of some sets of triples, in ascending order."""
     facts = Triples(np.concatenate([triples.ids for triples in splits])) if splits else Triples.of([])
     _, relations, answers = facts.queries_of_side(side)
@@ -228,42 +228,3 @@ def _read_constraints(path: Path, num_entities: int, num_relations: int) -> list
             shown = f"{path}: relation {relation} has {counted(len(pair), 'list')}"
             raise DatasetError(f"{shown}; expected two, heads and tails. The file may be cut short.")
     return lists
-
-
-def read_listed(source: Path | Sequence[str], vocabulary: Vocabulary) -> tuple[IntArray, int]:
-    """Read a list of labels, one in each line, or take them; their ids, ascending, and how many the dataset lacks.
-
-    Raises
-    ------
-    DatasetError
-        if the file is missing or empty, or the dataset has none of the labels
-    """
-    where = source if isinstance(source, Path) else f"the list of labels of {vocabulary.kind} ids"
-    labels: pa.ChunkedArray | Sequence[str] = source
-    if isinstance(source, Path):
-        labels = read_columns(source, ["label"], delimiter=UNIT_SEPARATOR, quoted=False)["label"]
-    if not len(labels):
-        raise DatasetError(f"{where}: nothing in it. Expected a label in each line.")
-    ids, num_unknown = ids_of_listed(where, labels, vocabulary)
-    return np.unique(ids[ids >= 0]), num_unknown
-
-
-def ids_of_listed(
-    where: Path | str, labels: pa.ChunkedArray | Sequence[str], vocabulary: Vocabulary
-) -> tuple[IntArray, int]:
-    """Find the ids of labels, -1 for unknown ones, int64[label], and count the distinct unknown labels.
-
-    Raises
-    ------
-    DatasetError
-        if all are unknown, with the labels that are nearest to the first; if a label is not text
-    """
-    fault = ""
-    try:
-        ids = vocabulary.ids(labels)
-        if len(ids) and (ids < 0).all():
-            fault = f"the dataset has none of the {len(labels):,} labels in it. The first is an "
-            vocabulary.id(str(labels[0]))
-    except InputError as error:
-        raise DatasetError(f"{where}: {fault}{error}") from error
-    return ids, len({str(labels[row]) for row in np.flatnonzero(ids < 0).tolist()})

@@ -1,22 +1,25 @@
-"""Labelled triples of one file, in the ids of a dataset: triples to rank, to filter by, or false ones.
+"""Files in the ids of a dataset: labelled triples to rank, to filter by or false ones, and lists of labels.
 
 ``Dataset.split`` reads a file by its path with :func:`read_own`. Files of candidates, of negatives and of scores find
-their triples with :func:`read_triple_ids`. A label that the dataset does not have is refused.
+their triples with :func:`read_triple_ids`. Triples with a label that the dataset does not have are refused; of lists
+(:func:`read_listed`, for corruptions and restricted evaluations) unknown labels are counted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray, IntArray
-from kgeval.base.errors import DatasetError, did_you_mean
+from kgeval.base.errors import DatasetError, InputError, did_you_mean
 from kgeval.data import SPLITS
 from kgeval.data.columns import TRIPLE
 from kgeval.data.tables import NamedTable, read_triples
-from kgeval.data.text import BLANKS
+from kgeval.data.text import BLANKS, UNIT_SEPARATOR, read_columns
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 
@@ -73,3 +76,42 @@ def false_rows(table: NamedTable) -> BoolArray:
     if not false.any():
         raise DatasetError(f"{table.source}: no negatives in it: none of its {len(table)} rows has confidence 0.")
     return false
+
+
+def read_listed(source: Path | Sequence[str], vocabulary: Vocabulary) -> tuple[IntArray, int]:
+    """Read a list of labels, one in each line, or take them; their ids, ascending, and how many the dataset lacks.
+
+    Raises
+    ------
+    DatasetError
+        if the file is missing or empty, or the dataset has none of the labels
+    """
+    where = source if isinstance(source, Path) else f"the list of labels of {vocabulary.kind} ids"
+    labels: pa.ChunkedArray | Sequence[str] = source
+    if isinstance(source, Path):
+        labels = read_columns(source, ["label"], delimiter=UNIT_SEPARATOR, quoted=False)["label"]
+    if not len(labels):
+        raise DatasetError(f"{where}: nothing in it. Expected a label in each line.")
+    ids, num_unknown = ids_of_listed(where, labels, vocabulary)
+    return np.unique(ids[ids >= 0]), num_unknown
+
+
+def ids_of_listed(
+    where: Path | str, labels: pa.ChunkedArray | Sequence[str], vocabulary: Vocabulary
+) -> tuple[IntArray, int]:
+    """Find the ids of labels, -1 for unknown ones, int64[label], and count the distinct unknown labels.
+
+    Raises
+    ------
+    DatasetError
+        if all are unknown, with the labels that are nearest to the first; if a label is not text
+    """
+    fault = ""
+    try:
+        ids = vocabulary.ids(labels)
+        if len(ids) and (ids < 0).all():
+            fault = f"the dataset has none of the {len(labels):,} labels in it. The first is an "
+            vocabulary.id(str(labels[0]))
+    except InputError as error:
+        raise DatasetError(f"{where}: {fault}{error}") from error
+    return ids, len({str(labels[row]) for row in np.flatnonzero(ids < 0).tolist()})

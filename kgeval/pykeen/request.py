@@ -29,8 +29,7 @@ from kgeval.data.layouts.pykeen import read_named
 from kgeval.data.triples import Side, TripleIndex, Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.scorer import checked_sides
-from kgeval.ranking.rank_rows import stack
-from kgeval.ranking.rank_table import SCHEMA, RankTable
+from kgeval.ranking.rank_table import SCHEMA, RankTable, stack
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,8 +28,7 @@ from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.corruption.candidates import Candidates
 from kgeval.ranking.rank_file import RankColumnNames, RankFile, RankSetting
-from kgeval.ranking.rank_rows import to_rank_columns
-from kgeval.ranking.rank_table import COUNTS, RankTable
+from kgeval.ranking.rank_table import COUNTS, RankTable, to_rank_columns
 from kgeval.ranking.ranking_notes import notes_on_exchanged_sides
 from kgeval.ranking.ranking_task import RankCounts, Ranked, RankingTask
 

@@ -32,17 +32,17 @@ from kgeval.ranking.engine import Engine
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.memory_plan import Plan
-from kgeval.ranking.model_on_dataset import ModelOnDataset, restriction
+from kgeval.ranking.model_on_dataset import ModelOnDataset
 from kgeval.ranking.outsiders import Outsiders
-from kgeval.ranking.rank_rows import (
+from kgeval.ranking.rank_table import (
     MULTIPLICITY,
     RankedPart,
+    RankTable,
     join_parts,
     stack,
     to_rank_columns,
     with_test_known,
 )
-from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_notes import (
     RESTRICTED_SAMPLE,
     RankingNotes,
@@ -57,6 +57,7 @@ from kgeval.ranking.ranking_notes import (
     notes_on_unseen,
 )
 from kgeval.ranking.ranking_task import Ranked, RankingTask, concatenated, rank_last
+from kgeval.ranking.restriction import restriction
 from kgeval.ranking.rules import STANDARD, FrameworkQuirk, Rules
 
 

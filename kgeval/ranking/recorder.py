@@ -31,8 +31,7 @@ from kgeval.ranking.evaluation import Evaluation, NaNPolicy, UnseenPolicy
 from kgeval.ranking.model_ranking import ModelRanking, ranking_of
 from kgeval.ranking.protocols.number_check import NumberCheck, check_numbers
 from kgeval.ranking.protocols.protocol import find_protocol
-from kgeval.ranking.rank_rows import RankedPart, to_rank_columns
-from kgeval.ranking.rank_table import RankTable
+from kgeval.ranking.rank_table import RankedPart, RankTable, to_rank_columns
 from kgeval.ranking.ranking_task import RankCounts, Ranked, concatenated
 
 

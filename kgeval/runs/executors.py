@@ -27,7 +27,7 @@ from kgeval.base.threads import bound_threads
 from kgeval.data.triples import Side
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.model_ranking import ModelRanking
-from kgeval.ranking.rank_rows import RankedPart
+from kgeval.ranking.rank_table import RankedPart
 from kgeval.runs.shards import RankedShard, Shard, ShardStore, divide, join_shards, usual_count
 
 

@@ -35,8 +35,7 @@ from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.corruption.drawn import Sampled
 from kgeval.ranking.engine_choice import vector_dims
 from kgeval.ranking.model_ranking import ModelRanking
-from kgeval.ranking.rank_rows import RankedPart, to_rank_columns
-from kgeval.ranking.rank_table import SCHEMA, TIME
+from kgeval.ranking.rank_table import SCHEMA, TIME, RankedPart, to_rank_columns
 from kgeval.ranking.ranking_task import RankCounts, Ranked
 from kgeval.ranking.run_directory.contents import PLAN, SHARDS, as_json, num_shards, read_json
 from kgeval.runs.resume import Fingerprint

@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from kgeval import Dataset, RankTable, Triples, Vocabulary
-from kgeval.ranking.rank_rows import to_rank_columns
+from kgeval.ranking.rank_table import to_rank_columns
 from kgeval.ranking.ranking_task import RankCounts, Ranked
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from kgeval import Dataset
 from kgeval.base.errors import DatasetError
-from kgeval.data.entity_types import read_listed, read_types_of_entities
+from kgeval.data.entity_types import read_types_of_entities
+from kgeval.data.labelled_triples import read_listed
 
 LABELS = ["Gene::1", "Gene::2", "Drug::7", "a::b::c", "plain", "::odd", "Zoë x::\u2026"]
 

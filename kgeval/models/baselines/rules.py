@@ -16,7 +16,7 @@ from kgeval.base.arrays import FloatArray, IntArray
 from kgeval.base.errors import DatasetError, InputError
 from kgeval.base.threads import parallel_for
 from kgeval.data.dataset import Dataset
-from kgeval.data.entity_types import observed_types
+from kgeval.data.entity_types import observed_entities
 from kgeval.data.known import KnownAnswers
 from kgeval.data.queries import Queries, Rows, starts_of_runs
 from kgeval.data.relation_overlaps import PairedFacts
@@ -153,7 +153,7 @@ class TypesBaseline(Baseline):
     """entities of the type that train shows for the relation"""
 
     def learn(self, dataset: Dataset) -> SparseScorer:
-        types = {side: observed_types([dataset.train], side, dataset) for side in SIDES}
+        types = {side: observed_entities([dataset.train], side, dataset) for side in SIDES}
         return scorer_of_rule(dataset, lambda queries: _one_for_listed(types[queries.side], queries.relations))
 
 

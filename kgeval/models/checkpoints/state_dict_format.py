@@ -43,16 +43,21 @@ class StateDictFormat:
     identify the format: if another one is missing, the model names it"""
     models: Mapping[str, Model]
     tables: Mapping[str, Take] = field(default_factory=dict)
-    """the tensors of every model without a marker"""
+    """the tensors of every model without a marker (``Model.marker``): refused if they are missing, before the user is
+    asked which model it is"""
     ignored: tuple[str, ...] = ()
     """patterns of tensors that do not affect scores, such as ``loss.*``"""
     numbering: Numbering = "unknown"
     """the ids of a model without labels: those of the dataset (``"dataset"``), of its sorted labels (``"sorted"``), of
     the framework's files (``"files"``), or ``"unknown"``; with the last, a model without labels is refused"""
     layouts: tuple[str, ...] = ()
+    """the dataset layouts whose files have the same ids, if ``numbering`` is ``"files"``"""
     reciprocal: bool = False
+    """whether relations are followed by their inverses, which predict heads"""
     tensors: Callable[[Path], Tensors] = Tensors.read
+    """opens a file as named tensors"""
     known_by: tuple[frozenset[str], ...] = ()
+    """for hints where no reader recognises the files: groups of tensors or files, each of which tells the format"""
 
     def __post_init__(self) -> None:
         place = f"format {self.name!r}"
@@ -60,7 +65,7 @@ class StateDictFormat:
         refuse_unknown(f"{place}: unknown numbering", self.numbering, get_args(Numbering))
 
     def read(self, path: Path, options: Options) -> Checkpoint:
-        """Read the tensors of a model, which a table of models names."""
+        """Find the file, tell which model of the table it is (by its marker, or the option ``model``), and build it."""
         file = find_checkpoint_file(path, self.files, self.what)
         tensors = self.tensors(file)
         marked = [name for name, model in self.models.items() if model.marker and model.marker in tensors]

@@ -86,6 +86,7 @@ class KG2E(ScoredFamily):
     formula: ClassVar[str] = "−KL(N(µ_h − µ_t, σ_h + σ_t), N(µ_r, σ_r)), or the expected likelihood"
     equal_widths: ClassVar[bool] = True
     by_dimension: ClassVar[bool] = True
+    """candidates come as float64[dim, candidate], for the compiled loops; those of BoxE as float64[candidate, dim]"""
 
     measure: Literal["kl", "el"]
     """which of the two"""
@@ -100,7 +101,7 @@ class KG2E(ScoredFamily):
                 raise CheckpointError(f"KG2E: a variance of {name!r} is not between {LIMITS[0]:g} and {LIMITS[1]:g}.")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Lay the mean that a candidate's should have, and the variance that its is added to, side by side.
+        """Lay side by side the mean that a candidate should have, and the variance that is added to its own.
 
         For ``kl``, 1 / σ_r follows, and what the scores of all candidates share.
         """

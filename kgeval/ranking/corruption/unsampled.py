@@ -75,7 +75,7 @@ class EntityList(CorruptionGenerator):
 
     def read(self, dataset: Dataset) -> tuple[IntArray, list[str]]:
         """Read the ids of the entities, ascending, and the labels that the dataset does not have."""
-        from kgeval.data.entity_types import read_listed
+        from kgeval.data.labelled_triples import read_listed
 
         ids, num_unknown = read_listed(Path(self.path), dataset.entities)
         return ids, unknown_labels(Path(self.path), dataset.entities) if num_unknown else []
@@ -150,14 +150,14 @@ class TypeConstrained(CorruptionGenerator):
         return self.splits if self.path is None else ()
 
     def read(self, dataset: Dataset) -> RelationCandidates:
-        from kgeval.data.entity_types import observed_types, read_candidates, typed_candidates
+        from kgeval.data.entity_types import observed_entities, read_candidates, typed_candidates
 
         if self.path is not None:
             return read_candidates(Path(self.path), dataset)
         triples = [part for name, part in dataset.splits.items() if name in self.splits]
         if self.types is not None:
             return typed_candidates(self.types, triples, dataset)
-        return {side: observed_types(triples, side, dataset) for side in SIDES}, ()
+        return {side: observed_entities(triples, side, dataset) for side in SIDES}, ()
 
     def of_relations(self, side: Side, dataset: Dataset) -> Rows:
         """Return the candidates of each relation on a side, ascending; one row per relation.

@@ -23,7 +23,7 @@ from kgeval.base.settings import takes
 from kgeval.base.threads import bound_threads
 from kgeval.data import KnownTimes
 from kgeval.data.dataset import Dataset
-from kgeval.data.entity_types import observed_types
+from kgeval.data.entity_types import observed_entities
 from kgeval.data.known import KnownAnswers, known_answers, known_triples
 from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
@@ -39,7 +39,7 @@ from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation, RankingKeywords
 from kgeval.ranking.kernels.collectors import ALL, KNOWN, BestAnswers
 from kgeval.ranking.memory_plan import Plan
-from kgeval.ranking.model_on_dataset import ModelOnDataset, restriction
+from kgeval.ranking.model_on_dataset import ModelOnDataset
 from kgeval.ranking.outsiders import Outsiders
 from kgeval.ranking.predictions.prediction_table import NEW, SCHEMA, PredictionTable
 from kgeval.ranking.predictions.query_rows import (
@@ -49,9 +49,10 @@ from kgeval.ranking.predictions.query_rows import (
     queries_of_triples,
     read_queries,
 )
-from kgeval.ranking.rank_rows import with_times
+from kgeval.ranking.rank_table import with_times
 from kgeval.ranking.ranking_notes import notes_on_device
 from kgeval.ranking.ranking_task import RankCounts, RankingTask
+from kgeval.ranking.restriction import restriction
 
 KnownPolicy = Literal["keep", "drop"]
 
@@ -246,7 +247,7 @@ class ModelPredictions(ModelOnDataset):
         """Lay out the best answers of the queries of a task, whose numbers are int64[query], without labels."""
         dataset, queries, (owners, places) = self.dataset, task.queries, np.nonzero(best.scores > -np.inf)
         entities, scores = task.candidates.ids_of(0)[best.positions[owners, places]], best.scores[owners, places]
-        types = observed_types([dataset.train], queries.side, dataset)
+        types = observed_entities([dataset.train], queries.side, dataset)
         outsiders = Outsiders.of(self.scorer, queries, task.candidates)
         answered = known_answers(queries, [dataset.split(split)] if split else [])
         columns = [

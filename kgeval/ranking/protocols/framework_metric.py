@@ -15,7 +15,7 @@ import numpy as np
 
 from kgeval.base.arrays import Float64Array
 from kgeval.metrics.names import Part, parse
-from kgeval.ranking.rank_rows import WITH_TEST
+from kgeval.ranking.rank_table import WITH_TEST
 
 Setting = Literal["filtered", "raw", "with_test"]
 

@@ -43,8 +43,7 @@ from kgeval.ranking.protocols.framework_metric import (
     histogram32,
 )
 from kgeval.ranking.protocols.sampled_ranking import rank_all_or_sample
-from kgeval.ranking.rank_rows import MULTIPLICITY
-from kgeval.ranking.rank_table import RankTable
+from kgeval.ranking.rank_table import MULTIPLICITY, RankTable
 from kgeval.ranking.rules import Rules
 
 SplitFilter = Mapping[Split, tuple[Split, ...]]

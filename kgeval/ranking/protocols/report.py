@@ -20,8 +20,7 @@ from kgeval.metrics.ranks.tie_statistics import tied_answers
 from kgeval.metrics.summarize import summarize
 from kgeval.ranking.protocols.framework_metric import PREFIXES, FrameworkMetric
 from kgeval.ranking.protocols.protocol import Protocol, find_protocol, most_candidates, protocol_of, protocols
-from kgeval.ranking.rank_rows import MULTIPLICITY
-from kgeval.ranking.rank_table import RankTable
+from kgeval.ranking.rank_table import MULTIPLICITY, RankTable
 
 
 def framework_metrics(table: RankTable, *, protocol: str | Protocol | None = None) -> FrameworkMetrics:

@@ -33,8 +33,7 @@ from kgeval.metrics.selection import RETRIEVED, MetricOptions, RowSelection, Tab
 from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.corruption.unsampled import TypeConstrained
 from kgeval.ranking.model_ranking import ModelRanking, RankParts
-from kgeval.ranking.rank_rows import MULTIPLICITY, RankedPart
-from kgeval.ranking.rank_table import RankTable
+from kgeval.ranking.rank_table import MULTIPLICITY, RankedPart, RankTable
 
 
 def rank_all_or_sample(

@@ -26,10 +26,12 @@ NO_NAMES = "predictions do not name every entity"
 KEEP_OR_DROP = " Text that names no entity keeps its place with unmatched=keep, and is left out with unmatched=drop."
 
 UNMATCHED = ("error", "keep", "drop")
-"""what becomes of listed text that names no entity; to drop it leaves out also entities that are no candidates"""
+"""listed text that names no entity is refused; kept, as a wrong answer at its place; or left out. ``drop`` also leaves
+out listed entities that are no candidates of the query"""
 
 MISSING = ("error", "unanswered", "not-retrieved")
-"""what is a query without a list; and whether answers that a list leaves out tie, or count as 0 in metrics of lists"""
+"""``error``: a query without a list is refused; ``unanswered``: it has an empty list; ``not-retrieved``: likewise, and
+an answer that its list leaves out is 0 in metrics of lists, where it otherwise ties with all that is not listed"""
 
 
 class CheckedLists:

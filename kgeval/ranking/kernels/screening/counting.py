@@ -1,11 +1,17 @@
 """Counting with a screen: how many candidates of a chunk are above each answer, and how many tie with it.
 
 ``ScreenedKernel`` calls ``ScreenedCounting`` for each chunk, and ``count_rows`` where each query has its own
-candidates. A candidate is settled in three steps: by the screen's score; by its refined score; canonically. A refined
-score is summed in a higher precision than the screen's: in float64 after a screen in float32, else in the precision of
-the entities.
+candidates. The canonical score is the float64 score, summed in one fixed order, that decides a rank; an answer's
+interval is the range of scores that tie with it. A candidate is compared with the interval in three steps, each only
+for what the one before leaves uncertain: by a screen (an approximate score in low precision with a proven error:
+``screens``), by a refined score (in higher precision, in any order of summation, with the bound below), canonically.
+Counting comes first in this file; refined scores, from ``Pairs`` on, are used by ``selection`` too.
 
-What numba keeps of these loops on disk holds those of ``compiled`` that they call: where those change, it must go.
+A refined score is summed in a higher precision than the screen's: in float64 after a screen in float32, else in the
+precision of the entities.
+
+Numba's disk cache does not notice changes in functions of other files: after a change of ``compiled``, delete this
+file's ``.nbi`` and ``.nbc`` in ``__pycache__`` or in ``NUMBA_CACHE_DIR``.
 
 Bound on the error of refined scores
 ------------------------------------

@@ -1,11 +1,12 @@
 """Selection with a screen: which candidates of a chunk may be among a query's best, with canonical scores for those.
 
-``ScreenedKernel.select_shared`` calls ``ScreenedSelection`` for each chunk. The screen finds k candidates with high
-lower bounds. The smallest of these bounds is a threshold: k candidates or more reach it. Candidates that cannot reach
-it are discarded; the rest, a few for each place, are scored canonically.
+``ScreenedKernel.select_shared`` calls ``ScreenedSelection`` for each chunk. The screen, an approximate
+score with a proven error, picks the candidates that look best, at least k for k places. Their refined scores give lower
+bounds; the k-th largest of these, and of the best so far, is a threshold that k candidates or more reach. Candidates
+that cannot reach it are discarded; the rest, a few for each place, are scored canonically.
 
-What numba keeps of these loops on disk holds those of ``counting`` and ``best_selection`` that they call: where those
-change, it must go.
+Numba's disk cache does not notice changes in functions of other files: after a change of ``counting`` or
+``best_selection``, delete this file's ``.nbi`` and ``.nbc`` in ``__pycache__`` or in ``NUMBA_CACHE_DIR``.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class ScreenedSelection:
         self._pairs = pairs_of(queries, entities, in_float64=screen.refined_in_float64)
         self._best = best_arrays(best)
         self.effort = np.zeros((len(queries.vectors), 2), np.int64)
-        """int64[query, 2], how many candidates were scored in the precision of the entities, and canonically"""
+        """int64[query, 2], how many candidates took a refined score, and how many a canonical one"""
 
     def select(self, part: slice, block: int) -> None:
         """Merge the chunk's candidates into the best of some queries, a block at a time."""

@@ -1,0 +1,70 @@
+"""The restriction of an evaluation: which entities compete and which triples are ranked.
+
+``model_ranking`` and ``predictions/predict`` call it before anything is scored. The settings are
+``restrict_entities_to`` and ``restrict_relations_to``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from kgeval.base.arrays import BoolArray, IntArray
+from kgeval.base.errors import InputError, counted, did_you_mean, first_few
+from kgeval.base.settings import is_file
+from kgeval.data.dataset import Dataset
+from kgeval.data.labelled_triples import read_listed
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.ranking.corruption.unsampled import unknown_labels
+from kgeval.ranking.evaluation import Evaluation
+
+
+def restriction(
+    dataset: Dataset, evaluation: Evaluation, entities: IntArray | None = None
+) -> tuple[BoolArray, BoolArray, list[str]]:
+    """Return which entities may compete (bool[entity]), which triples are ranked (bool[triple]), and notes.
+
+    As in PyKEEN, a triple of another head or tail is left out, and other relations still filter. ``entities`` are the
+    ids of those that compete, where they are not named by their labels.
+
+    Raises
+    ------
+    InputError
+        if a text is no file and no label, or no triple is left; if triples that are left out were to be ranked last
+    """
+    notes: list[str] = []
+
+    def chosen(name: str, labels: Vocabulary, ids: IntArray | None = None) -> BoolArray:
+        if (named := getattr(evaluation, name)) is not None:
+            source = _source(name, named, labels, notes) if isinstance(named, str) else named
+            ids, unknown = read_listed(source, labels)
+            if unknown:
+                left_out = first_few(unknown_labels(source, labels))
+                notes.append(f"{name}: {counted(unknown, 'label')} not in the dataset: left out ({left_out}).")
+        return np.ones(len(labels), np.bool_) if ids is None else np.isin(np.arange(len(labels)), ids)
+
+    allowed = chosen("restrict_entities_to", dataset.entities, entities)
+    relations = chosen("restrict_relations_to", dataset.relations)
+    triples = dataset.split(evaluation.split)
+    kept = allowed[triples.heads] & allowed[triples.tails] & relations[triples.relations]
+    if kept.all():
+        return allowed, kept, notes
+    what = f"{counted(int((~kept).sum()), f'{evaluation.split} triple')} with other entities or relations"
+    if evaluation.unseen == "worst" or not kept.any():
+        worst = "unseen: worst would rank them last. Set unseen: drop or error."
+        end = "Nothing is left to rank." if not kept.any() else worst
+        raise InputError(f"the evaluation is restricted, which leaves out {what}. {end}")
+    return allowed, kept, [*notes, f"left out (restricted evaluation): {what}."]
+
+
+def _source(name: str, text: str, labels: Vocabulary, notes: list[str]) -> Path | list[str]:
+    """Take a text for a file or, where there is none of that name, for a label."""
+    if is_file(text):
+        if text in labels:
+            notes.append(f"{name}: the file {text!r} was read. Give [{text}] for the {labels.kind} of this name.")
+        return Path(text)
+    if text not in labels:
+        hint = did_you_mean(text, labels) if len(labels) <= 100_000 else ""
+        raise InputError(f"{name}: no such file {text!r}, and no {labels.kind} of the dataset. {hint}".strip())
+    return [text]
