@@ -16,23 +16,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgeval.base.arrays import BoolArray, Float64Array
+from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import TableError, counted, refuse_unknown
 from kgeval.base.parquet_tables import LABELS, with_columns
 from kgeval.base.provenance import OF_FILE, UNKNOWN, LeakCounts, Provenance, provenance_of, subject_of
 from kgeval.data import KnownTimes
-from kgeval.data.triples import TARGETS
+from kgeval.data.dataset import Dataset
+from kgeval.data.triples import TARGETS, Side
 from kgeval.metrics.selection import RankColumns
-from kgeval.ranking.ranking_task import RankCounts
+from kgeval.ranking.ranking_task import RankCounts, Ranked
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-from kgeval.base.arrays import IntArray
-from kgeval.data.dataset import Dataset
-from kgeval.data.triples import Side
-from kgeval.ranking.ranking_task import Ranked
 
 COUNTS = ("greater", "tied", "candidates")
 
