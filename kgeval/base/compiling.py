@@ -1,6 +1,9 @@
 """Compiled functions: stored in numba's cache, or compiled by each process if there is no place for a cache.
 
 Kernels are compiled with :func:`njit`; programs that wait for the compiler say so (:func:`telling`).
+
+Numba's disk cache knows when the file of a function has changed, but not when another file has whose functions or
+constants it holds: after such a change, delete the ``.nbi`` and ``.nbc`` in ``__pycache__`` or ``NUMBA_CACHE_DIR``.
 """
 
 from __future__ import annotations

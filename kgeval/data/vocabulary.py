@@ -24,7 +24,7 @@ class Vocabulary:
     labels
         the labels, in the order of their ids; each may occur once
     kind
-        ``"entity"`` or ``"relation"``, for messages
+        ``"entity"``, ``"relation"`` or ``"time"``, for messages
 
     Raises
     ------

@@ -1,7 +1,9 @@
-"""Selections: some rows of a rank table, as the ranks or lists that a metric is computed from by its options.
+"""Selections: from a rank table to the ranks, or the lists, of some of its rows, which a metric is computed from.
 
-From the table to a metric: the table, which has :class:`RankColumns`, makes a :class:`TableView` with the
-:class:`MetricOptions`; some of its rows are a :class:`RowSelection`, which has what a metric reads (``data``).
+``ranking.rank_table.RankTable`` is a :class:`RankColumns`, declared here because metrics do not import ranking. A
+:class:`TableView` is a table with :class:`MetricOptions`; a :class:`RowSelection` is some rows of a view.
+``rank_summary`` makes one for each side or group, and ``value`` computes a metric of it. Averages weigh rows in
+``_weights``, lists in ``lists``.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ Rows = IntArray | slice
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RankColumns(StoredTable):
-    """The columns of a rank table, and how they were made."""
+    """What metrics read of a rank table: its columns, and how they were made; the base of ``RankTable``."""
 
     split: str = "test"
     notes: tuple[str, ...] = ()
@@ -106,7 +108,7 @@ DEFAULT_OPTIONS = MetricOptions()
 
 @dataclass(frozen=True, eq=False)
 class TableView:
-    """A whole rank table; what only some metrics read is computed when the first of them needs it."""
+    """A whole rank table with options; each property is computed when a metric first reads it, and kept."""
 
     table: RankColumns
     options: MetricOptions = DEFAULT_OPTIONS

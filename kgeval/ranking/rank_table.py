@@ -21,7 +21,6 @@ from kgeval.base.errors import TableError, counted, refuse_unknown
 from kgeval.base.parquet_tables import LABELS, with_columns
 from kgeval.base.provenance import OF_FILE, UNKNOWN, LeakCounts, Provenance, provenance_of, subject_of
 from kgeval.data import KnownTimes
-from kgeval.data.dataset import Dataset
 from kgeval.data.triples import TARGETS, Side
 from kgeval.metrics.selection import RankColumns
 from kgeval.ranking.ranking_task import RankCounts, Ranked
@@ -29,8 +28,9 @@ from kgeval.ranking.ranking_task import RankCounts, Ranked
 if TYPE_CHECKING:
     import pandas as pd
 
-COUNTS = ("greater", "tied", "candidates")
+    from kgeval.data.dataset import Dataset
 
+COUNTS = ("greater", "tied", "candidates")
 
 SCHEMA = pa.schema(
     [
@@ -43,18 +43,14 @@ SCHEMA = pa.schema(
 )
 """Ids are those of the dataset; ``triple`` is the row in the split; ``side`` is what was predicted."""
 
-
 RANK = "rank"
 """the column of ranks, which are computed from the counts and not stored"""
-
 
 NAN = ("nan_candidates", "nan_answer")
 """further columns where NaN is the worst score: how many candidates' scores were NaN, and the answer's own (0 or 1)"""
 
-
 ALIKE_IN_SHARDS = {name: f"{name}s" for name in ("split", "filter", "protocol", "model", "dataset")}
 ALIKE_IN_SHARDS |= {"times": "filtered times", "competing": "numbers of entities that the model knows"}
-
 
 TIME = "time"
 """the further column of a temporal graph: the label of each row's time"""

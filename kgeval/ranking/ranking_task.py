@@ -25,17 +25,20 @@ class RankingTask:
     """Queries, their candidates, and the positions that must not count.
 
     A candidate is known by its position in its query's list; the list is shared by all queries, or each has its own.
+    Candidates "as listed" (OGB's) may hold an entity twice, and the answer among its own negatives: each place counts.
     """
 
     queries: Queries
     candidates: Candidates
     known: Rows
-    """the positions of each query's known answers, ascending; those that are no candidates are left out, and where an
-    answer competes with itself, its own"""
+    """the positions among the candidates of each query's known answers, ascending; as listed, without the query's own
+    answers"""
     answers: IntArray
-    """int64[answer], the position of each answer, -1 where it is no candidate, or competes with itself as listed"""
+    """int64[answer], the position of each answer, which is taken off the counts; -1 if there is none to take off: it is
+    no candidate, or candidates are as listed"""
     thresholds: Float64Array | None = None
-    """float64[answer], the scores from which candidates are counted; by default those of the answers"""
+    """float64[answer], the scores from which candidates are counted; by default those of the answers, for answer sets
+    others (``counted_from``)"""
 
     @classmethod
     def of(cls, queries: Queries, candidates: Candidates, known: Rows) -> RankingTask:

@@ -6,7 +6,7 @@ The runner makes a :class:`Job` for each model, and calls it. A new fact in ``ma
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -127,7 +127,7 @@ class Job:
     def ranking(self, model: Any, progress: Progress) -> ModelRanking:
         scorer = align(model, self.dataset)
         evaluation = self._resolved.evaluation.for_model(scorer)
-        return ranking_of(scorer, self.dataset, evaluation, rules=self._resolved.protocol.rules, progress=progress)
+        return ranking_of(scorer, self.dataset, evaluation, rules=self._resolved.protocol, progress=progress)
 
     def num_ranks(self, model: Any) -> int | None:
         """How many ranks are computed of the model, if that is known."""
@@ -197,7 +197,7 @@ class Job:
             "schema": 1,
             **describe_machine(),
             "dataset": {**graph_facts(dataset), **of_training},
-            "model": _model_facts(model),
+            "model": _model_facts(model, self.config.document.write_path),
             **({"name": name} if name else {}),
             "seeds": {name: seed for name, seed in seeds.items() if seed is not None},
             "sha256": self.input_digests(model),
@@ -217,9 +217,9 @@ class Job:
         return config.document.write(content)
 
 
-def _model_facts(model: Scorer | VectorScorer) -> dict[str, Any]:
+def _model_facts(model: Scorer | VectorScorer, write: Callable[[str], str]) -> dict[str, Any]:
     if isinstance(model, FittedBaseline):
         return model.describe()
     if not isinstance(model, Checkpoint):
         return {"live": type(model.scorer if isinstance(model, Aligned) else model).__name__}
-    return model.describe() | {"files": [unstaged(str(path)) for path in model.files]}
+    return model.describe() | {"files": [write(unstaged(str(path))) for path in model.files]}

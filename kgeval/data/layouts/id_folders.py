@@ -1,7 +1,7 @@
 """Layouts of ids beside files of labels: those of OpenKE, the RotatE code, LibKGE, Marius, and kbc with tkbc.
 
 Each framework has a function that reads its folder and, below it, a ``Layout``, which the registry of layouts finds.
-:func:`_graph` is what they have in common.
+:func:`_graph` is what they have in common, all but the RotatE code's.
 """
 
 from __future__ import annotations

@@ -149,6 +149,7 @@ class ShrinkingBatches:
 
 def is_out_of_memory(error: Exception) -> bool:
     """Whether an error says that memory is short, on the host or on a device."""
-    # Torch raises a RuntimeError; only for the memory of a GPU it is one of a class of its own.
-    words = ("out of memory", "can't allocate memory")
-    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and any(it in str(error) for it in words))
+    # Torch raises a RuntimeError; only for the memory of a GPU it is one of a class of its own, which torch alone has.
+    words = ("out of memory", "can't allocate memory", "OutOfMemoryError")
+    said = f"{type(error).__name__}: {error}"
+    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and any(it in said for it in words))

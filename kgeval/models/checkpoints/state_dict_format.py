@@ -65,7 +65,7 @@ class StateDictFormat:
         refuse_unknown(f"{place}: unknown numbering", self.numbering, get_args(Numbering))
 
     def read(self, path: Path, options: Options) -> Checkpoint:
-        """Find the file, tell which model of the table it is (by its marker, or the option ``model``), and build it."""
+        """Read the tensors of a model, which its marker or the option ``model`` tells among those of the table."""
         file = find_checkpoint_file(path, self.files, self.what)
         tensors = self.tensors(file)
         marked = [name for name, model in self.models.items() if model.marker and model.marker in tensors]

@@ -1,4 +1,9 @@
-"""Bilinear and trilinear families: a score is a sum of products of head, relation and tail; some have a core tensor."""
+"""Bilinear and trilinear families: a score is a sum of products of head, relation and tail; some have a core tensor.
+
+A ``ProductFamily`` writes its formula as query vector · entity vector + offset of the query. ``query_vectors`` makes
+the first of anchor and relation; the second is the stored row, unless ``entity_vectors`` takes a part; the third is 0
+by default. ``ClampedDistMult``, a ``ScoredFamily``, compares the vectors itself. Readers of checkpoints make models.
+"""
 
 from __future__ import annotations
 

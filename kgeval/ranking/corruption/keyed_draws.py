@@ -1,7 +1,7 @@
-"""Keyed draws without replacement: what is drawn for a query is a function of its key alone.
+"""Keyed draws without replacement: what is drawn for a query is a function of its key and of what may be drawn.
 
-The corruptions of ``drawn`` call ``draw`` and ``draw_weighted``; numba compiles the loops. A key is a seed and a side,
-with the anchor and the relation of the query.
+So batches, shards and models change nothing. The corruptions of ``drawn`` call ``draw`` and ``draw_weighted``; numba
+compiles the loops. A key is a seed and a side (the argument ``key``), with the anchor and the relation of the query.
 """
 
 from __future__ import annotations

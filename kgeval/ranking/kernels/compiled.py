@@ -3,9 +3,6 @@
 The operations of a canonical score and their order are those of ``kgeval.models.similarity``. The terms are
 written down first, many at a time; then eight scalars, the eight lanes, take them up in order. numba neither reorders
 additions nor fuses them with multiplications, so the bits are the reference's.
-
-Numba's disk cache does not notice changes in functions of other files: after a change of ``best_selection``, delete
-this file's ``.nbi`` and ``.nbc`` in ``__pycache__`` or in ``NUMBA_CACHE_DIR``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Queries to predict: rows with a question mark, in Python or in a file, become ids, and then queries of each side.
 
-``kgeval.predict`` and the option ``--queries`` read them here; ``model_on_dataset`` answers them side by side.
+``kgeval.predict`` and the option ``--queries`` read them here; ``ModelPredictions``, in ``predict.py``, answers them
+side by side.
 """
 
 from __future__ import annotations

@@ -197,7 +197,11 @@ def test_shared_candidates_are_candidates_of_each_query(nations):
 def reads(monkeypatch):
     """What the readers of files of candidates are called with."""
     called = []
-    for module, name in ((of_files, "read_triples"), (of_files, "read_content"), (entity_types, "read_types")):
+    for module, name in (
+        (of_files, "read_triples"),
+        (of_files, "read_content"),
+        (entity_types, "read_types_of_entities"),
+    ):
         reader = getattr(module, name)
         monkeypatch.setattr(
             module, name, lambda path, *rest, read=reader: called.append(Path(path)) or read(path, *rest)

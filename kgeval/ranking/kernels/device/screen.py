@@ -44,7 +44,8 @@ from kgeval.ranking.kernels.rounding import U32, canonical_growth
 from kgeval.ranking.kernels.screening.screens import SMALLEST, middle_of
 
 BYTES_PER_PAIR = 48
-"""of a pair in the blocks below: its score, its band, what was found, and both ids if it is undecided"""
+"""of a pair in a block of ``compare`` or of ``device_blocks``: its score, its band, what was found, and both ids if
+it is undecided"""
 
 BOUND_MARGIN = 1 + 2.0**-20
 """by this factor bounds are taken larger, as the float32 arithmetic on them needs"""

@@ -10,9 +10,6 @@ Counting comes first in this file; refined scores, from ``Pairs`` on, are used b
 A refined score is summed in a higher precision than the screen's: in float64 after a screen in float32, else in the
 precision of the entities.
 
-Numba's disk cache does not notice changes in functions of other files: after a change of ``compiled``, delete this
-file's ``.nbi`` and ``.nbc`` in ``__pycache__`` or in ``NUMBA_CACHE_DIR``.
-
 Bound on the error of refined scores
 ------------------------------------
 Their sums are taken in whatever order is fastest. For terms that are rounded and added with unit roundoff u

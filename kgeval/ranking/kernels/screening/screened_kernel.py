@@ -4,6 +4,10 @@ A screen (``screens``) computes approximate scores and a rigorous bound on their
 candidate is above the answer, unless it lies within the bound. Candidates that a screen leaves uncertain, a few in a
 thousand, are scored in the precision of the entities (``counting``); those that are uncertain even then, canonically.
 So the counts are those of the compiled kernel, bit for bit, at the speed of a matrix product in low precision.
+
+``kernels.kernel`` makes it; ``Kernel`` in ``collectors`` says what each method takes and returns. ``count`` compares
+all entities with the answers, ``count_own`` each query's own candidates, and ``select_shared`` keeps the best. Where
+screening does not pay, ``_adapt_precision`` takes a better precision, and in the end the compiled kernel's loops.
 """
 
 from __future__ import annotations
@@ -35,15 +39,21 @@ TRIAL = 2
 TRIAL_PAYS = 16 * BLOCKS
 """blocks from which on they are timed"""
 
+MOST_REFINED = 0.08
+"""the share of comparisons that take a refined score, beyond which bfloat16 does not pay"""
+
+MOST_CANONICAL = 0.3
+"""the share of comparisons that take a canonical score, beyond which no screening pays"""
+
 
 class ScreenedKernel(CompiledKernel):
-    """The kernel that screens candidates by their vectors; it counts finished scores as the compiled kernel does."""
+    """The kernel that screens candidates by their vectors; finished scores it leaves to the compiled kernel."""
 
     def __init__(
         self, *precisions: Precision, block: int = BLOCK, clock: Callable[[], float] = time.perf_counter
     ) -> None:
         self._precisions = precisions
-        """those in question, of which the first is used; none where screening does not pay"""
+        """those in question, of which the first is used; later none, where screening does not pay"""
         self.name: str = precisions[0]
         self._block, self._clock = block, clock
         self._compared, self._effort = 0, np.zeros(2, np.int64)
@@ -106,7 +116,7 @@ class ScreenedKernel(CompiledKernel):
         """Where so many comparisons stay uncertain that screening does not pay, take the next better arithmetic."""
         total = effort.sum(axis=0)
         self._compared, self._effort = self._compared + compared, self._effort + total
-        if self._precisions[:1] == ("bfloat16",) and total[REFINED] > 0.08 * compared:
+        if self._precisions[:1] == ("bfloat16",) and total[REFINED] > MOST_REFINED * compared:
             self._precisions = self._precisions[1:] or ("float32",)
-        if total[CANONICAL] > 0.3 * compared:
+        if total[CANONICAL] > MOST_CANONICAL * compared:
             self._precisions = ()

@@ -4,9 +4,6 @@
 score with a proven error, picks the candidates that look best, at least k for k places. Their refined scores give lower
 bounds; the k-th largest of these, and of the best so far, is a threshold that k candidates or more reach. Candidates
 that cannot reach it are discarded; the rest, a few for each place, are scored canonically.
-
-Numba's disk cache does not notice changes in functions of other files: after a change of ``counting`` or
-``best_selection``, delete this file's ``.nbi`` and ``.nbc`` in ``__pycache__`` or in ``NUMBA_CACHE_DIR``.
 """
 
 from __future__ import annotations
