@@ -15,8 +15,7 @@ import mkdocs_gen_files
 
 import kgeval
 from kgeval.base.settings import descriptions
-from kgeval.cli import COMMANDS, main
-from kgeval.cli.commands.list_command import LISTINGS
+from kgeval.cli import COMMANDS, listings, main
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.runs.config.run_config import RunConfig
 
@@ -167,7 +166,7 @@ def joined(facts: Mapping[str, str]) -> str:
 
 def entries(what: str) -> list[dict[str, str]]:
     """Return what ``kgeval list`` lists."""
-    columns, rows = LISTINGS[what]()
+    columns, rows = listings.LISTS[what]()
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
@@ -221,7 +220,7 @@ def section_page(what: str, *, fact: str, facts: Mapping[str, str]) -> Iterator[
 
 def list_page(what: str, *, as_code: Sequence[str] = ()) -> str:
     """Lay out what is listed as a table, some of its columns as code."""
-    columns, rows = LISTINGS[what]()
+    columns, rows = listings.LISTS[what]()
     cells = (
         [codes(cell) if column in as_code else prose(cell) for column, cell in zip(columns, row, strict=True)]
         for row in rows

@@ -95,7 +95,8 @@ def dump_yaml(content: Mapping[str, Any]) -> str:
     >>> dump_yaml({"path": QuotedText("${NUMBER}"), "count": 3})
     "path: '${NUMBER}'\ncount: 3\n"
     """
-    return str(yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True))
+    # A text on several lines could be cut within a variable.
+    return str(yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=float("inf")))
 
 
 DEEPEST = 4

@@ -107,7 +107,7 @@ def read_request(run: StoredRun) -> TaskRequest:
 
     Names that no installed package has are left out.
     """
-    content = {name: run.config[name] for name in TaskRequest.model_fields if name in run.config}
+    content = expanded({name: run.config[name] for name in TaskRequest.model_fields if name in run.config})
     for key, unknown in _unknown_names(run).items():
         content[key] = None if key == "ties" else [name for name in content[key] if name not in unknown]
     try:
@@ -291,12 +291,19 @@ def _trained_model(run: StoredRun) -> Path:
     return run.trained_model
 
 
+def _where_it_is(name: str) -> Path:
+    """Find an input by its recorded name, whose variables may not be set."""
+    with suppress(ConfigError):
+        return Path(name if exists_safely(Path(name)) else expanded(name))
+    return Path(name)
+
+
 def _refuse_changed_inputs(run: StoredRun, names: Collection[str] | None = None) -> None:
     """Refuse a run if files that it read are others now; by default all of them are compared."""
     for name, digest in run.input_digests.items():
-        if names is not None and name not in names:
+        path = _where_it_is(name)
+        if names is not None and str(path) not in names:
             continue
-        path = Path(name) if exists_safely(Path(name)) else Path(expanded(name))
         if not exists_safely(path) or not path.is_file():
             raise InputError(f"{str(run.path)!r}: {name!r}, which was ranked, was deleted or moved.")
         if sha256_of_file(path) != digest:

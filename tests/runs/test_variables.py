@@ -155,7 +155,7 @@ def test_wherever_a_path_or_a_service_has_a_variable_it_is_written_again(config,
         "  a: &a {path: '${SPARE}/other.safetensors'}\n  b: {<<: *a, format: native}\n  c: *a\n"
     )
     document = load_config(config(content), ["models.d=${SPARE}/other.safetensors"]).document
-    written = document.as_written
+    written = document.write(document.content)
     assert written["tracker"] == {"kind": "csv", "path": "a.csv", "port": "${PORT}", "key": "${KEY}"}
     assert (written["seed"], written["dataset"]) == (7, "graph")
     assert [written["models"][name]["path"] for name in "abc"] == ["${SPARE}/other.safetensors"] * 3
@@ -171,10 +171,72 @@ def test_the_path_of_each_seed_and_dataset_is_written_with_its_variable(place, c
         shutil.copy(place / "model.safetensors", place / f"store/graph/{seed}.safetensors")
     content = "datasets: [graph]\nseeds: [0, 1]\nmodels: {a: '${STORE}/{dataset}/{seed}.safetensors'}\n"
     (grid,) = load_configs([config(content)], [], []).values()
-    written = grid.document.as_written["models"]
+    written = grid.document.write(grid.document.content)["models"]
     assert [written[f"a/{seed}"]["path"] for seed in (0, 1)] == [
         f"${{STORE}}/graph/{seed}.safetensors" for seed in (0, 1)
     ]
+
+
+KEPT = {
+    "a word in the variable": ("models: {a: '${NAMED}'}\nseeds: [0, 1]\n", {"a/0": "store/0.safetensors"}),
+    "two spellings": (
+        "models: {a: '${STORE}/0.safetensors', b: '${OTHER}/0.safetensors'}\n",
+        {"b": "store/0.safetensors"},
+    ),
+    "a merged key": (
+        "models: {a: &a {path: '${STORE}/0.safetensors'}, b: {<<: *a, '${KEY}': '${STORE}/1.safetensors'}}\n",
+        {"a": "${STORE}/0.safetensors", "b": "store/1.safetensors"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "paths"), KEPT.values(), ids=[*KEPT])
+def test_a_path_is_stored_so_that_it_is_read_again_as_it_was(place, config, monkeypatch, text, paths):
+    """Where what was written would be another path, the path itself is stored."""
+    for name, value in {"NAMED": "store/{seed}.safetensors", "STORE": "store", "OTHER": "store", "KEY": "path"}.items():
+        monkeypatch.setenv(name, value)
+    (place / "store").mkdir()
+    for seed in (0, 1):
+        shutil.copy(place / "model.safetensors", place / f"store/{seed}.safetensors")
+    (part,) = load_configs([config(f"dataset: '${{HERE:-./graph}}'\n{text}")], [], []).values()
+    written = part.document.write(part.document.content)
+    assert {name: _path(written["models"][name]) for name in paths} == paths
+    again = read_yaml(dump_yaml(written), ExpandingLoader)
+    before = part.document.content["models"]
+    assert {name: _path(block) for name, block in again["models"].items()} == {
+        name: _path(block) for name, block in before.items()
+    }
+
+
+def _path(block):
+    return block["path"] if isinstance(block, dict) else block
+
+
+def test_files_below_the_folder_of_a_variable_keep_their_names(place, config, monkeypatch):
+    monkeypatch.setenv("HERE", ".")
+    (outcome,) = run(
+        load_config(config("dataset: '${HERE}/graph'\nmodel: '${HERE}/model.safetensors'\n")), place / "run"
+    )
+    manifest = json.loads((place / "run/manifest.json").read_text())
+    assert {"${HERE}/model.safetensors", "${HERE}/graph/test.txt"} <= {*manifest["sha256"]}
+    assert manifest["model"]["files"] == ["${HERE}/model.safetensors"]
+    assert read_stored_model(place / "run")[1].num_entities == 9
+    assert outcome.ranks is not None
+
+
+def test_groups_of_a_stored_run_are_read_where_their_variable_says(place, config, monkeypatch):
+    monkeypatch.setenv("TYPES", "types")
+    (place / "types").mkdir()
+    entities = sorted(
+        {label for line in (place / "graph/train.txt").read_text().splitlines() for label in line.split()[::2]}
+    )
+    (place / "types/all.tsv").write_text("entity\ttype\n" + "".join(f"{label}\tthing\n" for label in entities))
+    text = "dataset: graph\nmodel: model.safetensors\nby: [kind]\ngroups: {kind: {types: '${TYPES}/all.tsv'}}\n"
+    run(load_config(config(text)), place / "run")
+    (place / "types").rename(place / "moved")
+    monkeypatch.setenv("TYPES", "moved")
+    (again,) = run(load_config(config(text)), place / "run")
+    assert again.stored
 
 
 def test_a_stored_configuration_is_run_again_where_its_variables_are_set(secretive, place, monkeypatch):
@@ -221,15 +283,23 @@ def test_another_value_of_an_option_is_noticed(place, config, monkeypatch):
 @pytest.mark.parametrize(
     ("tracker", "message"),
     [
+        ({"kind": "${LONG}"}, "tracker.kind: PyKEEN has no"),
+        ({"kind": "${NUMBER}"}, "tracker.kind"),
+        (
+            {"kind": "x ${SECRET:-a default of so many words that a dumped text of it takes more than one line}"},
+            "tracker.kind",
+        ),
         ({"kind": "csv", "path": "a.csv", "token": "${SECRET}", "${SECRET}": 1}, "could not be started"),
         ({"kind": "csv", "path": "${SECRET}/a/b/c.csv"}, "${SECRET}"),
         ({"kind": "${SECRET}"}, "tracker.kind"),
     ],
 )
 def test_no_error_shows_a_secret_of_the_tracker(place, config, monkeypatch, tracker, message):
-    monkeypatch.setenv("SECRET", SECRET)
+    secrets = {"SECRET": SECRET, "LONG": "k" + "0123456789abcdef" * 20, "NUMBER": "12345678"}
+    for name, value in secrets.items():
+        monkeypatch.setenv(name, value)
     (place / SECRET).write_text("a file, so that no folder can be made of it")
     with pytest.raises(InputError) as error:
         run(load_config(config(tracker=tracker)), place / "run")
     assert message in str(error.value)
-    assert SECRET not in str(error.value)
+    assert not any(value[:20] in str(error.value) for value in secrets.values())

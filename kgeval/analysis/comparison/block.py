@@ -26,7 +26,7 @@ MOST_EXCEPTIONS = 3
 SIGNS = {"better": ">", "worse": "<", "none": "≈", "": ","}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ComparedModels:
     """Summaries of several models on one dataset or more, and their differences, by dataset, model and group."""
 

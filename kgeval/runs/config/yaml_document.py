@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +24,6 @@ from kgeval.base.settings_text import (
     VARIABLE,
     CountingLoader,
     QuotedText,
-    dump_yaml,
     escaped,
     look_up,
     map_texts,
@@ -39,6 +39,9 @@ SERVICES = ("tracker", "executor")
 
 SHORTEST = 3
 """the least length of a value that is replaced in messages; shorter ones occur by chance"""
+
+SHORTEST_CUT = 20
+"""the least length of the beginning of a value, as messages that cut values have it"""
 
 UNCLOSED = re.compile(r"(?<!\$)\$\{([A-Za-z_]\w*)[^}]*$")
 """a variable without the brace at its end"""
@@ -156,7 +159,7 @@ class Document:
         """Write a configuration with the variables in its services, and in paths that are there."""
 
         def written(text: str) -> str:
-            path = self.paths.get(str(Path(text)))
+            path = self.paths.get(str(Path(text))) if text else None
             return QuotedText(path) if path and exists_safely(Path(text)) else str(escaped(text))
 
         services = {name: self.written[name] for name in SERVICES if name in content and name in self.written}
@@ -164,22 +167,33 @@ class Document:
 
     def fill(self, block: Any, word: str, value: str) -> Any:
         """Replace ``{dataset}`` or ``{seed}`` in all texts of a block."""
-        filled = {path.replace(word, value): text.replace(word, value) for path, text in self.paths.items()}
-        self.paths.update(filled)
+        # Where a variable holds the word, its text cannot be filled: such a path is stored as it is.
+        alike = {path: text for path, text in self.paths.items() if path.count(word) == text.count(word)}
+        self.paths.update({path.replace(word, value): text.replace(word, value) for path, text in alike.items()})
         return map_texts(block, lambda text: text.replace(word, value))
 
     def write_path(self, path: str) -> str:
         """Write the path of a file, in a folder or alone, with the variables of that folder or file."""
         bases = [base for base in map(str, (Path(path), *Path(path).parents)) if base in self.paths]
-        return self.paths[bases[0]] + path[len(bases[0]) :] if bases else path
+        return str(Path(self.paths[bases[0]]) / Path(path).relative_to(bases[0])) if bases else path
 
     def conceal(self, message: str) -> str:
-        """Replace the values of variables in the blocks for services, which may be secret."""
-        found = VARIABLE.finditer(dump_yaml({name: self.written.get(name) for name in SERVICES}))
-        secrets = {os.environ.get(match[2], ""): match[0] for match in found if not match[1]}
-        for value in sorted(secrets, key=len, reverse=True):
-            message = message.replace(value, secrets[value]) if len(value) >= SHORTEST else message
+        """Replace the values of variables in the blocks for services, which may be secret, also where they are cut."""
+        for value, text in sorted(self._secrets.items(), key=lambda secret: -len(secret[0])):
+            for form in (value, repr(value)[1:-1], value.strip()):
+                for part in (form[:end] for end in range(len(form), min(len(form), SHORTEST_CUT) - 1, -1)):
+                    message = message.replace(part, text) if len(part) >= SHORTEST else message
         return message
+
+    @property
+    def _secrets(self) -> dict[str, str]:
+        """The values in the blocks for services that have variables, and of these variables, as they are written."""
+        services = [(self.content.get(name), self.written.get(name)) for name in SERVICES]
+        parts = [(part, text) for pair in services for part, text in _parts_of(*pair) if part != text]
+        secrets = {spelled: str(text) for part, text in parts for spelled in (str(part), repr(part))}
+        for match in VARIABLE.finditer(json.dumps([text for _, text in services], ensure_ascii=False, default=str)):
+            secrets |= {} if match[1] else {os.environ.get(match[2], ""): match[0]}
+        return secrets
 
     @contextmanager
     def concealed(self) -> Iterator[None]:
@@ -213,19 +227,20 @@ class Document:
             raise ConfigError(f"{option}: the variable is not closed. Write ${{{unclosed[1]}}}.")
         *parents, last = key.split(".")
 
-        def put(place: Any, part: Any) -> Any:
+        def put(content: dict[str, Any], loader: type[CountingLoader]) -> None:
+            place = content
             for depth, name in enumerate(parents, 1):
                 block = expand(parents[:depth], place.get(name, {}))
-                if not isinstance(block, dict):
+                if not isinstance(block, dict) and content is self.content:
                     raise ConfigError(f"{option}: {'.'.join(parents[:depth])} has no keys.")
-                place[name] = dict(block)  # a copy: an alias may refer to the same block
+                place[name] = dict(block) if isinstance(block, dict) else {}  # a copy: an alias may refer to the block
                 place = place[name]
-            place[last] = part
-            return part
+            place[last] = parse_value(value, option, loader)
 
-        content = put(self.content, parse_value(value, option, ExpandingLoader))
-        written = put(self.written, parse_value(value, option, WrittenLoader))
-        self.paths.update(paths_of(content, written))
+        put(self.content, ExpandingLoader)
+        put(self.written, WrittenLoader)
+        self.paths.clear()
+        self.paths.update(paths_of(self.content, self.written))
         self.lines[(*parents, last)] = "--set"
 
 
@@ -235,11 +250,25 @@ def innermost(place: Place, known: Container[Place]) -> Place | None:
 
 
 def paths_of(content: Any, written: Any) -> dict[str, str]:
-    """Find the paths with variables in a part of a configuration: as they are read, and as they are written."""
-    if isinstance(content, dict | list) and isinstance(written, dict | list):
-        pairs = zip(*(part.values() if isinstance(part, dict) else part for part in (content, written)), strict=False)
-        return {path: text for pair in pairs for path, text in paths_of(*pair).items()}
-    return {str(Path(content)): written} if isinstance(content, str) and content != written and "/" in content else {}
+    """Find the paths with variables in a configuration: as they are read, and as they are written.
+
+    A path that is written in two ways is left out.
+    """
+    spellings: dict[str, set[str]] = {}
+    for part, text in _parts_of(content, written):
+        if isinstance(part, str) and "/" in part:
+            spellings.setdefault(str(Path(part)), set()).add(text)
+    return {path: text for path, (text, *others) in spellings.items() if not others and VARIABLE.search(text)}
+
+
+def _parts_of(content: Any, written: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield each value of a configuration as it is read and as it is written; none of blocks that differ in keys."""
+    if not isinstance(content, dict | list) or not isinstance(written, dict | list):
+        yield content, written
+    elif len(content) == len(written):
+        blocks = (block.values() if isinstance(block, dict) else block for block in (content, written))
+        for pair in zip(*blocks, strict=True):
+            yield from _parts_of(*pair)
 
 
 def parse_value(text: str, where: str, loader: type[CountingLoader] = CountingLoader) -> Any:

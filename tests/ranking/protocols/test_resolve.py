@@ -164,7 +164,7 @@ def test_a_configuration_means_what_evaluate_does():
     content = {"dataset": "nations", "model": {"path": "."}, "protocol": "LibKGE", "evaluation": {"split": "valid"}}
     config = check(Document("here", content))
     data = kgeval.load_dataset("nations")
-    resolved = config.resolved(config.resolved_evaluation(data))
+    resolved = config.with_decided(config.resolved_evaluation(data))
     table = evaluate(score, data, split="valid", protocol="libkge")
     assert config.protocol == table.protocol == "libkge"
     assert resolved.evaluation.filter == table.filter == ("train", "valid")
