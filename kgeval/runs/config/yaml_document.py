@@ -263,12 +263,13 @@ def paths_of(content: Any, written: Any) -> dict[str, str]:
 
 def _parts_of(content: Any, written: Any) -> Iterator[tuple[Any, Any]]:
     """Yield each value of a configuration as it is read and as it is written; none of blocks that differ in keys."""
-    if not isinstance(content, dict | list) or not isinstance(written, dict | list):
-        yield content, written
-    elif len(content) == len(written):
-        blocks = (block.values() if isinstance(block, dict) else block for block in (content, written))
-        for pair in zip(*blocks, strict=True):
-            yield from _parts_of(*pair)
+    left = [(content, written)]
+    while left:  # a loop, as --set can nest blocks as deep as it likes
+        blocks = left.pop()
+        if not all(isinstance(block, dict | list) for block in blocks):
+            yield blocks
+        elif len(blocks[0]) == len(blocks[1]):
+            left += zip(*(block.values() if isinstance(block, dict) else block for block in blocks), strict=True)
 
 
 def parse_value(text: str, where: str, loader: type[CountingLoader] = CountingLoader) -> Any:
