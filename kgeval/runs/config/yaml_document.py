@@ -189,7 +189,12 @@ class Document:
     def _secrets(self) -> dict[str, str]:
         """The values in the blocks for services that have variables, and of these variables, as they are written."""
         services = [(self.content.get(name), self.written.get(name)) for name in SERVICES]
-        parts = [(part, text) for pair in services for part, text in _parts_of(*pair) if part != text]
+        parts = [
+            (part, text)
+            for pair in services
+            for part, text in _parts_of(*pair)
+            if part != text and not isinstance(part, bool | None)
+        ]
         secrets = {spelled: str(text) for part, text in parts for spelled in (str(part), repr(part))}
         for match in VARIABLE.finditer(json.dumps([text for _, text in services], ensure_ascii=False, default=str)):
             secrets |= {} if match[1] else {os.environ.get(match[2], ""): match[0]}
