@@ -80,7 +80,8 @@ PYKEEN = LabelFiles("entity_to_id.tsv.gz", "relation_to_id.tsv.gz")
 PYKEEN_SAVED = LabelFiles("training_triples/entity_to_id.tsv.gz", "training_triples/relation_to_id.tsv.gz")
 
 LABEL_FILES = (ROTATE, DGLKE, LIBKGE, OPENKE, KBC, MARIUS, TSV, JSON, PYKEEN_SAVED, PYKEEN)
-"""of the RotatE code, DGL-KE, LibKGE, OpenKE, kbc, tkbc, Marius, PyKEEN, and as users of PyTorch Geometric do"""
+"""of the RotatE code, DGL-KE, LibKGE, OpenKE, kbc, tkbc, Marius, PyKEEN, and as users of PyTorch Geometric do; of two
+that have equally many files in a folder, the first is taken"""
 
 
 def vocabulary_by_id(table: NamedTable, kind: str) -> Vocabulary:

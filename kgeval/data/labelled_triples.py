@@ -1,4 +1,4 @@
-"""Files in the ids of a dataset: labelled triples to rank, to filter by or false ones, and lists of labels.
+"""Files that name things by labels, read into the ids of a loaded dataset: triples, false triples, lists of labels.
 
 ``Dataset.split`` reads a file by its path with :func:`read_own`. Files of candidates, of negatives and of scores find
 their triples with :func:`read_triple_ids`. Triples with a label that the dataset does not have are refused; of lists

@@ -1,7 +1,9 @@
 """Comparisons: the metrics of several models on one dataset or more, in groups or not, and the differences of models.
 
-``compare`` makes a :class:`Comparison`. Every form, text, paper, CSV, JSON and frame, is written from the values of the
-summaries and from the differences; ``words.py`` has its heads and notes.
+``compare`` makes a :class:`Comparison`. What it holds is declared in its base, ``ComparedModels`` of ``block.py``: the
+summaries by dataset and model, and the differences of pairs. This file lays them out, as text, paper, CSV, JSON and
+frame; ``words.py`` has the heads and notes. ``spread`` is None if each model has one run on one dataset: tables of
+differences follow the numbers. Otherwise numbers are means ± spread, and the order of the models stands in their place.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 ``rank_metrics.py`` makes metrics, adjusted indices and z-scores of the means that are declared here: the mean rank, the
 mean reciprocal rank, hits at k and the geometric mean. The functions below are sums and means of a function of a rank
-over an interval low … high. Each is exact to the rounding of its own size: no small range is the difference of two
+over an interval low … high. Each is exact to the rounding of its own size: small ranges are not differences of
 large totals.
 
 Under random ranking the rank of an answer among N candidates, itself included, is uniform on 1 … N, independently of
@@ -22,13 +22,13 @@ from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import EXPECTED
 
-_SMALL = 16
+SERIES_FROM = 16
 """from here on, the asymptotic series below are exact in float64"""
 
 ORDER = 6
 """the order of the last cumulant in the series"""
 
-SMALL = 1 / 512
+SMALL_POWER = 1 / 512
 """the largest power for which the series is used: the terms beyond ``ORDER`` are then below the rounding error of the
 others, as the m-th cumulant of ln j is of the order of (m − 1)!"""
 
@@ -146,7 +146,7 @@ def sum_of_reciprocals(low: IntArray, high: IntArray) -> Float64Array:
     fourths = squares * (1 / start**2 + 1 / stop**2)  # 1/a⁴ − 1/b⁴
     sixths = start**-6 - stop**-6
     far = np.log1p(step / start) + reciprocal / 2 + squares / 12 - fourths / 120 + sixths / 252
-    return np.where(low == high, 1 / start, np.where(start < _SMALL, near, far))
+    return np.where(low == high, 1 / start, np.where(start < SERIES_FROM, near, far))
 
 
 def sum_of_inverse_squares(count: IntArray) -> Float64Array:
@@ -169,9 +169,9 @@ def mean_of_powers(low: IntArray, high: IntArray, power: npt.ArrayLike) -> Float
     """The mean of jᵖ, by the Euler–Maclaurin formula beyond the first few terms."""
     p = np.asarray(power, np.float64)
     total = np.zeros(len(low))
-    for position in range(1, _SMALL):
+    for position in range(1, SERIES_FROM):
         total += np.where((low <= position) & (position <= high), np.power(float(position), p), 0.0)
-    a, b = np.maximum(low, _SMALL).astype(float), np.maximum(high, _SMALL).astype(float)
+    a, b = np.maximum(low, SERIES_FROM).astype(float), np.maximum(high, SERIES_FROM).astype(float)
 
     def rise(exponent: Float64Array) -> Float64Array:
         """bᵉ − aᵉ without cancellation."""
@@ -183,7 +183,7 @@ def mean_of_powers(low: IntArray, high: IntArray, power: npt.ArrayLike) -> Float
     ends = (a**p + b**p) / 2
     third, fifth = p * (p - 1) * (p - 2), p * (p - 1) * (p - 2) * (p - 3) * (p - 4)
     tail = integral + ends + p / 12 * rise(p - 1) - third / 720 * rise(p - 3) + fifth / 30240 * rise(p - 5)
-    return np.asarray((total + np.where(high >= _SMALL, tail, 0.0)) / (high - low + 1), np.float64)
+    return np.asarray((total + np.where(high >= SERIES_FROM, tail, 0.0)) / (high - low + 1), np.float64)
 
 
 def log_mean_power(low: IntArray, high: IntArray, power: Float64Array) -> Float64Array:
@@ -193,7 +193,7 @@ def log_mean_power(low: IntArray, high: IntArray, power: Float64Array) -> Float6
     array([0.40546511])
     """
     logs = np.log(mean_of_powers(low, high, power))
-    if (small := np.abs(power) <= SMALL).any():
+    if (small := np.abs(power) <= SMALL_POWER).any():
         logs = np.where(small, _series(cumulants(low, high), power, np.ones(ORDER)), logs)
     # Without ties, the logarithm is p ln r, which needs no power.
     return np.where(low == high, power * np.log(low), logs)
@@ -206,7 +206,7 @@ def log_relative_square(low: IntArray, high: IntArray, power: Float64Array) -> F
     array([0.10536052])
     """
     logs = np.log(mean_of_powers(low, high, 2 * power)) - 2 * np.log(mean_of_powers(low, high, power))
-    if (small := np.abs(power) <= SMALL).any():
+    if (small := np.abs(power) <= SMALL_POWER).any():
         logs = np.where(small, _series(cumulants(low, high), power, np.exp2(np.arange(1.0, ORDER + 1)) - 2), logs)
     return np.asarray(logs, np.float64)
 

@@ -1,6 +1,8 @@
 """Rounded vectors: vectors in float32 or bfloat16, the norm of what their rounding lost, and what sums of them lose.
 
-``vectors`` rounds each chunk of queries by them, the screens each chunk of entities.
+Most candidates are clearly above or below the answer, so cheap products of rounded vectors decide them; those within a
+bound on the error are scored again, exactly (``screening/screens.py`` has the bound). ``vectors`` rounds each chunk of
+queries, the screens each chunk of entities.
 """
 
 from __future__ import annotations
@@ -29,12 +31,15 @@ class Rounded:
     """Vectors in low precision, with columns to spare for what is added to their products."""
 
     vectors: np.ndarray[Any, Any]
-    """[row, dim + SPARE], float32, or the bits of bfloat16 in uint16; the last columns are ones"""
+    """[row, dim + SPARE], float32, or the bits of bfloat16 in uint16; the last columns are ones until :meth:`add`"""
     rounding_errors: Float64Array
     """float64[row], the norm of the difference from the exact vector"""
 
     def add(self, column: Float64Array) -> Float64Array:
-        """Put a number (float64[row]) into the spare columns of each row, in pieces; return what is left."""
+        """Replace the ones in the spare columns by a number (float64[row]), as a sum of ``SPARE`` pieces.
+
+        A product with rows that still have ones then adds it. Returns what the pieces leave out.
+        """
         rest = column.copy()
         for place in range(-SPARE, 0):
             single = rest.astype(np.float32)
@@ -87,7 +92,10 @@ def _norm(vector, manhattan):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _store(single, brief, out):  # type: ignore[no-untyped-def]
-    """Store float32 numbers as they are, or as the bits of bfloat16, to which they are rounded, halves to even."""
+    """Store float32 numbers as they are, or as the bits of bfloat16, to which they are rounded, halves to even.
+
+    ``single`` is rounded too: callers subtract it.
+    """
     if brief:
         bits = single.view(np.uint32)
         for k in range(len(bits)):
