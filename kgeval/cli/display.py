@@ -218,7 +218,8 @@ def arranged_as_wanted(tables: Sequence[Table]) -> list[Table]:
 def arranged(table: Table, sort: SortKey | None, limit: int | None) -> Table:
     """Sort the rows of a table of groups or models, and keep the first ones; other tables are left alone.
 
-    A group keeps the rows of its models together, and takes its place by the worst of them. Undefined numbers are last.
+    A group keeps the rows of its models together, and takes its place by the first of them in the order. Undefined
+    numbers are last.
 
     >>> from kgeval.base.tables.table import Table
     >>> table = Table(["relation", "both.mrr"], [["eats", 0.5], ["likes", 0.2], ["owns", 0.3]], item="group")

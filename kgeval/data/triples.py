@@ -1,6 +1,6 @@
-"""Triples of ids: rows of (head, relation, tail), which may have a time; called from everywhere.
+"""Triples of ids: rows of (head, relation, tail), which may have a time.
 
-``TripleIndex`` finds triples in a set, ``LabelledTriples`` have a number beside each.
+``TripleIndex`` finds triples in a set, whatever their times; ``LabelledTriples`` have a number beside each.
 """
 
 from __future__ import annotations

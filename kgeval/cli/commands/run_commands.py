@@ -1,7 +1,8 @@
 """``kgeval run`` runs experiments, ``merge`` finishes sharded runs, ``schema`` describes a configuration.
 
 ``run_command`` reads configurations, runs one after the other (:mod:`kgeval.runs.runner`), prints each as soon as it is
-done, and fails at the end if a run failed or a metric misses its bound.
+done, but those of several datasets or seeds in one table at the end (``_show_grid``), and fails if a run failed or a
+metric misses its bound.
 """
 
 from __future__ import annotations
@@ -76,6 +77,7 @@ def run_command(  # noqa: C901
     from kgeval.runs.metric_bounds import checked_thresholds, misses, refuse_missed
     from kgeval.runs.trackers import refuse_unusable
 
+    # A file with several datasets or seeds gives a part for each, under a path FILE/PART that is not in configs.
     run_configs = load_configs(configs, overrides, only)
     folders = _folders(run_configs, out)
     if shard is not None:

@@ -1,4 +1,7 @@
-"""Files of arrays: ``.npz``, ``.safetensors`` and ``.npy``; large ones are mapped from disk.
+"""Files of arrays: ``.npz`` is read; ``.npy`` is mapped from disk, and so are large arrays of ``.safetensors``.
+
+Readers of checkpoints call ``read_npz`` and ``read_safetensors`` for files of named arrays, and ``mapped_array`` for a
+file of one table; ``array_names`` only looks, to recognise a format.
 
 Replace such a file by another (as ``save_checkpoint`` does); one that is overwritten in place changes under the model.
 """
@@ -25,11 +28,12 @@ ARRAYS = {".npz", SAFE}
 """the endings of files of named arrays"""
 
 LARGE = 256 * 2**20
-"""bytes from which on an array is mapped; what is smaller is read, so that the file may change afterwards"""
+"""bytes from which on an array of a ``.safetensors`` is mapped, but for bfloat16, which is widened; what is smaller is
+read, so that the file may change afterwards"""
 
-HALF = "BF16"
+BFLOAT16 = "BF16"
 
-DTYPES = {"F16": "f2", "F32": "f4", "F64": "f8", HALF: "u2", "BOOL": "b1"} | {
+DTYPES = {"F16": "f2", "F32": "f4", "F64": "f8", BFLOAT16: "u2", "BOOL": "b1"} | {
     f"{sign}{8 * size}": f"{sign.lower()}{size}" for sign in "IU" for size in (1, 2, 4, 8)
 }
 """the types that are read, as numpy has them: of bfloat16, which it lacks, the bits; whole numbers are for labels"""
@@ -63,13 +67,15 @@ def _arrays_in(file: Path, large: int) -> dict[str, FloatArray]:
     arrays: dict[str, FloatArray] = {}
     for name, tensor in header.items():
         if tensor["dtype"] not in DTYPES:
-            raise CheckpointError(f"{file}: the array {name!r} is {tensor['dtype']}; expected F16, F32, F64 or {HALF}.")
+            raise CheckpointError(
+                f"{file}: the array {name!r} is {tensor['dtype']}; expected F16, F32, F64 or {BFLOAT16}."
+            )
         begin, end = tensor["data_offsets"]
         kind, shape = f"<{DTYPES[tensor['dtype']]}", tuple(tensor["shape"])
         array: Any = np.empty(shape, kind)
         if array.size:
             array = np.memmap(file, kind, mode="r", offset=8 + length + begin, shape=shape)
-        if tensor["dtype"] == HALF:
+        if tensor["dtype"] == BFLOAT16:
             arrays[name] = bfloat16_to_float32(array)
         else:
             arrays[name] = array if end - begin >= large else np.array(array)
@@ -105,7 +111,7 @@ def _refuse_bombs(archive: zipfile.ZipFile, file: Path) -> None:
 
 
 def mapped_array(file: Path) -> FloatArray:
-    """Map an array from disk; of a ``.npy`` only the header is read."""
+    """Return the one table of floating-point numbers of a ``.npy``, mapped, or a ``.safetensors``, mapped if large."""
     array: FloatArray
     if file.suffix == SAFE:
         arrays = read_safetensors(file).arrays

@@ -1,5 +1,8 @@
 """Sampled ranking: rank growing samples of a split, until the interval of one metric is narrow enough.
 
+Protocols, jobs of runs and the evaluator of PyKEEN call ``rank_all_or_sample``, which samples only if
+``evaluation.estimate`` is set; with ``estimate.triples`` a wanted number of triples is ranked.
+
 The order of the triples is seeded, and each sample is the beginning of the next. Ranks among the candidates of the
 right type ("typed ranks") cost little and say much of the ranks among all. In two-phase sampling, typed ranks of many
 triples correct, by regression, the full ranks of few: after the first sample, ``_decide_on_regression`` compares saving
