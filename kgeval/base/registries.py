@@ -1,7 +1,7 @@
 """Registries: their members, found in the files of a package of kgeval or through entry points of other packages.
 
 This is what makes a new metric, model family or reader one new file: the file is found because it is there. Another
-package brings members through entry points, whose groups are those of ``GROUPS``. A registry is one line beside its
+package brings members through entry points, in the groups of ``GROUPS``. A registry is one line beside its
 type: ``by_name("slices", [*instances("kgeval.analysis.slices", Slice), *load_entry_points("kgeval.slices", Slice)])``.
 """
 

@@ -191,7 +191,7 @@ def _read_type_constraints(path: Path, dataset: Dataset) -> dict[Side, Rows]:
     """Read the types of both sides from OpenKE's ``type_constrain.txt``.
 
     Its first line is the number of relations; then each has two lines, first heads, then tails: relation, count,
-    entities. The ids are those of ``entity2id.txt`` and ``relation2id.txt`` beside it, which are matched with the
+    entities. ``entity2id.txt`` and ``relation2id.txt`` beside it have the labels of its ids, which are matched with the
     dataset by label; what the dataset does not know is left out. Each side has an ascending row for each relation.
     """
     own_entities, own_relations = OPENKE.read_both(path.parent)

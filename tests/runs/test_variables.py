@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgeval.base.errors import ConfigError, InputError
-from kgeval.base.settings_text import dump_yaml, escaped, read_yaml
+from kgeval.base.settings_text import QuotedText, dump_yaml, escaped, read_yaml
 from kgeval.runs.config.load import load_config, load_configs
-from kgeval.runs.config.yaml_document import ExpandingLoader
+from kgeval.runs.config.yaml_document import ExpandingLoader, WrittenLoader
 from kgeval.runs.runner import merge, run, run_shard
 from kgeval.runs.stored import read_stored_model
 
@@ -224,6 +224,23 @@ def test_files_below_the_folder_of_a_variable_keep_their_names(place, config, mo
     assert outcome.ranks is not None
 
 
+def test_empty_and_long_texts_are_stored_as_they_are(config, monkeypatch):
+    monkeypatch.setenv("HERE", ".")
+    document = load_config(config("dataset: '${HERE}/graph'\nmodel: '${HERE}/model.safetensors'\n")).document
+    document.paths["."] = "${HERE}/"
+    long = "x ${PORT:-a default of so many words that it would take a second line where lines end at eighty columns}"
+    stored = document.write({"empty": "", "long": QuotedText(long)})
+    assert stored["empty"] == ""
+    assert read_yaml(dump_yaml({"long": QuotedText(long)}), WrittenLoader) == {"long": long}
+
+
+def test_an_override_goes_into_a_block_whose_short_form_is_a_variable(config, monkeypatch):
+    monkeypatch.setenv("ERR", "0.1")
+    text = "dataset: graph\nmodel: model.safetensors\nevaluation:\n  estimate: ${ERR}\n"
+    settings = load_config(config(text), ["evaluation.estimate.seed=3"])
+    assert (settings.evaluation.estimate.error, settings.evaluation.estimate.seed) == (0.1, 3)
+
+
 def test_groups_of_a_stored_run_are_read_where_their_variable_says(place, config, monkeypatch):
     monkeypatch.setenv("TYPES", "types")
     (place / "types").mkdir()
@@ -285,6 +302,8 @@ def test_another_value_of_an_option_is_noticed(place, config, monkeypatch):
     [
         ({"kind": "${LONG}"}, "tracker.kind: PyKEEN has no"),
         ({"kind": "${NUMBER}"}, "tracker.kind"),
+        ({"kind": "${OCTAL}"}, "tracker.kind"),
+        ({"kind": "${QUOTED}"}, "tracker.kind"),
         (
             {"kind": "x ${SECRET:-a default of so many words that a dumped text of it takes more than one line}"},
             "tracker.kind",
@@ -295,11 +314,13 @@ def test_another_value_of_an_option_is_noticed(place, config, monkeypatch):
     ],
 )
 def test_no_error_shows_a_secret_of_the_tracker(place, config, monkeypatch, tracker, message):
-    secrets = {"SECRET": SECRET, "LONG": "k" + "0123456789abcdef" * 20, "NUMBER": "12345678"}
+    secrets = {"SECRET": SECRET, "LONG": "k" + "0123456789abcdef" * 20, "NUMBER": "12345678", "OCTAL": "0123456"}
+    secrets["QUOTED"] = "it's\\ba\"d\n"
     for name, value in secrets.items():
         monkeypatch.setenv(name, value)
     (place / SECRET).write_text("a file, so that no folder can be made of it")
     with pytest.raises(InputError) as error:
         run(load_config(config(tracker=tracker)), place / "run")
     assert message in str(error.value)
-    assert not any(value[:20] in str(error.value) for value in secrets.values())
+    shown = [*secrets.values(), str(0o123456), repr(secrets["QUOTED"])[1:-1]]
+    assert not any(value[:20] in str(error.value) for value in shown)

@@ -209,7 +209,7 @@ AS_PREDICTED = ("side", "anchor", "relation", "place", "entity", "score", "is_an
 LABELLED = ("anchor_label", "relation_label", "entity_label")
 
 SCHEMA = pa.schema([("triple", pa.int64()), *map(prediction_table.SCHEMA.field, (*AS_PREDICTED, *LABELLED))])
-"""Ids are those of the dataset; ``triple`` is the row in the split, ``side`` what is sought of it."""
+"""The ids are the dataset's; ``triple`` is the row in the split, ``side`` the part of the triple that is predicted."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,6 +1,6 @@
 """``kgeval list``: what there is to choose from, such as metrics, and all that is known of one of them.
 
-The lists are those of :mod:`kgeval.cli.listings`; here one of them, or one entry, is laid out as a table.
+It lays out a list of :mod:`kgeval.cli.listings`, or one entry of a list, as a table.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What is fitted on validation scores: thresholds for labels, calibrated probabilities, and confidences.
 
 ``predict_labels`` makes the :class:`LabelPredictions` that metrics of labels read, for ``label_summary.py``. To add a
-calibration, name it in ``kinds.Calibration`` and make its function in ``calibrator``. The methods are those of:
+calibration, name it in ``kinds.Calibration`` and make its function in ``calibrator``. The methods are by:
 
 Socher et al.: Reasoning With Neural Tensor Networks for Knowledge Base Completion, NeurIPS 2013 (thresholds); Platt:
 Probabilistic Outputs for Support Vector Machines, 1999 (``platt``); Zadrozny and Elkan: Transforming Classifier Scores

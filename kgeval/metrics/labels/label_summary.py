@@ -1,8 +1,8 @@
 """Summaries of labels and of confidences: metrics of the model and of every baseline, in groups by relation or not.
 
 ``summarize`` calls ``label_summary`` for the table of ``kgeval.classify``, and ``confidence_summary`` for that of
-``kgeval.tasks.Confidences``. What these tables have is said by the protocols :class:`LabelColumns` and
-:class:`ConfidenceColumns`.
+``kgeval.tasks.Confidences``. The protocols :class:`LabelColumns` and
+:class:`ConfidenceColumns` declare what it reads of these tables.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ def answer_lists(
 ) -> RankedLists:
     """Put the answers of each query into one list, where all answers are equally relevant.
 
-    ``queries`` (int64[row]) and ``scores`` (float64[row]) are those of the answers, equal scores tie, and ``ranks`` are
+    ``queries`` (int64[row]) and ``scores`` (float64[row]) belong to the answers, equal scores tie, and ``ranks`` are
     filtered; ``retrieved`` (bool[row]) says which of them have a place. Two answers, ranked 1 and 2 without each other:
     the second stands third.
 

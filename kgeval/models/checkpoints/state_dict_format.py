@@ -189,7 +189,7 @@ def unit_rows(take: Take) -> Take:
 def holds(suffixes: Collection[str], *groups: Collection[str]) -> Callable[[Path], bool]:
     """Make a test of files: one of some endings, all tensors of one of some groups.
 
-    The files are those of ``torch.save`` or ``pickle``, or named arrays (``.npz``, ``.safetensors``).
+    The files were written by ``torch.save`` or ``pickle``, or hold named arrays (``.npz``, ``.safetensors``).
     """
 
     def fits(file: Path) -> bool:

@@ -1,7 +1,7 @@
 """Folders of stored arrays with a row for the query of each triple: finished scores, or the vectors of dual encoders.
 
-``queries.tsv`` names the triples of the rows, ``entities.txt`` the entities. The scorers are those of
-``adapters/array_scorers.py``.
+``queries.tsv`` names the triples of the rows, ``entities.txt`` the entities. The scorers that it
+makes are in ``adapters/array_scorers.py``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """State dictionaries of four libraries: OpenKE, TorchKGE, pykg2vec and PyTorch Geometric, a reader for each.
 
-The first three are tables (``state_dict_format.py``); PyTorch Geometric's formulas are those of its live models.
+The first three are tables (``state_dict_format.py``); PyTorch Geometric's state dictionaries
+are read by the formulas of its live models.
 
 The files and formulas
 ----------------------
