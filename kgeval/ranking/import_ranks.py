@@ -36,6 +36,23 @@ Unmatched = Literal["error", "drop"]
 """what becomes of rows that are no ranks of the split: the file is refused, or they are left out and counted"""
 
 
+@dataclass(frozen=True)
+class ImportedRanks:
+    """Ranks that another evaluator wrote, in the place of a model."""
+
+    table: RankTable
+    files: tuple[Path, ...]
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """The sides that the file has ranks of."""
+        return tuple(side for side in SIDES if (self.table.column("side") == side).any())
+
+    def describe(self) -> dict[str, str]:
+        """Return what the manifest of a run says of them."""
+        return {"ranks": str(self.files[0])}
+
+
 NO_TIES = "a file of ranks has no numbers of ties: all metrics have the tie policy of the file."
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kgeval.analysis.comparison.block import Block
 from kgeval.analysis.comparison.compare import compare_grid
 from kgeval.analysis.comparison.comparison import Comparison
+from kgeval.analysis.comparison.over_graphs import groups_of_graphs, joined_suites
 from kgeval.base.errors import InputError, counted
 from kgeval.base.progress import long_loop
 from kgeval.base.provenance import UNKNOWN
@@ -38,6 +39,7 @@ from kgeval.reports.origins import cumulative, origins, triple_table
 from kgeval.reports.pictures import CURVES, curves_chart, metric_panel
 from kgeval.reports.standings import standings
 from kgeval.reports.study import HEADLINES, Study, curve_points, in_order, row_of, study_of
+from kgeval.reports.suite import suite_section
 from kgeval.reports.theme import PAGE, themed
 from kgeval.reports.trust import making, trust
 
@@ -172,9 +174,12 @@ def render_grid(
     }
     baselines = {model.name for models in datasets.values() for model in models if model.baseline}
     options: dict[str, Any] = {"intervals": intervals, "ties": policy, "allow": allow}
-    grid = compare_grid(results, HEADLINES, baselines=baselines, **options)
-    sections = []
+    suite = joined_suites(groups_of_graphs(run.config) for of in datasets.values() for one in of for run in one.runs)
+    grid = compare_grid(results, HEADLINES, baselines=baselines, suite=suite, **options)
+    sections: list[Section] = []
     metric = grid.metrics[0]
+    if grid.suite:  # the checks of dozens of graphs are on the pages of their own
+        return grid_document(grid), _grid_title(grid)
     for place, (block, (name, models)) in enumerate(zip(grid.blocks, datasets.items(), strict=True)):
         means = {model: score.value for (model, of), score in block.scores.items() if of == metric}
         own = (policy, intervals, grid.on_dataset(name))
@@ -187,14 +192,16 @@ def render_grid(
 
 
 def _grid_title(grid: Comparison) -> str:
-    return f"{models_in_words(grid.models, grid.baselines)} on {', '.join(grid.datasets)}"
+    graphs = f"{len(grid.datasets)} graphs" if grid.suite else ", ".join(grid.datasets)
+    return f"{models_in_words(grid.models, grid.baselines)} on {graphs}"
 
 
 def grid_document(grid: Comparison, further: Sequence[Section] = ()) -> str:
     """Write a page of the table, its orders and charts, and further sections."""
     with unvalidated():
-        results = _results(grid)
-    return _document(_grid_title(grid), "; ".join(grid.heads), [results, *further], ("leaderboard.js", "grid.js"))
+        results = suite_section(grid) if grid.suite else _results(grid)
+    scripts = ("grid.js",) if grid.suite else ("leaderboard.js", "grid.js")
+    return _document(_grid_title(grid), "; ".join(grid.heads), [results, *further], scripts)
 
 
 def _results(grid: Comparison) -> Section:

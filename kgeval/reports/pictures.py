@@ -56,8 +56,8 @@ def metric_panel(
 
     The frame has the columns model, title (of the metric, with the direction that is better), value, low, high (NaN
     without an interval), chance (NaN where unknown), baseline, bool, and seeds, the values of all seeds, empty of a
-    single one; in the order of the rows of the picture. The width is in pixels, or ``"container"``; without ``labels``,
-    the panel is next to one that names the models.
+    single one, or of all graphs, whose names graphs then has; in the order of the rows of the picture. The width is in
+    pixels, or ``"container"``; without ``labels``, the panel is next to one that names the models.
     """
     altair = library("altair")
     models = list(dict.fromkeys(scores["model"]))
@@ -69,14 +69,16 @@ def metric_panel(
     y = altair.Y("model:N", sort=models, title=None, scale=altair.Scale(domain=models), axis=named)
     numbers = [altair.Tooltip(f"{key}:Q", format=".6f") for key in ("value", "low", "high")]
     about = {"y": y, "color": color, "tooltip": [altair.Tooltip("model:N"), *numbers]}
-    base = altair.Chart(records(values.drop(columns="seeds"))).encode(**about)
+    several = [name for name in ("seeds", "graphs") if name in values]
+    base = altair.Chart(records(values.drop(columns=several))).encode(**about)
     x = altair.Scale(domain=domain, nice=False, zero=False)
     layers = with_whiskers(base, values, {"title": title, "scale": x}, size=palette.row * 7 / 3, stroke=2)
-    seeds = values.explode("seeds").dropna(subset=["seeds"])
+    seeds = values.explode(several).dropna(subset=["seeds"])
     if len(seeds):
-        of_seeds = altair.Chart(records(seeds[["model", "seeds", "baseline"]]))
+        of_seeds = altair.Chart(records(seeds[["model", "baseline", *several]]))
         dots = of_seeds.mark_circle(size=palette.row, opacity=0.6, yOffset=palette.row / 4)
-        tooltip = [altair.Tooltip("model:N"), altair.Tooltip("seeds:Q", format=".6f", title="one seed")]
+        of_one = altair.Tooltip("seeds:Q", format=".6f", title="one graph" if "graphs" in several else "one seed")
+        tooltip = [altair.Tooltip("model:N"), *(altair.Tooltip(f"{name}:N") for name in several[1:]), of_one]
         layers.insert(0, dots.encode(y=y, x=altair.X("seeds:Q", scale=x, title=title), color=color, tooltip=tooltip))
     chance = values["chance"].dropna()
     if len(chance) and domain[0] <= chance.iloc[0] <= domain[1]:
@@ -293,7 +295,7 @@ def slice_panel(
     """Draw one slice, whose name is the title.
 
     The frame has the columns category (of several lines, in the order of the rows), group (its name), model, value,
-    low, high (NaN without an interval), count and axis (the metric's title). The width is in pixels, or
+    low, high (NaN without an interval), axis (the metric's title) and perhaps count. The width is in pixels, or
     ``"container"``.
     """
     altair = library("altair")
@@ -308,7 +310,11 @@ def slice_panel(
         y=altair.Y("category:N", sort=categories, title=None, axis=named),
         yOffset=altair.YOffset("model:N", sort=models, scale=altair.Scale(domain=models, paddingOuter=0.6)),
         color=altair.Color("model:N", scale=palette.scale("color", models, baselines), legend=legend),
-        tooltip=[*words, *numbers, altair.Tooltip("count:Q", format=",", title="ranks")],
+        tooltip=[
+            *words,
+            *numbers,
+            *([altair.Tooltip("count:Q", format=",", title="ranks")] if "count" in groups else []),
+        ],
     )
     shape = altair.Shape("model:N", scale=palette.scale("shape", models, baselines), legend=legend)
     size, stroke = 3.5 * lane, min(1.5, lane / 6)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from kgeval.analysis.comparison.comparable import dataset_names
+from kgeval.analysis.comparison.over_graphs import groups_of_graphs
 from kgeval.base.errors import ConfigError, InputError
 from kgeval.data.dataset import Dataset
 from kgeval.metrics.names import MetricName
@@ -47,6 +48,8 @@ class ComparedRun:
     """what no installed package has any more, and what has changed in the run or its dataset since it was ranked"""
     origin: RunOf
     is_baseline: bool = False
+    suite: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """the groups of graphs of its configuration"""
 
 
 RunGrid = dict[str, dict[str, list[ComparedRun]]]
@@ -97,7 +100,8 @@ def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -
         origin = RunOf(dataset if apart else "", chosen, name, training, training.key(run.config))
         unknown = notes_on_unknown(run, table, [*options, "metrics", "by"])
         policies, notes = _policies_of(table, run), (*unknown, *run.changes, *changes)
-        compared.append(ComparedRun(name, grouped, policies, notes, origin, run.is_baseline))
+        suite = groups_of_graphs(run.config)
+        compared.append(ComparedRun(name, grouped, policies, notes, origin, run.is_baseline, suite))
     return compared
 
 
@@ -183,6 +187,9 @@ def notes_on_ties(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> It
 
 def notes_on_unfinished(runs: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Note the runs in folders that cannot be compared, because they failed or were interrupted."""
+    missing: dict[str, list[str]] = {}
     for path in (Path(path) for _, path in runs):
-        if missing := sorted({*CommonTable.read(path).failed, *unfinished_in(path)}):
-            yield f"not compared, because failed or unfinished in {str(path)!r}: {', '.join(missing)}."
+        if unfinished := sorted({*CommonTable.read(path).failed, *unfinished_in(path)}):
+            missing.setdefault(", ".join(unfinished), []).append(repr(str(path)))
+    for names, paths in missing.items():
+        yield f"not compared, because failed or unfinished in {', '.join(paths)}: {names}."

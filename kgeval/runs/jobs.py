@@ -7,6 +7,7 @@ The runner makes a :class:`Job` for each model, and calls it. A new fact in ``ma
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -16,6 +17,7 @@ from kgeval.analysis.slices.annotation import annotate, slices_to_add
 from kgeval.analysis.slices.slice import slice_of
 from kgeval.base.files import ReadFiles, State
 from kgeval.base.progress import Progress
+from kgeval.base.provenance import UNKNOWN
 from kgeval.data.dataset import Dataset
 from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.names import parse_all
@@ -29,6 +31,7 @@ from kgeval.models.checkpoints.readers.pykeen_modules import NoFormula
 from kgeval.models.scorer import Scorer, VectorScorer
 from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.engine_choice import named_device
+from kgeval.ranking.import_ranks import ImportedRanks
 from kgeval.ranking.model_ranking import ModelRanking, RankParts, ranking_of
 from kgeval.ranking.predictions.predict import ModelPredictions
 from kgeval.ranking.protocols.protocol import ResolvedEvaluation
@@ -39,7 +42,7 @@ from kgeval.ranking.run_directory.contents import describe_machine, graph_facts,
 from kgeval.ranking.run_directory.staging import unstaged
 from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.ranking.tasks.classification import Classification
-from kgeval.runs.config.models import CheckpointConfig, TrainingConfig
+from kgeval.runs.config.models import CheckpointConfig, RanksConfig, TrainingConfig
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.outcome import Outcome, task_policies
 from kgeval.runs.resume import Fingerprint, leaves
@@ -68,7 +71,8 @@ class Job:
     @property
     def steps(self) -> tuple[str, str]:
         """The names of loading and of evaluating the model, among the ``seconds`` of the manifest."""
-        loading = {CheckpointConfig: "load model", TrainingConfig: "train"}.get(type(self.source), "count")
+        steps = {CheckpointConfig: "load model", TrainingConfig: "train", RanksConfig: "load ranks"}
+        loading = steps.get(type(self.source), "count")
         return loading, "rank" if self.config.task is None else "score"
 
     @property
@@ -87,7 +91,7 @@ class Job:
         """What results call the model; by default what it calls itself."""
         return self.name or (self.source.model if isinstance(self.source, TrainingConfig) else None)
 
-    def read(self) -> Checkpoint | FittedBaseline | None:
+    def read(self) -> Checkpoint | FittedBaseline | ImportedRanks | None:
         """Read and check the model before any model is evaluated; one that is not trained yet is not there."""
         if isinstance(self.source, TrainingConfig):
             saved = StoredRun(self.folder or Path()).trained_model
@@ -95,7 +99,7 @@ class Job:
                 return load_checkpoint(saved) if saved.is_dir() else None
             except NoFormula:
                 return None
-        model = self.config.load_model(self.dataset)
+        model = self._load_model()
         if isinstance(model, Checkpoint):
             if self.config.task is None:
                 named_device(self.config.evaluation)
@@ -106,13 +110,18 @@ class Job:
             self._hashed_files(model)
         return model
 
-    def load(self) -> Scorer | VectorScorer:
-        """Return the model, read or trained now unless it was read before."""
-        model: Scorer | VectorScorer
+    def _load_model(self) -> Checkpoint | FittedBaseline | ImportedRanks:
+        if isinstance(self.source, RanksConfig):
+            return self.source.load(self.dataset, self._resolved.evaluation)
+        return self.config.load_model(self.dataset)
+
+    def load(self) -> Scorer | VectorScorer | ImportedRanks:
+        """Return the model, read or trained now unless it was read before; or the ranks in its place."""
+        model: Scorer | VectorScorer | ImportedRanks
         if isinstance(self.source, TrainingConfig):
             model = train(self.source, self.dataset, self.stage or Path())
         else:
-            model, self._checkpoint = self._checkpoint or self.config.load_model(self.dataset), None
+            model, self._checkpoint = self._checkpoint or self._load_model(), None
         if self.stage is not None:
             self._hashed_files(model)
         return model
@@ -149,10 +158,13 @@ class Job:
             scored = config.task(model, dataset, title=title, **shown)
             return Outcome(self.name, scored, policies=task_policies(config.task, config.policies), by=by, **about)
         self._refuse_other_sides(model)
-        ranking, predictions = self.ranking(model, progress), None
-        options = MetricOptions(self._resolved.ties)
-        table = rank_all_or_sample(ranking, title=title, options=options, rank_parts=rank_parts, earlier=earlier)
-        if (keep := config.evaluation.keep) and keep.predictions is not None:
+        predictions = None
+        if isinstance(model, ImportedRanks):
+            ranking, table = None, replace(model.table, model=title or UNKNOWN, protocol=self._resolved.protocol.name)
+        else:
+            ranking, options = self.ranking(model, progress), MetricOptions(self._resolved.ties)
+            table = rank_all_or_sample(ranking, title=title, options=options, rank_parts=rank_parts, earlier=earlier)
+        if ranking and (keep := config.evaluation.keep) and keep.predictions is not None:
             among_all: Any = {"corruption": AllEntities(), "restrict_entities_to": None, "restrict_relations_to": None}
             of_all = ModelPredictions(ranking.scorer, dataset, ranking.evaluation.model_copy(update=among_all))
             predictions = of_all.predict(keep.predictions, title=table.model)
@@ -179,16 +191,18 @@ class Job:
             self._digests[files] = {path: self._read.sha256(path) for path in files}
         return self._digests[files]
 
-    def fingerprint(self, model: Scorer | VectorScorer | None) -> Fingerprint:
+    def fingerprint(self, model: Scorer | VectorScorer | ImportedRanks | None) -> Fingerprint:
         config, files = leaves(self.content), self.input_digests(model)
         return Fingerprint(config, self.dataset.sha256(), files, version("kgeval"))
 
-    def manifest(self, model: Scorer | VectorScorer, outcome: Outcome, seconds: Mapping[str, float]) -> dict[str, Any]:
+    def manifest(
+        self, model: Scorer | VectorScorer | ImportedRanks, outcome: Outcome, seconds: Mapping[str, float]
+    ) -> dict[str, Any]:
         for path, (_, state) in self._hashed_files(model).items():
             self._read.refuse_changed(path, state)
         dataset, learned, negatives = self.dataset, self.dataset.training_graph, self._negatives
         training = getattr(self.source, "random_seed", getattr(self.source, "seed", None))
-        has_seed = isinstance(self.source, CheckpointConfig) and self.source.seed is not None
+        has_seed = isinstance(self.source, CheckpointConfig | RanksConfig) and self.source.seed is not None
         name = self.name.rpartition("/")[0] or (self.name if has_seed else "")
         corruption = getattr(getattr(negatives, "corruption", negatives), "seed", None)  # if they are drawn
         seeds = {"corruption": corruption, "training": training}
@@ -217,8 +231,8 @@ class Job:
         return config.document.write(content)
 
 
-def _model_facts(model: Scorer | VectorScorer, write: Callable[[str], str]) -> dict[str, Any]:
-    if isinstance(model, FittedBaseline):
+def _model_facts(model: Scorer | VectorScorer | ImportedRanks, write: Callable[[str], str]) -> dict[str, Any]:
+    if isinstance(model, FittedBaseline | ImportedRanks):
         return model.describe()
     if not isinstance(model, Checkpoint):
         return {"live": type(model.scorer if isinstance(model, Aligned) else model).__name__}

@@ -19,9 +19,11 @@ from typing import Any
 from kgeval.base.errors import (
     CheckpointError,
     ConfigError,
+    DatasetError,
     InputError,
     KgevalError,
     RunError,
+    TableError,
     UsageError,
     first_few,
     reason,
@@ -31,16 +33,17 @@ from kgeval.base.progress import Progress, unreported
 from kgeval.base.setting_problems import Problem
 from kgeval.base.threads import bound_threads
 from kgeval.data.dataset import Dataset
-from kgeval.models.baselines import FittedBaseline
+from kgeval.models.baselines import Baseline, FittedBaseline
 from kgeval.models.checkpoints import Checkpoint
 from kgeval.models.scorer import Scorer, VectorScorer
+from kgeval.ranking.import_ranks import ImportedRanks
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.run_directory.contents import STAGE, is_run, other_files
 from kgeval.ranking.run_directory.folders import CommonTable
 from kgeval.ranking.run_directory.staging import locked, reserve, reserve_shard
 from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.runs.config.load import check, check_against_dataset
-from kgeval.runs.config.models import CheckpointConfig
+from kgeval.runs.config.models import CheckpointConfig, RanksConfig
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.config.yaml_document import Document, ExpandingLoader, WrittenLoader, parse_value, paths_of
 from kgeval.runs.executors import LocalExecutor, ShardedRanking
@@ -205,7 +208,7 @@ class _JobRunner:
         words = str(error) if isinstance(error, KgevalError) else f"{type(error).__name__}: {reason(error)}."
         return RunError(self.config.document.conceal(words))
 
-    def _earlier_sample(self, job: Job, model: Scorer | VectorScorer) -> RankTable | None:
+    def _earlier_sample(self, job: Job, model: Scorer | VectorScorer | ImportedRanks) -> RankTable | None:
         """Read the sample of an earlier estimate, which a tighter one continues."""
         run = self._earlier_run(job)
         if run is None or job.config.evaluation.estimate is None:
@@ -247,13 +250,13 @@ class _JobRunner:
             )
         return outcome
 
-    def _refuse_unfit_thresholds(self, job: Job, model: Scorer | VectorScorer | None) -> None:
+    def _refuse_unfit_thresholds(self, job: Job, model: Scorer | VectorScorer | ImportedRanks | None) -> None:
         if model is not None and self.config.kind == "ranks":
             for threshold in self.thresholds:
                 if threshold.model in {"", job.name}:
                     threshold.refuse_unfit("ranks", sides=job.sides_of(model))
 
-    def _sharded(self, job: Job, model: Scorer | VectorScorer) -> ShardedRanking:
+    def _sharded(self, job: Job, model: Scorer | VectorScorer | ImportedRanks) -> ShardedRanking:
         """Return how a model's ranking is divided; shards of a live model, which no later run knows, are not kept."""
         store = ShardStore(job.stage) if job.stage and isinstance(model, Checkpoint | FittedBaseline) else None
         begin = partial(_begin_shards, self.config, job, model, force=self.force)
@@ -264,7 +267,9 @@ class _JobRunner:
 def _has_unreadable_files(error: Exception, job: Job) -> bool:
     """Whether an error is of the files of a model; otherwise its configuration is wrong."""
     in_checkpoint = isinstance(error, CheckpointError) and not isinstance(error, UsageError)
-    return not isinstance(error, InputError) or (in_checkpoint and isinstance(job.source, CheckpointConfig))
+    in_ranks = isinstance(error, DatasetError | TableError) and isinstance(job.source, RanksConfig)
+    is_file = in_ranks or (in_checkpoint and isinstance(job.source, CheckpointConfig))
+    return not isinstance(error, InputError) or is_file
 
 
 @dataclass
@@ -298,9 +303,10 @@ def run_shard(
     Returned is, for the folder of each model, how many ranks were computed; ``None`` if they were there already.
     """
     with config.document.concealed(), noting_openings():
-        if config.task is not None or any(model.trains for model in config.jobs.values()):
+        ranked = all(isinstance(model, CheckpointConfig | Baseline) for model in config.jobs.values())
+        if config.task is not None or not ranked:
             raise ConfigError(
-                "--shard divides the ranking of stored models. It works neither with a task nor with training."
+                "--shard divides the ranking of stored models. It works neither with a task, with training nor ranks."
             )
         if config.evaluation.shards not in (None, count):
             conflict = f"--shard says {count} shards, but evaluation.shards is {config.evaluation.shards}"

@@ -42,6 +42,8 @@ class ComparedModels:
     """what follows ± a mean over seeds; ``None`` if each model has one run on one dataset"""
     baselines: frozenset[str] = frozenset()
     """the models without random training, which need no seeds"""
+    suite: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """groups of datasets by name, over which means are shown; datasets are then rows. Empty for few datasets"""
 
     @cached_property
     def datasets(self) -> tuple[str, ...]:

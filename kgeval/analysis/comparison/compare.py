@@ -23,6 +23,7 @@ from kgeval.analysis.comparison.comparable import (
     shared_rows,
 )
 from kgeval.analysis.comparison.comparison import Comparison
+from kgeval.analysis.comparison.over_graphs import suite_of
 from kgeval.analysis.comparison.pair_tests import SharedGroup, paired_differences
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference
 from kgeval.analysis.comparison.seed_differences import differences_over_seeds
@@ -141,6 +142,7 @@ def compare_grid(  # noqa: PLR0913
     popularity: tuple[float, float] = (1.0, 1.0),
     baselines: Collection[str] = (),
     allow: str | Collection[str] = (),
+    suite: Mapping[str, Sequence[str]] | None = None,
 ) -> Comparison:
     """Compare models on several datasets, each trained with several seeds: the table of a paper.
 
@@ -163,6 +165,9 @@ def compare_grid(  # noqa: PLR0913
         as :func:`kgeval.compare` takes them
     baselines
         the models without random training, which need no seeds
+    suite
+        groups of datasets, {name: datasets}, over each of which unweighted means are shown; a dataset that has no run
+        is named. Datasets are then rows, as they are by default if there are more than three
 
     Raises
     ------
@@ -190,7 +195,8 @@ def compare_grid(  # noqa: PLR0913
     options = MetricOptions(ties, seed, chance, popularity)
     differences = DifferenceOptions(intervals, level, draws, seed, reference)
     columns, allowed = column_names(by), allowed_fields(allow)
-    return _Rules(metrics, columns, options, differences, spread, frozenset(baselines), allowed).compare(several)
+    rules = _Rules(metrics, columns, options, differences, spread, frozenset(baselines), allowed)
+    return replace(rules.compare(several), suite=suite_of(suite or {}, [*several]))
 
 
 @dataclass(frozen=True)

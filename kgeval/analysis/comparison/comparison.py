@@ -15,6 +15,12 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from kgeval.analysis.comparison.block import Block, ComparedModels
+from kgeval.analysis.comparison.over_graphs import (
+    long_table,
+    notes_over_graphs,
+    records_of_means,
+    tables_over_graphs,
+)
 from kgeval.analysis.comparison.paired_difference import (
     PairedDifference,
 )
@@ -94,7 +100,7 @@ class Comparison(ComparedModels, Shown):
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes: how ranks differ, the notes of the models, missing runs, and how differences were tested."""
-        return (*self.notes_on_numbers, *notes_on_differences(self))
+        return (*self.notes_on_numbers, *notes_over_graphs(self), *notes_on_differences(self))
 
     @property
     def notes_on_numbers(self) -> tuple[str, ...]:
@@ -120,7 +126,9 @@ class Comparison(ComparedModels, Shown):
         Of several seeds or datasets, the order of the models stands in place of their differences. A metric without a
         side has one column: of both sides, or of the one that was ranked.
         """
-        boards = [self._board(groups) for groups in self._parts_of_rows()]
+        if self.suite:
+            return tuple(tables_over_graphs(self))
+        boards = [self._board(groups) for groups in self.parts_of_rows()]
         if self.spread is None:
             return (*boards, *self.differences().values())
         orders = [[block.title, metric.column, order] for block, metric, order in self._orders()]
@@ -133,18 +141,21 @@ class Comparison(ComparedModels, Shown):
 
     def papers(self) -> tuple[Table, ...]:
         """Return the numbers for a paper: the best are bold, and what is not seen to differ underlined."""
-        boards = [self._board(groups, paper=True) for groups in self._parts_of_rows()]
+        boards = tables_over_graphs(self, paper=True) if self.suite else []
+        boards = boards or [self._board(groups, paper=True) for groups in self.parts_of_rows()]
         figures = [cell for board in boards for row in board.rows for cell in row if isinstance(cell, Figure)]
         notes = [*notes_on_marks(self, figures), *self.remarks, *notes_on_runs(self)]
-        notes += notes_on_untested(self) if self.spread is not None else []
-        boards[0] = replace(boards[0], title="; ".join(self.heads))
+        notes += [*notes_on_untested(self), *notes_over_graphs(self)] if self.spread is not None else []
+        boards[0] = replace(boards[0], title="; ".join(filter(None, [*self.heads, boards[0].title])))
         boards[-1] = replace(boards[-1], notes=notes)
         return tuple(boards)
 
     def csv_tables(self) -> tuple[Table, ...]:
         """Return the numbers, with all digits; of several seeds or datasets, a column has its dataset and metric."""
         if self.spread is None:
-            return tuple(self._board(groups) for groups in self._parts_of_rows())
+            return tuple(self._board(groups) for groups in self.parts_of_rows())
+        if self.suite:
+            return (long_table(self),)
         rows = {(*map(str, dict(group).values()), model): self._numbers_of(group, model) for group, model in self._rows}
         cells: list[list[Cell]] = [[*key, *row.values()] for key, row in rows.items()]
         columns = [*self.by, "model", *map(" ".join, next(iter(rows.values()), ()))]
@@ -169,8 +180,8 @@ class Comparison(ComparedModels, Shown):
             for name, lines in rows.items()
         }
 
-    def _parts_of_rows(self) -> list[list[Mapping[str, Any]]]:
-        """The groups of each table of numbers: all rows as a whole, then the groups of rows."""
+    def parts_of_rows(self) -> list[list[Mapping[str, Any]]]:
+        """Return the groups of each table of numbers: all rows as a whole, then the groups of rows."""
         keys: list[Mapping[str, Any]] = [dict(group) for group in dict.fromkeys(place[2] for place in self.groups)]
         parts = [[key for key in keys if bool(key) == of_groups] for of_groups in (False, True)]
         return [part for part in parts if part] or [[]]
@@ -179,7 +190,7 @@ class Comparison(ComparedModels, Shown):
     def _rows(self) -> list[tuple[tuple[Any, ...], str]]:
         return [
             (tuple(group.items()), model)
-            for groups in self._parts_of_rows()
+            for groups in self.parts_of_rows()
             for group in groups
             for model in self.models
         ]
@@ -243,6 +254,7 @@ class Comparison(ComparedModels, Shown):
             **self.first.further_options,
             **({"by": list(self.by)} if self.by else {}),
             "values": [value.to_dict() for value in self.records],
+            **({"means": records_of_means(self)} if self.suite else {}),
             "orders": [
                 {"dataset": block.dataset, "group": dict(block.group), "metric": metric.column, "order": order}
                 for block, metric, order in self._orders()
@@ -294,9 +306,7 @@ class Comparison(ComparedModels, Shown):
         for dataset in self.datasets:
             block = self.block(dataset, dict(group))
             for metric in self.metrics:
-                value = block.value(model, metric)
-                ends = {name: getattr(value.interval, name, None) for name in ("low", "high")}
-                numbers = {"mean": value.value, "sd": value.standard_deviation, **ends, "runs": len(value.runs)}
+                numbers = block.value(model, metric).numbers
                 row |= {(dataset, metric.column, name): each for name, each in numbers.items()}
         return row
 

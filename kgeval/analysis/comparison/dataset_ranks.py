@@ -16,10 +16,13 @@ from kgeval.analysis.comparison.sign_flips import holm
 from kgeval.base.arrays import Float64Array
 from kgeval.base.errors import MetricError, counted, first_few, refuse_unknown
 from kgeval.base.tables.shown import Shown
-from kgeval.base.tables.table import Figure, Table, number, p_text
+from kgeval.base.tables.table import Cell, Figure, Table, number, p_text
 
 if TYPE_CHECKING:
     import pandas as pd
+
+FEWEST_MODELS = 3
+"""the fewest models that have ranks over datasets"""
 
 
 def rank_models(
@@ -55,7 +58,7 @@ def rank_models(
     """
     datasets = tuple(results)
     models = tuple(dict.fromkeys(model for values in results.values() for model in values))
-    if len(models) < 3 or len(datasets) < 2:
+    if len(models) < FEWEST_MODELS or len(datasets) < 2:
         raise MetricError(
             f"ranks over datasets need at least three models and two datasets, found {len(models)} and {len(datasets)}."
         )
@@ -95,6 +98,24 @@ class DatasetRanks(Shown):
     def average_ranks(self) -> Float64Array:
         """The mean over the datasets; float64[model]."""
         return np.asarray(self.ranks.mean(axis=0), np.float64)
+
+    @cached_property
+    def z_scores(self) -> Float64Array:
+        """The mean over the datasets of (value − mean of all models) / their standard deviation; float64[model].
+
+        The sign is that by which larger is better; where all models are equal, each has 0.
+        """
+        spread = self.values.std(axis=1, keepdims=True)
+        differ = (self.values != self.values[:, :1]).any(axis=1, keepdims=True)
+        scores = np.divide(
+            self.values - self.values.mean(axis=1, keepdims=True), spread, where=differ, out=np.zeros_like(self.values)
+        )
+        return np.asarray((1 if self.increasing else -1) * scores.mean(axis=0), np.float64)
+
+    @property
+    def borda(self) -> Float64Array:
+        """How many models each one beats, summed over the datasets; an equal one counts half; float64[model]."""
+        return np.asarray((len(self.models) - self.ranks).sum(axis=0), np.float64)
 
     @property
     def control(self) -> str:
@@ -174,20 +195,33 @@ class DatasetRanks(Shown):
         return f"{models} on {datasets}: average ranks {first_few([f'{model} {rank:.2f}' for model, rank in pairs])}"
 
     def tables(self) -> tuple[Table, ...]:
-        """Return a row for each model, the best first, and a column for each dataset."""
-        rows = [
+        """Return the ranks over all datasets; then the values with their ranks, a row for each dataset."""
+        rows: list[list[Cell]] = [
             [
-                self.models[place],
+                dataset,
                 *(
                     Figure(float(value), text=f"{number(value)} ({rank:g})")
-                    for value, rank in zip(self.values[:, place], self.ranks[:, place], strict=True)
+                    for value, rank in zip(self.values[place], self.ranks[place], strict=True)
                 ),
+            ]
+            for place, dataset in enumerate(self.datasets)
+        ]
+        return (self.standings, Table(["dataset", *self.models], rows))
+
+    @property
+    def standings(self) -> Table:
+        """A row for each model, the best first: average rank, mean z-score, Borda count, p against the control."""
+        rows: list[list[Cell]] = [
+            [
+                self.models[place],
                 Figure(float(self.average_ranks[place]), digits=3),
+                Figure(float(self.z_scores[place]), digits=3),
+                Figure(float(self.borda[place]), text=f"{self.borda[place]:g}"),
                 "" if (p := self.adjusted_p.get(self.models[place])) is None else Figure(p, text=p_text(p)),
             ]
             for place in np.argsort(self.average_ranks, kind="stable")
         ]
-        return (Table(["model", *self.datasets, "average rank", "p"], rows, item="model"),)
+        return Table(["model", "average rank", "mean z", "Borda", "p"], rows, item="model")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, in full precision."""
@@ -196,6 +230,8 @@ class DatasetRanks(Shown):
         return {
             "values": {model: dict(zip(self.datasets, column, strict=True)) for model, column in columns},
             "average_ranks": dict(zip(self.models, self.average_ranks.tolist(), strict=True)),
+            "mean_z_scores": dict(zip(self.models, self.z_scores.tolist(), strict=True)),
+            "borda": dict(zip(self.models, self.borda.tolist(), strict=True)),
             "friedman": {"statistic": chi, "p": chi_p},
             "iman_davenport": {"statistic": ratio if np.isfinite(ratio) else None, "p": ratio_p},
             "level": self.level,
@@ -206,10 +242,11 @@ class DatasetRanks(Shown):
         }
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per model: its rank on each dataset, the average, and the p-value against the control."""
+        """Return one row per model: its rank on each dataset, the average, mean z-score, Borda count and p-value."""
         import pandas as pd
 
         frame = pd.DataFrame(self.ranks.T, index=pd.Index(self.models, name="model"), columns=list(self.datasets))
         frame["average rank"] = self.average_ranks
+        frame["mean z"], frame["Borda"] = self.z_scores, self.borda
         frame["p"] = pd.Series(self.adjusted_p, dtype=float)
         return frame

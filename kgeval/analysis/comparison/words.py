@@ -26,11 +26,17 @@ from kgeval.ranking.corruption.generator import size_range
 MOST_DATASETS = 3
 """the most datasets that a head names, and that have a note of one kind each"""
 
+MOST_NAMED = 10
+"""the most datasets that a note lists"""
+
 MOST_MODELS = 6
 """the most models that a note names"""
 
 OF_SEEDS = re.compile(r"^(in \d+ of \d+ seeds): ")
 """how a note begins that some runs of a model have"""
+
+EXAMPLES = re.compile(r"((?:: \(|,? such as ).*?)(?=\.(?: |$))|(?<= )\S*/\S*\w")
+"""the examples and paths in a note, which are those of one dataset"""
 
 ALL_ENTITIES = re.compile(r"all [\d,]+ entities")
 """the candidates of a dataset if all entities compete; datasets differ in their number"""
@@ -126,7 +132,7 @@ def notes_on_differences(compared: ComparedModels) -> Iterator[str]:
     if compared.spread is None:
         yield from notes_on_tests(compared.pairs, compared.options)
         return
-    if test := _test_in_words(compared, "≤"):
+    if (test := _test_in_words(compared, "≤")) and not compared.suite:  # which shows no orders
         yield f"order: A > B means a significant difference, A ≈ B no significant difference ({test})."
     yield from notes_on_untested(compared)
 
@@ -143,7 +149,8 @@ def notes_on_untested(compared: ComparedModels) -> Iterator[str]:
 def notes_on_marks(compared: ComparedModels, figures: Sequence[Figure]) -> Iterator[str]:
     """Say what bold and underlined numbers of a paper's table mean."""
     if any(figure.best for figure in figures):
-        yield f"Bold: the best in the column{' of its group' if compared.by else ''}."
+        place = "row" if compared.suite else "column"
+        yield f"Bold: the best in the {place}{' of its group' if compared.by and not compared.suite else ''}."
     if not (test := _test_in_words(compared, ">")):
         return
     reference = compared.options.reference
@@ -210,8 +217,8 @@ def collected_notes(
 ) -> list[str]:
     """Collect notes by dataset and model: each kind once, with whose they are and, where numbers differ, their range.
 
-    Up to three datasets with other numbers have a note each. A note that all have gets no names, unless it shall be
-    ``named`` or numbers differ; with ``exact``, each number has a note of its own.
+    Up to three datasets with other numbers have a note each; the notes of more have no examples. A note that all have
+    gets no names, unless it shall be ``named`` or numbers differ; with ``exact``, each number has a note of its own.
 
     >>> notes = {("umls", "a"): ["3 ranks tie."], ("umls", "b"): ["4 ranks tie.", "9 are gone."], ("umls", "c"): []}
     >>> collected_notes(notes)
@@ -230,9 +237,10 @@ def collected_notes(
     ['a (in 2 of 3 seeds), b: 3–4 ranks tie.']
     """
     kinds: dict[str, dict[tuple[str, str], list[str]]] = {}
+    many = len({dataset for dataset, _ in notes}) > MOST_DATASETS
     for (dataset, model), of_place in notes.items():
         for note in dict.fromkeys(of_place):
-            *_, seeds, text = ["", *OF_SEEDS.split(note)]
+            *_, seeds, text = ["", *OF_SEEDS.split(_without_examples(note, dataset) if many else note)]
             place = dataset, f"{model} ({seeds})" if model and seeds else model or seeds
             kinds.setdefault(text if exact else NUMBER.sub("#", text), {}).setdefault(place, []).append(text)
     collected = []
@@ -248,6 +256,20 @@ def collected_notes(
             names = _places_in_words(of_part, list(notes), named=named or len(texts) > 1, models_too=several)
             collected.append(": ".join(filter(None, [names, text])))
     return collected
+
+
+def _many(names: Sequence[str]) -> str:
+    """List names, or count them and list the first, where there are more than a line holds."""
+    return ", ".join(names) if len(names) <= MOST_NAMED else f"{len(names)} datasets ({first_few(names)})"
+
+
+def _without_examples(note: str, dataset: str) -> str:
+    """Leave out what of a note is of one dataset alone, so that many datasets have it in the same words.
+
+    >>> _without_examples("2 triples of a/train.txt are gone: (x, r, y), …. See dataset a.", "a")
+    '2 triples of … are gone. See the dataset.'
+    """
+    return EXAMPLES.sub(lambda match: "" if match[1] else "…", note).replace(f"dataset {dataset}", "the dataset")
 
 
 def _distinct(several: Iterable[Sequence[str]]) -> list[str]:
@@ -279,5 +301,5 @@ def _places_in_words(
         models, of_all = (tuple(model for other, model in some if other == dataset) for some in (places, every))
         of_dataset = models == of_all and not (models_too and any(models))
         datasets_of.setdefault(() if of_dataset else models, []).append(dataset)
-    listed = {models: ", ".join(datasets) for models, datasets in datasets_of.items()}
+    listed = {models: _many(datasets) for models, datasets in datasets_of.items()}
     return "; ".join(f"{', '.join(models)} on {names}" if models else names for models, names in listed.items())

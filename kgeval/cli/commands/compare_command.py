@@ -90,6 +90,7 @@ def compare_runs(
 ) -> None:
     """Show models with their differences, over datasets and seeds, or by their ranks on datasets."""
     from kgeval.analysis.comparison.compare import compare, compare_grid
+    from kgeval.analysis.comparison.over_graphs import joined_suites
     from kgeval.runs.compared_runs import (
         common_policies,
         grid_of,
@@ -118,7 +119,8 @@ def compare_runs(
             for dataset, models in grid.items()
         }
         baselines = {model for models in grid.values() for model, (run, *_) in models.items() if run.is_baseline}
-        comparison = compare_grid(tables, spread=options["spread"], baselines=baselines, **settings)
+        suite = joined_suites(run.suite for run in compared)
+        comparison = compare_grid(tables, spread=options["spread"], baselines=baselines, suite=suite, **settings)
     if form == "html":
         say(_html_of(comparison).rstrip("\n"))
     else:
@@ -178,7 +180,7 @@ def _show_datasets(
         for number, (metric, of_models) in enumerate(by_metric.items()):
             if number:
                 say("")
-            (table,) = of_models.tables()
             named = f"{metric}{' (secondary)' if number else ''}"
-            show(Page((), (replace(table, columns=[named, *table.columns[1:]]),), of_models.notes), form)
+            tables = [replace(table, columns=[named, *table.columns[1:]]) for table in of_models.tables()]
+            show(Page((), (*tables,), of_models.notes), form)
             show_notes(of_models.notes)

@@ -115,6 +115,7 @@ def run_command(  # noqa: C901
 
 def _show_grid(parts: Mapping[Path, list[Outcome]], form: str, *, report: bool) -> None:
     """Show the runs of all datasets and seeds as one table, and write their page if the configuration asks for one."""
+    from kgeval.analysis.comparison.words import MOST_DATASETS
     from kgeval.cli.commands.compare_command import compare_runs
     from kgeval.cli.display import show_outcomes, show_place, show_remarks
 
@@ -125,7 +126,7 @@ def _show_grid(parts: Mapping[Path, list[Outcome]], form: str, *, report: bool) 
     elif form != "json":
         show_outcomes(outcomes, form)
         show_remarks(outcomes, places=False)
-    for folder in parts:
+    for folder in parts if len(parts) <= MOST_DATASETS else {folder.parent: "" for folder in parts}:
         show_place(folder)
     if report and len(parts) > 1:
         from kgeval.cli.display import show_page

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kgeval.analysis.comparison.over_graphs import ALL
 from kgeval.base.errors import ConfigError, did_you_mean
 from kgeval.base.setting_problems import Problem
 from kgeval.data.dataset_config import dataset_block
@@ -22,7 +23,7 @@ from kgeval.runs.config.yaml_document import Document, Place
 
 SEEDS = "seeds"
 
-KEYS = ("datasets", SEEDS)
+KEYS = ("datasets", "suite", SEEDS)
 """the keys of which one makes a configuration a grid; models may have seeds of their own"""
 
 PARTS = ("dataset", "model", "seed")
@@ -52,6 +53,7 @@ class Grid:
         origins: dict[Place, Place] = {("models", run.name): models[run.model][0] for run in runs}
         origins |= {("models", run.name, "path"): run.path_place for run in runs}
         rest = {key: value for key, value in content.items() if key not in (*KEYS, "dataset", "model", "models")}
+        rest |= self._groups([*datasets])
         output = content.get("output") or str(Path("runs") / Path(self.document.source).stem)
         documents = {}
         for name, (place, block) in datasets.items():
@@ -68,21 +70,23 @@ class Grid:
     def _datasets(self) -> dict[str, tuple[Place, Any]]:
         """The blocks of datasets by name, and their places in the configuration."""
         content = self.document.content
-        listed = content.get("datasets", [content.get("dataset")])
+        in_suite = "graphs" in _block(content.get("suite"))
+        keys: Place = ("suite", "graphs") if in_suite else ("datasets",)
+        listed = content["suite"]["graphs"] if in_suite else content.get("datasets", [content.get("dataset")])
         entries: list[tuple[Any, Place, Any]] = []
         how = "Name it in datasets: {NAME: BLOCK}."
-        if ("dataset" in content) == ("datasets" in content):
-            self._refuse(("datasets",), "give either dataset (one) or datasets (several)")
+        if ("dataset" in content) + ("datasets" in content) + in_suite != 1:
+            self._refuse(keys, "give either dataset (one), or datasets or suite.graphs (several)")
         elif isinstance(listed, Mapping):
-            entries = [(name, ("datasets", name), _titled(block, name)) for name, block in listed.items()]
+            entries = [(name, (*keys, name), _titled(block, name)) for name, block in listed.items()]
             how = "A name is not empty, has no slash and is no file of a run."
         elif isinstance(listed, list) and listed:
             places: list[Place] = [
-                ("datasets", str(at)) if "datasets" in content else ("dataset",) for at in range(len(listed))
+                ("dataset",) if "dataset" in content else (*keys, str(at)) for at in range(len(listed))
             ]
             entries = [(_name_of(block), place, block) for place, block in zip(places, listed, strict=True)]
         else:
-            self._refuse(("datasets",), "expected a list of datasets, or datasets by name")
+            self._refuse(keys, "expected a list of datasets, or datasets by name")
         for name, place, _ in entries:
             if not is_folder_name(name):
                 self._refuse(place, f"the name {name!r:.60} cannot be the name of a folder", how)
@@ -91,8 +95,22 @@ class Grid:
                 blocks = (block for other, _, block in entries if other == name)
                 named = ", ".join(f"{name}-{at}: {_spelled(block)}" for at, block in enumerate(blocks, 1))
                 why, cure = f"{count} datasets are called {name!r:.60}", f"Name them, as in datasets: {{{named}}}."
-                self._refuse(("datasets",), why, cure)
-        return {str(name): (place, block) for name, place, block in entries} or {"": (("datasets",), None)}
+                self._refuse(keys, why, cure)
+        return {str(name): (place, block) for name, place, block in entries} or {"": (keys, None)}
+
+    def _groups(self, datasets: Sequence[str]) -> dict[str, Any]:
+        """The block of a suite as each dataset has it: groups of datasets, of which one has them all."""
+        suite = _block(self.document.content.get("suite"))
+        groups = suite.get("groups", {})
+        for name, graphs in _block(groups).items():
+            for graph in graphs if isinstance(graphs, list) else ():
+                if graph not in datasets:
+                    why = f"there is no graph called {graph!r:.60}"
+                    self._refuse(("suite", "groups", str(name)), why, did_you_mean(str(graph), datasets))
+        if not suite:
+            return {}
+        rest = {key: value for key, value in suite.items() if key != "graphs"}
+        return {"suite": {**rest, "groups": {**groups, ALL: [*datasets]} if isinstance(groups, Mapping) else groups}}
 
     def _models(self) -> dict[str, tuple[Place, Any]]:
         """The blocks of models by name, and their places in the configuration."""
@@ -198,7 +216,8 @@ def is_grid(document: Document) -> bool:
     """Whether a configuration has several datasets, or seeds."""
     content = document.content
     blocks = [content.get("model"), *_block(content.get("models")).values()]
-    return any(key in content for key in KEYS) or any(SEEDS in _block(block) for block in blocks)
+    several = [key for key in KEYS if key in content and (key != "suite" or "dataset" not in content)]
+    return bool(several) or any(SEEDS in _block(block) for block in blocks)
 
 
 def chosen_parts(texts: Sequence[str]) -> dict[str, set[str]]:

@@ -24,7 +24,7 @@ from kgeval.models.baselines import Baseline
 from kgeval.ranking.rank_table import TIME
 from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.runs.config.grid import Grid, chosen_parts, is_grid
-from kgeval.runs.config.models import TrainingConfig, has_device, scores_new_entities, wrong_arguments
+from kgeval.runs.config.models import RanksConfig, TrainingConfig, has_device, scores_new_entities, wrong_arguments
 from kgeval.runs.config.run_config import RunConfig, expand_shorthand
 from kgeval.runs.config.yaml_document import Document, read_document
 
@@ -198,6 +198,8 @@ def _unfit_models(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
         place: Location = ("models", name) if name else ("model",)
         if model.trains and "train" not in dataset.splits:
             yield Problem(place, f"dataset {dataset.name} has no train triples")
+        if isinstance(model, RanksConfig) and config.task is not None:
+            yield Problem(place, "a task needs the scores of a model, and ranks have none")
         if isinstance(model, TrainingConfig) and inductive and not scores_new_entities(model.model):
             refusal = f"{model.model} only scores entities of train, and dataset {dataset.name} is inductive"
             cure = "Train a model that scores new entities, such as InductiveNodePiece."

@@ -1,6 +1,6 @@
-"""The model of a configuration: a checkpoint in files, a training by PyKEEN, or a baseline.
+"""The model of a configuration: a checkpoint in files, a training by PyKEEN, ranks of another evaluator, or a baseline.
 
-``ModelConfig`` is any of the three. A training is made of PyKEEN's components, such as a loss and an optimizer; below
+``ModelConfig`` is any of the four. A training is made of PyKEEN's components, such as a loss and an optimizer; below
 the settings are the checks of their names and arguments, which PyKEEN itself would check only when the work has begun.
 """
 
@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
+import numpy as np
 from pydantic import (
     BeforeValidator,
     ConfigDict,
@@ -33,6 +34,9 @@ from kgeval.data.layouts.pykeen import writable_home
 from kgeval.models.baselines import Baseline, baselines
 from kgeval.models.checkpoints import Checkpoint, read_checkpoint
 from kgeval.models.checkpoints.readers import formats
+from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.import_ranks import ImportedRanks, Unmatched, load_ranks
+from kgeval.ranking.rank_file import RankSetting
 from kgeval.runs.config.metric_request import Scalar
 
 BASELINE = "baseline:"
@@ -106,6 +110,44 @@ class CheckpointConfig(Settings):
         return read_checkpoint(Path(self.path), self.options, dataset=dataset, format=self.format, nan=nan)
 
 
+class RanksConfig(Settings):
+    """Ranks that another evaluator wrote to a file, in place of a model."""
+
+    trains: ClassVar[bool] = False
+
+    kind: Literal["ranks"] = "ranks"
+    """ranks that are read, not computed"""
+    ranks: PathText
+    """the file, as ``kgeval.load_ranks`` reads it; with ``{dataset}`` in its path, one for each dataset"""
+    columns: dict[str, str] | list[str] | str | None = None
+    """which column holds what, if the header does not say it"""
+    setting: RankSetting | None = None
+    """``raw`` or ``filtered``, for columns whose names do not say it"""
+    unmatched: Unmatched = "error"
+    """what becomes of rows that are no ranks of the split: ``error`` refuses the file, ``drop`` leaves them out"""
+    seed: int | None = None
+    """the seed of the training, if several runs of one model are evaluated"""
+    seeds: Annotated[list[int] | None, Repeated] = None
+    """the seeds of this model, for ``{seed}`` in its path"""
+
+    def load(self, dataset: Dataset, evaluation: Evaluation) -> ImportedRanks:
+        """Read the ranks of the sides, split and filter of an evaluation, none of whose other settings they follow."""
+        usual = Evaluation()
+        if changes := [name for name in RANKED if getattr(evaluation, name) != getattr(usual, name)]:
+            lacks = f"the ranks in {self.ranks} were computed elsewhere, and cannot follow evaluation.{changes[0]}"
+            raise ConfigError(f"{lacks}. Leave it out.")
+        given: Any = {"filter": evaluation.filter, **self.model_dump(include={"columns", "setting", "unmatched"})}
+        given["times"] = evaluation.times if dataset.times and "times" in evaluation.model_fields_set else None
+        table = load_ranks(self.ranks, dataset, split=evaluation.split, **given)
+        if "sides" in evaluation.model_fields_set:
+            table = table.where(np.isin(table.column("side"), evaluation.sides))
+        return ImportedRanks(table, (Path(self.ranks),))
+
+
+RANKED = ("corruption", "estimate", "restrict_entities_to", "restrict_relations_to", "keep")
+"""the settings of an evaluation that decide how a model is ranked"""
+
+
 class TrainingConfig(Settings):
     """A model that PyKEEN trains first. The keys are parameters of ``pykeen.pipeline.pipeline``."""
 
@@ -169,7 +211,8 @@ class TrainingConfig(Settings):
 def _model_kind(value: Any) -> str:
     block = model_block(value)
     if isinstance(block, dict):
-        kind = "baseline" if "baseline" in block else block.get("kind", "checkpoint")
+        named = next((key for key in ("baseline", "ranks") if key in block), "checkpoint")
+        kind = named if named == "baseline" else block.get("kind", named)
     else:
         kind = getattr(block, "kind", "checkpoint")
     return UNTRAINED if kind == "baseline" else str(kind)
@@ -178,10 +221,11 @@ def _model_kind(value: Any) -> str:
 ModelConfig = Annotated[
     Annotated[CheckpointConfig, Tag("checkpoint")]
     | Annotated[TrainingConfig, Tag("pykeen")]
+    | Annotated[RanksConfig, Tag("ranks")]
     | Annotated[Baseline, ByKind(Baseline, baselines, key="baseline"), BeforeValidator(model_block), Tag(UNTRAINED)],
     Discriminator(_model_kind),
 ]
-"""a checkpoint, a training or a baseline, by the key ``kind`` or ``baseline``; a bare string is a path or
+"""a checkpoint, a training, ranks or a baseline, by the key ``kind`` or ``baseline``; a bare string is a path or
 ``baseline:NAME``"""
 
 PARTS = (

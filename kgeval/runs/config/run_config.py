@@ -28,7 +28,7 @@ from kgeval.ranking.run_directory.contents import is_run_name
 from kgeval.ranking.tasks.classification import Classification
 from kgeval.ranking.tasks.confidences import Confidences
 from kgeval.runs.config.metric_request import MetricRequest
-from kgeval.runs.config.models import CheckpointConfig, ModelConfig, TrainingConfig, model_block
+from kgeval.runs.config.models import CheckpointConfig, ModelConfig, RanksConfig, TrainingConfig, model_block
 from kgeval.runs.config.yaml_document import Document
 from kgeval.runs.executors import ExecutorConfig
 from kgeval.runs.trackers import TrackerConfig
@@ -52,6 +52,15 @@ class RunEvaluation(Evaluation):
         return value
 
 
+class Suite(Settings):
+    """Many graphs on which models are compared: tables have a row for each, and means over groups of graphs."""
+
+    graphs: list[DatasetConfig] | dict[str, DatasetConfig] | None = None
+    """the graphs, in a list or by name, as ``datasets``"""
+    groups: dict[str, Annotated[tuple[str, ...], Field(strict=False, min_length=1)]] = Field(default_factory=dict)
+    """groups of graphs by name, each a list of names of graphs; a graph may be in several groups"""
+
+
 class Evaluated(Settings):
     """What is evaluated, and by which rules."""
 
@@ -60,6 +69,8 @@ class Evaluated(Settings):
     datasets: list[DatasetConfig] | dict[str, DatasetConfig] | None = None
     """several datasets instead of ``dataset``, in a list or by name. The models are run on each, in a folder with that
     name, which results call the dataset too"""
+    suite: Suite | None = None
+    """many datasets instead of ``dataset``, and groups of them over which means are shown"""
     seeds: list[int] | None = None
     """the seeds of each model that is trained or has ``{seed}`` in its path, unless it has seeds of its own. Each seed
     has a folder inside the model's"""
@@ -86,7 +97,7 @@ class TaskRequest(MetricRequest):
 def _with_datasets(schema: dict[str, Any]) -> None:
     """Let the schema require one dataset or several."""
     schema["required"].remove("dataset")
-    schema["anyOf"] = [{"required": ["dataset"]}, {"required": ["datasets"]}]
+    schema["anyOf"] = [{"required": [key]} for key in ("dataset", "datasets", "suite")]
 
 
 class RunConfig(TaskRequest, Evaluated):
@@ -163,7 +174,7 @@ class RunConfig(TaskRequest, Evaluated):
         return self._document
 
     @property
-    def jobs(self) -> dict[str, CheckpointConfig | TrainingConfig | Baseline]:
+    def jobs(self) -> dict[str, CheckpointConfig | TrainingConfig | RanksConfig | Baseline]:
         return {"": self.model} if self.model is not None else dict(self.models or {})
 
     @property
@@ -175,7 +186,9 @@ class RunConfig(TaskRequest, Evaluated):
         return self.dataset.load().snapshot()
 
     def load_model(self, dataset: Dataset) -> Checkpoint | FittedBaseline:
-        """Read the one model from its files, or count a baseline; a model to train is refused."""
+        """Read the one model from its files, or count a baseline; a model to train, and ranks alone, are refused."""
+        if isinstance(self.model, RanksConfig):
+            raise ConfigError(f"model.ranks: {self.model.ranks} has ranks, and no model that scores triples.")
         if self.model is None or isinstance(self.model, TrainingConfig):
             raise ConfigError("model.kind: expected a checkpoint. Train the model with kgeval run first.")
         if isinstance(self.model, Baseline):

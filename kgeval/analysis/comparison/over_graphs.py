@@ -1,0 +1,216 @@
+"""Over graphs: a comparison on many datasets with these as rows, below them means over groups of graphs, and ranks.
+
+``Comparison`` shows these tables where it has a ``suite``: groups of datasets by name, which a configuration gives its
+graphs, and of which each dataset may be in several. A mean counts each graph once. It leaves out graphs on which a
+model has no value, so that all models are averaged over the same graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, product
+from typing import TYPE_CHECKING, Any
+
+from kgeval.analysis.comparison.dataset_ranks import FEWEST_MODELS, DatasetRanks, rank_models
+from kgeval.analysis.comparison.words import MOST_DATASETS, MOST_NAMED
+from kgeval.base.errors import counted, first_few
+from kgeval.base.tables.table import Cell, Figure, Table
+from kgeval.metrics.intervals.interval import FEWEST_DECIMALS
+from kgeval.metrics.intervals.over_graphs import mean_over_graphs
+from kgeval.metrics.names import MetricName, title_of
+from kgeval.metrics.rank_summary import shared_columns
+from kgeval.metrics.summary import Value
+
+if TYPE_CHECKING:
+    from kgeval.analysis.comparison.comparison import Comparison
+
+ALL = "all"
+"""the group that every graph is in"""
+
+
+def suite_of(groups: Mapping[str, Sequence[str]], datasets: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Complete the groups of graphs: one has every graph; without groups, few datasets stand beside each other."""
+    if len(datasets) <= (1 if groups else MOST_DATASETS):
+        return {}
+    every = tuple(dict.fromkeys([*datasets, *(graph for graphs in groups.values() for graph in graphs)]))
+    suite = {name: tuple(graphs) for name, graphs in groups.items() if name != ALL}
+    return suite if any({*graphs} == {*every} for graphs in suite.values()) else {**suite, ALL: every}
+
+
+def groups_of_graphs(config: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Read the groups of graphs of a run's configuration."""
+    suite = config.get("suite")
+    return dict(suite.get("groups", {})) if isinstance(suite, Mapping) else {}
+
+
+def joined_suites(suites: Iterable[Mapping[str, Sequence[str]]]) -> dict[str, list[str]]:
+    """Join the groups of graphs of several runs, whose suites may have grown from one to the next."""
+    joined: dict[str, dict[str, None]] = {}
+    for name, graphs in (group for suite in suites for group in suite.items()):
+        joined.setdefault(name, {}).update(dict.fromkeys(graphs))
+    return {name: [*graphs] for name, graphs in joined.items()}
+
+
+@dataclass(frozen=True)
+class GraphMeans:
+    """The means of a metric over a group of graphs, one for each model."""
+
+    name: str
+    """of the group"""
+    planned: Sequence[str]
+    """the graphs of the group"""
+    graphs: Sequence[str]
+    """those on which every model has a value"""
+    values: Sequence[Value]
+    """the mean of each model, in the order of the comparison"""
+
+    @property
+    def label(self) -> str:
+        """What the row of the means is called."""
+        some = f"{len(self.graphs)} of " if len(self.graphs) < len(self.planned) else ""
+        return f"mean of {self.name} ({some}{counted(len(self.planned), 'graph')})"
+
+    @property
+    def figures(self) -> list[Figure]:
+        """The means; the digits do not depend on the interval, since papers compare means over the same graphs."""
+        known = [value.value for value in self.values if value.value is not None]
+        best = (max if self.values[0].metric.metric.increasing else min)(known, default=None)
+        several = len(self.values) > 1
+        return [
+            Figure(one.value, one.interval, FEWEST_DECIMALS, best=several and one.value == best is not None)
+            for one in self.values
+        ]
+
+
+def means_of(compared: Comparison, metric: MetricName, group: Mapping[str, Any]) -> list[GraphMeans]:
+    """Compute the means of a metric over each group of graphs, on a group of rows; none of a metric of no quality."""
+    if metric.metric.increasing is None:
+        return []
+    blocks = {dataset: compared.block(dataset, group) for dataset in compared.datasets}
+    values = {
+        dataset: [value for model in compared.models if (value := block.value(model, metric).value) is not None]
+        for dataset, block in blocks.items()
+    }
+    means = []
+    for name, planned in compared.suite.items():
+        graphs = [graph for graph in planned if len(values.get(graph, ())) == len(compared.models)]
+        columns = [[values[graph][place] for graph in graphs] for place in range(len(compared.models))]
+        of_models = [
+            mean_over_graphs(metric, column, level=compared.options.level)._replace(
+                dataset=name, group=group, model=model
+            )
+            for model, column in zip(compared.models, columns, strict=True)
+        ]
+        means.append(GraphMeans(name, planned, graphs, of_models))
+    return means
+
+
+def graph_table(
+    compared: Comparison, metric: MetricName, groups: Sequence[Mapping[str, Any]], *, paper: bool = False
+) -> Table:
+    """Lay out a metric: a row for each graph, then the means over groups of graphs; a column for each model."""
+    rows: list[list[Cell]] = []
+    columns = {dataset: compared.figures(dataset, metric, groups, paper=paper) for dataset in compared.datasets}
+    for place, group in enumerate(groups):
+        key, models = (
+            [*map(str, group.values())],
+            slice(place * len(compared.models), (place + 1) * len(compared.models)),
+        )
+        rows += [[*key, dataset, *figures[models]] for dataset, figures in columns.items()]
+        rows += [[*key, means.label, *means.figures] for means in means_of(compared, metric, group)]
+    keys = [name.capitalize() if paper else name for name in (*(groups[0] if groups else compared.by), "graph")]
+    title = title_of(metric) if paper else f"{metric.column}:"
+    return Table([*keys, *compared.models], rows, len(keys), title=title)
+
+
+def ranks_over_graphs(compared: Comparison, metric: MetricName) -> DatasetRanks | None:
+    """Rank the models on the graphs of all of them; nothing of fewer than three models or two graphs."""
+    values = {
+        dataset: {
+            model: value.value for model in compared.models if (value := block.value(model, metric)).value is not None
+        }
+        for dataset, block in ((dataset, compared.block(dataset, {})) for dataset in compared.datasets)
+    }
+    complete: Any = {dataset: of for dataset, of in values.items() if len(of) == len(compared.models)}
+    if metric.metric.increasing is None or len(compared.models) < FEWEST_MODELS or len(complete) < 2:
+        return None
+    level, reference = compared.options.level, compared.options.reference
+    return rank_models(complete, increasing=metric.metric.increasing, level=level, reference=reference)
+
+
+def tables_over_graphs(compared: Comparison, *, paper: bool = False) -> list[Table]:
+    """Lay out each metric, then the ranks over all graphs."""
+    names = shared_columns(compared.every.values(), compared.by)
+    parts = product(compared.parts_of_rows(), names)
+    tables = [graph_table(compared, metric, groups, paper=paper) for groups, metric in parts]
+    return [*tables, *standings_of(compared, paper=paper)]
+
+
+def standings_of(compared: Comparison, *, paper: bool = False) -> list[Table]:
+    """Lay out the ranks over all graphs by the first metric that measures quality; nothing of too few models."""
+    tables = []
+    for metric, ranks in _first_ranks(compared):
+        title = f"ranks over {len(ranks.datasets)} graphs by {title_of(metric) if paper else f'{metric.column}:'}"
+        tables.append(replace(ranks.standings, title=title, item=""))
+    return tables
+
+
+def _first_ranks(compared: Comparison) -> Iterator[tuple[MetricName, DatasetRanks]]:
+    ranked = ((metric, ranks_over_graphs(compared, metric)) for metric in compared.metrics)
+    yield from islice(((metric, ranks) for metric, ranks in ranked if ranks is not None), 1)
+
+
+def notes_over_graphs(compared: Comparison) -> Iterator[str]:
+    """Say what the means over graphs are, which graphs they leave out and why, and how ranks were tested."""
+    (group, *_), *_ = compared.parts_of_rows()
+    means = [mean for metric in compared.metrics for mean in means_of(compared, metric, group)]
+    if not means:
+        return
+    level = f"{100 * compared.options.level:g} %"
+    ends = f" ± the {level} interval over graphs (Student's, as if they were a random sample of such graphs)"
+    shown = any(value.interval for mean in means for value in mean.values)
+    yield f"means count each graph once{ends if shown else ''}."
+    missing = dict.fromkeys(graph for mean in means for graph in mean.planned if graph not in mean.graphs)
+    if missing:
+        reasons = [f"{graph} ({_why_missing(compared, graph, group)})" for graph in missing]
+        yield f"means leave out the graphs on which a model has no value: {first_few(reasons, MOST_NAMED)}."
+    for _, ranks in _first_ranks(compared):
+        yield from ranks.notes
+
+
+def _why_missing(compared: Comparison, graph: str, group: Mapping[str, Any]) -> str:
+    """Name the models that were not run on a graph, or for which a metric is undefined there."""
+    if graph not in compared.summaries:
+        return "no run"
+    if lacking := [model for model in compared.models if model not in compared.summaries[graph]]:
+        return f"no run of {', '.join(lacking)}"
+    block = compared.block(graph, group)
+    pairs = product(compared.models, compared.metrics)
+    return ", ".join(
+        f"{metric.column} of {model} undefined" for model, metric in pairs if block.value(model, metric).value is None
+    )
+
+
+def long_table(compared: Comparison) -> Table:
+    """Lay out all numbers for CSV: a row for each graph and model, in each group of rows, then the means."""
+    rows: dict[tuple[str, ...], dict[str, Cell]] = {}
+    for group, metric in product((group for part in compared.parts_of_rows() for group in part), compared.metrics):
+        key = [str(group.get(name, "")) for name in compared.by]
+        blocks = [(dataset, compared.block(dataset, group)) for dataset in compared.datasets]
+        values = [(dataset, [block.value(model, metric) for model in compared.models]) for dataset, block in blocks]
+        means = [(mean.label, mean.values) for mean in means_of(compared, metric, group)]
+        for name, of_models in (*values, *means):
+            for model, value in zip(compared.models, of_models, strict=True):
+                row = rows.setdefault((*key, name, model), {})
+                row |= {f"{metric.column} {kind}": number for kind, number in value.numbers.items()}
+    columns = list(dict.fromkeys(column for row in rows.values() for column in row))
+    cells = [[*place, *(row.get(column) for column in columns)] for place, row in rows.items()]
+    return Table([*compared.by, "graph", "model", *columns], cells, len(compared.by) + 2)
+
+
+def records_of_means(compared: Comparison) -> list[dict[str, Any]]:
+    """Return the means over graphs as plain data, each with the graphs that it is of."""
+    groups = (group for groups in compared.parts_of_rows() for group in groups)
+    means = (mean for group, metric in product(groups, compared.metrics) for mean in means_of(compared, metric, group))
+    return [{"graphs": [*mean.graphs], **value.to_dict()} for mean in means for value in mean.values]
