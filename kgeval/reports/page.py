@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from kgeval.analysis.comparison.block import Block
 from kgeval.analysis.comparison.compare import compare_grid
 from kgeval.analysis.comparison.comparison import Comparison
-from kgeval.analysis.comparison.over_graphs import groups_of_graphs, joined_suites
 from kgeval.base.errors import InputError, counted
 from kgeval.base.progress import long_loop
 from kgeval.base.provenance import UNKNOWN
@@ -26,6 +25,7 @@ from kgeval.data.loading import Source
 from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.names import MetricName, short_title, title_of
 from kgeval.metrics.ranks.ties import Ties, common_ties, tie_policy
+from kgeval.ranking.run_directory.folders import suite_around
 from kgeval.reports.document import Section, common_provenance, document, isolated, models_in_words, unvalidated
 from kgeval.reports.evaluated_models import (
     EvaluatedModel,
@@ -174,7 +174,7 @@ def render_grid(
     }
     baselines = {model.name for models in datasets.values() for model in models if model.baseline}
     options: dict[str, Any] = {"intervals": intervals, "ties": policy, "allow": allow}
-    suite = joined_suites(groups_of_graphs(run.config) for of in datasets.values() for one in of for run in one.runs)
+    suite = suite_around(run.folder for models in datasets.values() for one in models for run in one.runs if run.folder)
     grid = compare_grid(results, HEADLINES, baselines=baselines, suite=suite, **options)
     sections: list[Section] = []
     metric = grid.metrics[0]

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kgeval.analysis.comparison.comparable import dataset_names
-from kgeval.analysis.comparison.over_graphs import groups_of_graphs
 from kgeval.base.errors import ConfigError, InputError
 from kgeval.data.dataset import Dataset
 from kgeval.metrics.names import MetricName
@@ -48,8 +47,6 @@ class ComparedRun:
     """what no installed package has any more, and what has changed in the run or its dataset since it was ranked"""
     origin: RunOf
     is_baseline: bool = False
-    suite: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """the groups of graphs of its configuration"""
 
 
 RunGrid = dict[str, dict[str, list[ComparedRun]]]
@@ -100,8 +97,7 @@ def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -
         origin = RunOf(dataset if apart else "", chosen, name, training, training.key(run.config))
         unknown = notes_on_unknown(run, table, [*options, "metrics", "by"])
         policies, notes = _policies_of(table, run), (*unknown, *run.changes, *changes)
-        suite = groups_of_graphs(run.config)
-        compared.append(ComparedRun(name, grouped, policies, notes, origin, run.is_baseline, suite))
+        compared.append(ComparedRun(name, grouped, policies, notes, origin, run.is_baseline))
     return compared
 
 

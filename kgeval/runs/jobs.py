@@ -224,7 +224,7 @@ class Job:
     def content(self) -> dict[str, Any]:
         """The content of its ``config.yaml``: with variables as written, without keys that do not apply."""
         config = self.config
-        inapplicable = {"evaluation", *KINDS[config.task.kind].without} if config.task else set()
+        inapplicable = {"suite", *({"evaluation", *KINDS[config.task.kind].without} if config.task else ())}
         content = config.model_dump(mode="json", exclude_none=True, exclude=inapplicable)
         if "evaluation" in content and "sides" not in config.evaluation.model_fields_set:
             del content["evaluation"]["sides"]  # they are the model's to say

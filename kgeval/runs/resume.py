@@ -15,18 +15,7 @@ from typing import Any
 from kgeval.base.errors import InputError, first_few
 from kgeval.ranking.run_directory.stored_run import StoredRun
 
-IRRELEVANT = (
-    "output",
-    "report",
-    "suite",
-    "tracker",
-    "threads",
-    "memory_limit",
-    "kernel",
-    "device",
-    "shards",
-    "executor",
-)
+IRRELEVANT = ("output", "report", "tracker", "threads", "memory_limit", "kernel", "device", "shards", "executor")
 """configuration keys that no number of a run depends on"""
 
 

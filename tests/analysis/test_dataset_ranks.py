@@ -83,7 +83,11 @@ def test_what_is_told_as_data_frame_and_text():
     assert frame["p"].isna().tolist() == [False, False, False, True]
     columns, rows = ranks.table()
     assert [row[0] for row in rows] == ["C4.5+m+cf", "C4.5+m", "C4.5+cf", "C4.5"]
-    assert rows[0][1] == "0.798000 (1)"
+    assert rows[0][1] == "1.964"
+    assert ranks.tables()[1].texts()[0] == [
+        "d0",
+        *(f"{value:.6f} ({rank:g})" for value, rank in zip(VALUES[0], [4, 3, 2, 1], strict=True)),
+    ]
     assert all(cell in str(ranks) and cell in ranks._repr_html_() for row in [columns, *rows] for cell in row)
     assert "Nemenyi, 90 %" in str(ranks)
     assert ranks.critical_difference == pytest.approx(2.291 * np.sqrt(20 / 84), abs=0.001)  # Table 5 (a) of the paper

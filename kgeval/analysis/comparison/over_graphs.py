@@ -7,7 +7,7 @@ model has no value, so that all models are averaged over the same graphs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
 from typing import TYPE_CHECKING, Any
@@ -36,20 +36,6 @@ def suite_of(groups: Mapping[str, Sequence[str]], datasets: Sequence[str]) -> di
     every = tuple(dict.fromkeys([*datasets, *(graph for graphs in groups.values() for graph in graphs)]))
     suite = {name: tuple(graphs) for name, graphs in groups.items() if name != ALL}
     return suite if any({*graphs} == {*every} for graphs in suite.values()) else {**suite, ALL: every}
-
-
-def groups_of_graphs(config: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Read the groups of graphs of a run's configuration."""
-    suite = config.get("suite")
-    return dict(suite.get("groups", {})) if isinstance(suite, Mapping) else {}
-
-
-def joined_suites(suites: Iterable[Mapping[str, Sequence[str]]]) -> dict[str, list[str]]:
-    """Join the groups of graphs of several runs, whose suites may have grown from one to the next."""
-    joined: dict[str, dict[str, None]] = {}
-    for name, graphs in (group for suite in suites for group in suite.items()):
-        joined.setdefault(name, {}).update(dict.fromkeys(graphs))
-    return {name: [*graphs] for name, graphs in joined.items()}
 
 
 @dataclass(frozen=True)

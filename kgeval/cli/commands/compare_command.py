@@ -8,6 +8,7 @@ too.
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -90,7 +91,7 @@ def compare_runs(
 ) -> None:
     """Show models with their differences, over datasets and seeds, or by their ranks on datasets."""
     from kgeval.analysis.comparison.compare import compare, compare_grid
-    from kgeval.analysis.comparison.over_graphs import joined_suites
+    from kgeval.ranking.run_directory.folders import suite_around
     from kgeval.runs.compared_runs import (
         common_policies,
         grid_of,
@@ -119,7 +120,7 @@ def compare_runs(
             for dataset, models in grid.items()
         }
         baselines = {model for models in grid.values() for model, (run, *_) in models.items() if run.is_baseline}
-        suite = joined_suites(run.suite for run in compared)
+        suite = suite_around(Path(path) for _, path in named)
         comparison = compare_grid(tables, spread=options["spread"], baselines=baselines, suite=suite, **settings)
     if form == "html":
         say(_html_of(comparison).rstrip("\n"))

@@ -167,10 +167,13 @@ def _run_one(
     """Run a configuration. If there are several, return an error, so that the others still run."""
     from kgeval.base.errors import KgevalError
     from kgeval.cli.display import show_note, watching
+    from kgeval.ranking.run_directory.folders import write_suite
     from kgeval.runs.outcome import ModelsFailed
     from kgeval.runs.runner import run
 
     try:
+        if config.suite is not None:
+            write_suite(folder.parent, config.suite.groups)
         return run(config, folder, force=force, watch=watching, warn=show_note, thresholds=thresholds), None
     except ModelsFailed as failure:
         return failure.outcomes, failure

@@ -42,5 +42,5 @@ def mean_over_graphs(metric: MetricName, values: Sequence[float], *, level: floa
         return mean.with_interval(
             student_interval(metric.metric, float(np.mean(values)), spread, level=level, unit="graph", units=count)
         )
-    except NoInterval as reason:
-        return mean.with_interval(reason)
+    except NoInterval:
+        return mean._replace(reason="all graphs have the same value")

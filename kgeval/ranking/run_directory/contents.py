@@ -63,7 +63,10 @@ RESULTS = "pykeen_metrics.json"
 REPORT = "report.html"
 """the page of the run, or of the runs in the folder"""
 
-FILES = frozenset({CONFIG, MANIFEST, METRICS, RANKS, LABELS, CURVES, PREDICTIONS, RESULTS, REPORT})
+SUITE = "suite.json"
+"""in a folder of runs on many graphs: the groups of graphs over which means are shown"""
+
+FILES = frozenset({CONFIG, MANIFEST, METRICS, RANKS, LABELS, CURVES, PREDICTIONS, RESULTS, REPORT, SUITE})
 """what the files of runs and of folders of runs are called, but for those of baselines"""
 
 TEXT = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz")
@@ -242,7 +245,14 @@ class Models(TypedDict, total=False):
     notes: list[str]
 
 
-Record = TypeVar("Record", Manifest, Metrics, Models)
+@with_config(STRICT)
+class Suite(TypedDict):
+    """The ``suite.json`` of a folder of runs on many graphs."""
+
+    groups: dict[str, list[str]]
+
+
+Record = TypeVar("Record", Manifest, Metrics, Models, Suite)
 
 
 def read_record(path: Path, kind: type[Record]) -> Record:

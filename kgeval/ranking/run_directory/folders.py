@@ -7,7 +7,7 @@ Commands that take folders (``kgeval compare runs/*``) find the runs by ``runs_a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -22,8 +22,10 @@ from kgeval.ranking.run_directory.contents import (
     METRICS,
     MODEL,
     RANKS,
+    SUITE,
     TEXT,
     Models,
+    Suite,
     as_json,
     holds_table,
     is_begun,
@@ -86,6 +88,24 @@ def runs_at(path: Path, *, named: bool) -> dict[str, Path]:
 def unfinished_in(folder: Path) -> list[str]:
     """Return the paths in a folder of runs that were interrupted or are planned in its common table."""
     return [name for name, path in _places(folder, DEPTH) if not is_run(path)]
+
+
+def write_suite(folder: Path, groups: Mapping[str, Sequence[str]]) -> None:
+    """Write the groups of graphs of all runs in a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(folder / SUITE, as_json({"groups": groups}))
+
+
+def suite_around(paths: Iterable[Path]) -> dict[str, list[str]]:
+    """Read the groups of graphs of folders of runs, or of those that runs lie in; several suites are joined."""
+    places = dict.fromkeys(
+        place for path in paths for place in [path.absolute(), *path.absolute().parents[: DEPTH + 1]]
+    )
+    groups: dict[str, dict[str, None]] = {}
+    for file in (place / SUITE for place in places if exists_safely(place / SUITE)):
+        for name, graphs in read_record(file, Suite)["groups"].items():
+            groups.setdefault(name, {}).update(dict.fromkeys(graphs))
+    return {name: [*graphs] for name, graphs in groups.items()}
 
 
 def holds_runs(folder: Path) -> bool:
