@@ -211,7 +211,8 @@ def test_several_datasets(data, done, refused, place):
     assert list(told) == ["mrr", "mr"]
     printed = done("compare", "--across-datasets", *files, "-m", "mrr,mr")
     assert all(f"{rank:.3f}" in printed for rank in expected)
-    assert printed.split()[:2] == ["mrr", "graph-1"]
+    assert printed.split()[:3] == ["mrr", "average", "rank"]
+    assert all(f"{graph}  " in printed for graph in graphs)
     assert "mr (secondary)  " in printed
     assert "c: no value on graph-3" in refused("compare", "--across-datasets", *files[:-1])
     twice = refused("compare", "--across-datasets", files[0], f"a={files[1]}", files[3])

@@ -135,7 +135,7 @@ def test_runs_inside_pykeen_tell_their_seeds(place, data):
 
 
 WRONG = {
-    "give either dataset (one) or datasets (several)": {"dataset": "nations"},
+    "give either dataset (one), or datasets or suite.graphs (several)": {"dataset": "nations"},
     "2 datasets are called 'nations' (config line 1). Name them, as in datasets: {nations-1: nations, nations-2": {
         "datasets": ["nations", "nations"]
     },

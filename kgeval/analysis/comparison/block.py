@@ -14,6 +14,7 @@ from typing import Any
 
 from kgeval.analysis.comparison.paired_difference import DEFAULT_DIFFERENCES, DifferenceOptions, PairedDifference
 from kgeval.base.tables.shown import Brief
+from kgeval.base.tables.table import Figure
 from kgeval.metrics.names import MetricName, Part
 from kgeval.metrics.rank_summary import RankSummary, common_ties_of
 from kgeval.metrics.summary import Group, Spread, Value
@@ -92,6 +93,30 @@ class ComparedModels:
         pairs = self._pairs.get((dataset, key), [])
         pooled = next(iter(models.values())).pooled
         return Block(dataset, group, self.models, self.metrics, of_models, pairs, pooled, self.options.reference)
+
+    def parts_of_rows(self) -> list[list[Mapping[str, Any]]]:
+        """Return the groups of each table of numbers: all rows as a whole, then the groups of rows."""
+        keys: list[Mapping[str, Any]] = [dict(group) for group in dict.fromkeys(place[2] for place in self.groups)]
+        parts = [[key for key in keys if bool(key) == of_groups] for of_groups in (False, True)]
+        return [part for part in parts if part] or [[]]
+
+    def figures(
+        self, dataset: str, metric: MetricName, groups: Sequence[Mapping[str, Any]], *, paper: bool
+    ) -> list[Figure]:
+        """The numbers of a column: in papers and of seeds with the digits that its spreads and differences justify."""
+        blocks = [self.block(dataset, group) for group in groups]
+        values = [block.value(model, metric) for block in blocks for model in self.models]
+        if not paper and self.spread is None:
+            return [value.figure for value in values]
+        ends = [value.ends(self.spread or "interval") for value in values]
+        decimals = [one.decimals for one in ends if one is not None]
+        decimals += [pair.decimals for block in blocks for pair in block.pairs_by(metric) if pair.interval]
+        digits = min(decimals, default=None)
+        figures = [Figure(value.value, end, digits) for value, end in zip(values, ends, strict=True)]
+        if not paper or metric.metric.increasing is None:
+            return figures
+        marks = [mark for block in blocks for mark in block.marks(metric)]
+        return [figure._replace(best=best, near=near) for figure, (best, near) in zip(figures, marks, strict=True)]
 
     @cached_property
     def every(self) -> dict[tuple[str, str], RankSummary]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kgeval.analysis.comparison.block import ComparedModels
 from kgeval.analysis.comparison.dataset_ranks import FEWEST_MODELS, DatasetRanks, rank_models
 from kgeval.analysis.comparison.words import MOST_DATASETS, MOST_NAMED
 from kgeval.base.errors import counted, first_few
@@ -21,9 +22,6 @@ from kgeval.metrics.intervals.over_graphs import mean_over_graphs
 from kgeval.metrics.names import MetricName, title_of
 from kgeval.metrics.rank_summary import shared_columns
 from kgeval.metrics.summary import Value
-
-if TYPE_CHECKING:
-    from kgeval.analysis.comparison.comparison import Comparison
 
 ALL = "all"
 """the group that every graph is in"""
@@ -69,7 +67,7 @@ class GraphMeans:
         ]
 
 
-def means_of(compared: Comparison, metric: MetricName, group: Mapping[str, Any]) -> list[GraphMeans]:
+def means_of(compared: ComparedModels, metric: MetricName, group: Mapping[str, Any]) -> list[GraphMeans]:
     """Compute the means of a metric over each group of graphs, on a group of rows; none of a metric of no quality."""
     if metric.metric.increasing is None:
         return []
@@ -93,7 +91,7 @@ def means_of(compared: Comparison, metric: MetricName, group: Mapping[str, Any])
 
 
 def graph_table(
-    compared: Comparison, metric: MetricName, groups: Sequence[Mapping[str, Any]], *, paper: bool = False
+    compared: ComparedModels, metric: MetricName, groups: Sequence[Mapping[str, Any]], *, paper: bool = False
 ) -> Table:
     """Lay out a metric: a row for each graph, then the means over groups of graphs; a column for each model."""
     rows: list[list[Cell]] = []
@@ -110,7 +108,7 @@ def graph_table(
     return Table([*keys, *compared.models], rows, len(keys), title=title)
 
 
-def ranks_over_graphs(compared: Comparison, metric: MetricName) -> DatasetRanks | None:
+def ranks_over_graphs(compared: ComparedModels, metric: MetricName) -> DatasetRanks | None:
     """Rank the models on the graphs of all of them; nothing of fewer than three models or two graphs."""
     values = {
         dataset: {
@@ -125,7 +123,7 @@ def ranks_over_graphs(compared: Comparison, metric: MetricName) -> DatasetRanks 
     return rank_models(complete, increasing=metric.metric.increasing, level=level, reference=reference)
 
 
-def tables_over_graphs(compared: Comparison, *, paper: bool = False) -> list[Table]:
+def tables_over_graphs(compared: ComparedModels, *, paper: bool = False) -> list[Table]:
     """Lay out each metric, then the ranks over all graphs."""
     names = shared_columns(compared.every.values(), compared.by)
     parts = product(compared.parts_of_rows(), names)
@@ -133,7 +131,7 @@ def tables_over_graphs(compared: Comparison, *, paper: bool = False) -> list[Tab
     return [*tables, *standings_of(compared, paper=paper)]
 
 
-def standings_of(compared: Comparison, *, paper: bool = False) -> list[Table]:
+def standings_of(compared: ComparedModels, *, paper: bool = False) -> list[Table]:
     """Lay out the ranks over all graphs by the first metric that measures quality; nothing of too few models."""
     tables = []
     for metric, ranks in _first_ranks(compared):
@@ -142,12 +140,12 @@ def standings_of(compared: Comparison, *, paper: bool = False) -> list[Table]:
     return tables
 
 
-def _first_ranks(compared: Comparison) -> Iterator[tuple[MetricName, DatasetRanks]]:
+def _first_ranks(compared: ComparedModels) -> Iterator[tuple[MetricName, DatasetRanks]]:
     ranked = ((metric, ranks_over_graphs(compared, metric)) for metric in compared.metrics)
     yield from islice(((metric, ranks) for metric, ranks in ranked if ranks is not None), 1)
 
 
-def notes_over_graphs(compared: Comparison) -> Iterator[str]:
+def notes_over_graphs(compared: ComparedModels) -> Iterator[str]:
     """Say what the means over graphs are, which graphs they leave out and why, and how ranks were tested."""
     (group, *_), *_ = compared.parts_of_rows()
     means = [mean for metric in compared.metrics for mean in means_of(compared, metric, group)]
@@ -165,7 +163,7 @@ def notes_over_graphs(compared: Comparison) -> Iterator[str]:
         yield from ranks.notes
 
 
-def _why_missing(compared: Comparison, graph: str, group: Mapping[str, Any]) -> str:
+def _why_missing(compared: ComparedModels, graph: str, group: Mapping[str, Any]) -> str:
     """Name the models that were not run on a graph, or for which a metric is undefined there."""
     if graph not in compared.summaries:
         return "no run"
@@ -178,7 +176,7 @@ def _why_missing(compared: Comparison, graph: str, group: Mapping[str, Any]) -> 
     )
 
 
-def long_table(compared: Comparison) -> Table:
+def long_table(compared: ComparedModels) -> Table:
     """Lay out all numbers for CSV: a row for each graph and model, in each group of rows, then the means."""
     rows: dict[tuple[str, ...], dict[str, Cell]] = {}
     for group, metric in product((group for part in compared.parts_of_rows() for group in part), compared.metrics):
@@ -195,7 +193,7 @@ def long_table(compared: Comparison) -> Table:
     return Table([*compared.by, "graph", "model", *columns], cells, len(compared.by) + 2)
 
 
-def records_of_means(compared: Comparison) -> list[dict[str, Any]]:
+def records_of_means(compared: ComparedModels) -> list[dict[str, Any]]:
     """Return the means over graphs as plain data, each with the graphs that it is of."""
     groups = (group for groups in compared.parts_of_rows() for group in groups)
     means = (mean for group, metric in product(groups, compared.metrics) for mean in means_of(compared, metric, group))
