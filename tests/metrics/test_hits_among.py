@@ -114,10 +114,24 @@ def test_a_wrong_name_is_refused(name, message):
         parse("hits@10_50", "classification")
 
 
-def test_ties_have_no_expectation():
-    assert parse("expected.hits@1_3")(Ranks(np.array([1]), np.array([0]), np.array([5]), "expected")) == 0.5625
-    reason = kgeval.summarize(HASHED, "expected.hits@3_9").groups[0].undefined["both.expected.hits@3_9"]
-    assert "no closed form" in reason
+@given(st.data())
+def test_expected_ties_are_the_mean_over_their_ranks(data):
+    candidates = data.draw(st.integers(1, 500))
+    greater = data.draw(st.integers(0, candidates - 1))
+    tied = data.draw(st.integers(0, candidates - 1 - greater))
+    n = data.draw(st.integers(2, 120))
+    k = data.draw(st.integers(1, n - 1))
+    span = range(1 + greater, 2 + greater + tied)
+    mean = sum(exact(k, n, rank, candidates) for rank in span) / len(span)
+    one = Ranks(np.array([greater, 0]), np.array([tied, 0]), np.array([candidates, 9]), "expected")
+    value = (parse(f"hits@{k}_{n}")(one)) * 2 - 1  # the second answer has the first rank
+    assert value == pytest.approx(float(mean), rel=1e-12, abs=1e-14)
+
+
+def test_a_wide_tie_of_many_draws_is_summed_rank_by_rank():
+    wide = Ranks(np.array([0]), np.array([2999]), np.array([3000]), "expected")
+    alone = [parse("hits@5_4000")(ranks([rank], [3000])) for rank in range(1, 3001)]
+    assert parse("hits@5_4000")(wide) == pytest.approx(np.mean(alone), rel=1e-12)
 
 
 def test_intervals_groups_and_tests_are_those_of_a_mean():

@@ -38,6 +38,8 @@ from kgeval.metrics.ranks.moments import (
     MEAN_RANK,
     MEAN_RECIPROCAL_RANK,
     Mean,
+    Rows,
+    mean_of_polynomials,
 )
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import EXPECTED
@@ -115,15 +117,20 @@ def hits_among(k: int, n: int) -> Metric:
     def chance(ranks: Ranks, _: int) -> Float64Array:
         from scipy.special import betaincc
 
-        above = (ranks.values - 1) / np.maximum(ranks.competitors, 1)
-        return np.asarray(betaincc(float(k), float(n - k), above), np.float64)
+        others = np.maximum(ranks.competitors, 1)
+
+        def at(rank: Float64Array, rows: Rows) -> Float64Array:
+            return np.asarray(betaincc(float(k), float(n - k), (rank - 1) / others[rows]), np.float64)
+
+        if ranks.policy is EXPECTED:
+            return mean_of_polynomials(at, n - 1, ranks.optimistic, ranks.pessimistic)
+        return at(ranks.values, slice(None))
 
     return _share(
         f"hits@{k}_{n}",
         "hits at k among n candidates: mean of Σ C(n − 1, i) fⁱ (1 − f)ⁿ⁻¹⁻ⁱ over i < k, f = (r − 1) / (N − 1)",
         FunctionOfMeans(lambda value: value, (chance,)),
         source="Zhu et al., 2021; Galkin et al., 2024 (ULTRA)",
-        undefined=UNTIED,
         pair=(k, n),
     )
 

@@ -91,7 +91,7 @@ EXPECTED = _policy(
     "the exact mean of the metric over all orders of the ties: Σ metric(r) / (b − a + 1) over r = a … b",
     lambda a, b, _: _untied(a, b),
     source="Sun et al., 2020",
-    undefined="a tie, where there is no closed form: median, inverse-median, std, mad, imr, hmr, hits@k_n",
+    undefined="a tie, where there is no closed form: median, inverse-median, std, mad, imr, hmr",
 )
 
 RANDOM = _policy(
