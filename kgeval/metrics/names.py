@@ -62,11 +62,6 @@ class MetricName:
         """The name as the head of a column: without the side if that is both sides."""
         return self.base if self.side == "both" else str(self)
 
-    @property
-    def unsampled(self) -> MetricName | None:
-        """Of a member of a family, such as hits@10_50, the metric of full rankings: hits@10."""
-        return parse(str(self).rpartition("_")[0]) if self.metric.pair else None
-
     def of_part(self, pooled: Part | None) -> MetricName:
         """The same; a name without a side is of the part that :func:`pooled_side` gives."""
         return replace(self, side=self.side or pooled)

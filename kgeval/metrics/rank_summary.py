@@ -103,15 +103,16 @@ class RankSummary(Summary):
         """Say of hits@k_n that it is no full ranking, and why it is above or below hits@k of the same rows."""
         requested = self.columns(self.by)
         for name in requested:
-            if (full := name.unsampled) is None or name.metric.pair is None:
+            if name.metric.pair is None:
                 continue
-            n, texts = name.metric.pair[1], (name.column, full.column)
+            drawn, full = name.metric.pair[1] - 1, parse(str(name).rpartition("_")[0])
+            texts = name.column, full.column
             if full not in requested:
-                what = f"answers compete with {n - 1:,} negatives drawn from their candidates, not with all of these"
+                what = f"answers compete with {drawn:,} negatives drawn from their candidates, not with all of these"
                 yield f"{texts[0]} is of no full ranking: {what}. {texts[1]} is of the full one."
             for part in self.parts:
                 pairs = [(group.values.get(name), group.values.get(full)) for group in part]
-                yield from _above_and_below(texts, n - 1, [(one, of) for one, of in pairs if None not in (one, of)])
+                yield from _above_and_below(texts, drawn, [(one, of) for one, of in pairs if None not in (one, of)])
 
     def columns(self, by: Collection[str] = ()) -> list[MetricName]:
         """The metrics that were requested, each once; one without a side is ``pooled``, in groups by side of none."""

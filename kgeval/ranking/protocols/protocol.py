@@ -208,7 +208,7 @@ class Protocol(Brief, Rules):
         return Ranks(greater, tied, table.column("candidates"), self.ties, draws=draws).values
 
     def value(self, table: RankTable, metric: FrameworkMetric) -> float:
-        """Compute a mean rank, mean reciprocal rank or hits at k as the framework does.
+        """Compute a mean rank, mean reciprocal rank, hits at k or hits at k among n as the framework does.
 
         Raises
         ------
