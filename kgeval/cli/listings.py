@@ -21,7 +21,7 @@ Listing = tuple[list[str], list[list[str]]]
 
 def _metrics() -> Listing:
     from kgeval.metrics.averages import WEIGHINGS
-    from kgeval.metrics.metric import metrics
+    from kgeval.metrics.metric import families, metrics
     from kgeval.metrics.ranks.ties import tie_policies
 
     cutoffs = {"none": "", "optional": "[@k]", "required": "@k"}
@@ -30,18 +30,19 @@ def _metrics() -> Listing:
 
     def row(entry: Any, ending: str, **facts: str) -> list[str]:
         """The fields of an entry with the names of the columns, and further facts; what it does not have is empty."""
-        facts["name"] = entry.name + ending
+        facts["name"] = entry.name.partition("@")[0] + ending
         return [facts.get(column, getattr(entry, column, "")) for column in columns]
 
+    members = [family.member(1, 2) for family in families().values()]
     rows = [
         row(
             metric,
-            cutoffs[metric.cutoff],
+            "@k_n" if metric.pair else cutoffs[metric.cutoff],
             range=f"{metric.lowest:g} … {metric.highest:g}",
             better=better[metric.increasing],
             synonyms=", ".join(metric.synonyms),
         )
-        for metric in [*metrics().values(), *metrics("labels").values(), *metrics("confidences").values()]
+        for metric in [*metrics().values(), *members, *metrics("labels").values(), *metrics("confidences").values()]
     ]
     averages = [row(it, ".", needs="ranks, lists" if it.lists else "ranks") for it in WEIGHINGS.values()]
     prefixes = [*averages, *(row(policy, ".", needs="ranks") for policy in tie_policies().values())]

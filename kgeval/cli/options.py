@@ -136,7 +136,7 @@ def _listed(listing: str) -> list[str]:
         return list(others[listing]())
     columns, rows = LISTS[listing]()
     place = columns.index("name" if "name" in columns else "kind")
-    names = (re.sub(r"\[@k\]$", "", row[place]).replace("@k", "@10") for row in rows)
+    names = (re.sub(r"\[@k\]$", "", row[place]).replace("@k_n", "@10_50").replace("@k", "@10") for row in rows)
     return [name for name in names if not re.search(r"\.$|PATTERN|FILE", name)]
 
 

@@ -26,6 +26,9 @@ Cutoff = Literal["none", "optional", "required"]
 T = TypeVar("T")
 DIGITS = 18
 
+PAIR_DIGITS = 15
+"""of k and n in ``name@k_n``, which are exact in float64"""
+
 LARGEST_CUTOFF = 10**DIGITS - 1
 """so large that its sum with a count fits into int64"""
 
@@ -77,9 +80,11 @@ class Metric(Brief):
     """other names, such as PyKEEN's; ``{k}`` is the cut-off"""
     undefined: str = "no ranks"
     """the cases in which it has no value"""
+    pair: tuple[int, int] | None = None
+    """the k and n of a member of a :class:`MetricFamily`, whose name ends in ``@k_n``"""
 
     def __post_init__(self) -> None:
-        check_name("metric", self.name)
+        check_name("metric", self.name.removesuffix("@{}_{}".format(*self.pair)) if self.pair else self.name)
 
     def __call__(self, data: Any, *, k: int = 0) -> float:
         try:
@@ -166,6 +171,46 @@ class Metric(Brief):
             else:
                 names += [f"{name}@{{k}}"] if self.cutoff == "required" else [name, f"{name}@{{k}}"]
         return names
+
+
+@dataclass(frozen=True)
+class MetricFamily:
+    """Metrics ``name@k_n``, one for each k < n, such as ``hits@10_50``.
+
+    >>> family = families()["hits"]
+    >>> family.read("hits@10_50").pair, family.read("hits@10")
+    ((10, 50), None)
+    """
+
+    name: str
+    """what stands before the ``@``"""
+    member: Callable[[int, int], Metric]
+    """(k, n) -> the metric ``name@k_n``, the same object each time"""
+
+    def read(self, text: str) -> Metric | None:
+        """Return the member that a text names; ``None`` if it is not of the form ``name@…_…``.
+
+        Raises
+        ------
+        MetricError
+            if k and n are no whole numbers with 1 ≤ k < n
+        """
+        name, _, numbers = text.partition("@")
+        if name != self.name or "_" not in numbers:
+            return None
+        whole = f"([1-9][0-9]{{,{PAIR_DIGITS - 1}}})"
+        match = re.fullmatch(f"{whole}_{whole}", numbers, re.ASCII)
+        k, n = map(int, match.groups()) if match else (0, 0)
+        if k < n:
+            return self.member(k, n)
+        why = "with another n, it is 1 at every rank" if match else f"found {numbers!r:.50}"
+        needs = f"{name}@k_n needs two whole numbers, k of at least 1 and n above k and below 10¹⁵"
+        raise MetricError(f"metric {text!r:.80}: {needs}; {why}. Write '{name}@10_50'.")
+
+
+@cache
+def families() -> dict[str, MetricFamily]:
+    return by_name("families of metrics", instances("kgeval.metrics", MetricFamily))
 
 
 @cache

@@ -1,7 +1,7 @@
 """Metric names: ``[side.][ties.][average.]name[@k]``, with PyKEEN's names as synonyms.
 
-``parse`` reads one, and makes a :class:`MetricName` of it. ``relation.mrr`` averages over relations;
-``relation_side.mrr`` is the MRR of predicted relations.
+``parse`` reads one, and makes a :class:`MetricName` of it. The names of a family, as ``hits@10_50``, end in ``@k_n``.
+``relation.mrr`` averages over relations; ``relation_side.mrr`` is the MRR of predicted relations.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Literal, cast, get_args
 from kgeval.base.errors import MetricError, did_you_mean, nearest
 from kgeval.metrics.averages import AVERAGES, WEIGHINGS, Average
 from kgeval.metrics.kinds import KINDS, KindName
-from kgeval.metrics.metric import Metric, metrics
+from kgeval.metrics.metric import Metric, families, metrics
 from kgeval.metrics.ranks.ties import tie_policies
 
 Part = Literal["both", "head", "tail", "relation"]
@@ -136,15 +136,18 @@ def _prefixes(text: str, prefixes: list[str], kind: KindName) -> tuple[Part | No
 def _resolve(text: str, last: str, kind: KindName, known: dict[str, Metric]) -> tuple[Metric, int]:
     # PyKEEN writes k for its default, 10.
     spelled = last.removesuffix("_k") + "_10" if last.endswith("_at_k") else last
-    for metric in known.values():
+    members = {one.name: one for family in families().values() if (one := family.read(last))}
+    fitting = {name: metric for name, metric in members.items() if metric.needs in KINDS[kind].needs}
+    for metric in (known | fitting).values():
         if (k := metric.cutoff_in(spelled)) is not None:
             return metric, k
     _explain_cutoff(text, last, known)
-    for others in (metrics(*one.needs) for one in KINDS.values() if one.name != kind):
+    for others in (members, *(metrics(*one.needs) for one in KINDS.values() if one.name != kind)):
         if other := next((metric for metric in others.values() if metric.cutoff_in(last) is not None), None):
             what = f"{other.name} is computed from {other.needs}, not from {KINDS[kind].needs[0]}"
             raise MetricError(f"metric {text!r}: {what}.")
     names = [[name.replace("{k}", "10") for name in metric.spellings()] for metric in known.values()]
+    names += [[f"{name}@10_50"] for name in families() if name in known]
     own, every = [first for first, *_ in names], [name for several in names for name in several]
     near = own if nearest(last, own) else every
     advice = f"{did_you_mean(last, near)} " if nearest(last, near) else ""
@@ -196,8 +199,8 @@ ARROWS = {True: "↑", False: "↓", None: ""}
 def title_of(metric: MetricName) -> str:
     """Call a metric as papers do, with the direction that is better.
 
-    >>> [title_of(parse(name)) for name in ("hits@10", "head.mr", "pessimistic.mrr", "count")]
-    ['Hits@10 ↑', 'head MR ↓', 'pessimistic MRR ↑', 'count']
+    >>> [title_of(parse(name)) for name in ("hits@10", "head.hits@10_50", "head.mr", "pessimistic.mrr", "count")]
+    ['Hits@10 ↑', 'head Hits@10_50 ↑', 'head MR ↓', 'pessimistic MRR ↑', 'count']
     """
     return f"{short_title(metric)} {ARROWS[metric.metric.increasing]}".rstrip()
 
@@ -210,7 +213,7 @@ def short_title(metric: MetricName) -> str:
     """
     name, increasing = metric.name, metric.metric.increasing
     acronym = name.isalpha() and len(name) <= 5 and increasing is not None
-    written = name.capitalize() if name == "hits" else name.upper() if acronym else name
+    written = name.capitalize() if name.partition("@")[0] == "hits" else name.upper() if acronym else name
     side = {"both": None, "relation": "relation side"}.get(metric.side or "both", metric.side)
     return " ".join(
         part for part in (side, metric.ties, metric.average, f"{written}{f'@{metric.k}' if metric.k else ''}") if part

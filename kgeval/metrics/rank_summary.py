@@ -74,7 +74,7 @@ class RankSummary(Summary):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        notes = [*self.table_notes, *self.tie_notes]
+        notes = [*self.table_notes, *self.tie_notes, *self._notes_on_negatives]
         for part in self.parts:
             reasons = {
                 f"{name} is undefined: {value.reason}."
@@ -97,6 +97,22 @@ class RankSummary(Summary):
             if serious:
                 return tuple(map(str, serious))
         return ()
+
+    @property
+    def _notes_on_negatives(self) -> Iterator[str]:
+        """Say of hits@k_n that it is no full ranking, and why it is above or below hits@k of the same rows."""
+        requested = self.columns(self.by)
+        for name in requested:
+            if name.metric.pair is None:
+                continue
+            drawn, full = name.metric.pair[1] - 1, parse(str(name).rpartition("_")[0])
+            texts = name.column, full.column
+            if full not in requested:
+                what = f"answers compete with {drawn:,} negatives drawn from their candidates, not with all of these"
+                yield f"{texts[0]} is of no full ranking: {what}. {texts[1]} is of the full one."
+            for part in self.parts:
+                pairs = [(group.values.get(name), group.values.get(full)) for group in part]
+                yield from _above_and_below(texts, drawn, [(one, of) for one, of in pairs if None not in (one, of)])
 
     def columns(self, by: Collection[str] = ()) -> list[MetricName]:
         """The metrics that were requested, each once; one without a side is ``pooled``, in groups by side of none."""
@@ -150,6 +166,19 @@ class RankSummary(Summary):
         ]
         parts = [str(name.side) for name in names]
         return (*whole, Table([*self.by, *map(str, names)], rows, len(self.by), parts, item="group"))
+
+
+def _above_and_below(names: tuple[str, str], drawn: int, pairs: Sequence[tuple[Any, Any]]) -> Iterator[str]:
+    """Say in how many groups hits@k_n is above hits@k, in how many below it, and why; of one group, what hits@k is."""
+    easier = f"{drawn:,} drawn negatives are an easier task than all candidates"
+    harder = f"of few candidates, {drawn:,} negatives drawn with replacement have the same entity several times"
+    for way, why, number in (
+        ("above", easier, sum(one > of for one, of in pairs)),
+        ("below", harder, sum(one < of for one, of in pairs)),
+    ):
+        if number:
+            where = f" ({pairs[0][1]:.4f})" if len(pairs) == 1 else f" in {number:,} of {len(pairs):,} groups"
+            yield f"{names[0]} is {way} {names[1]}{where}: {why}."
 
 
 def rank_summary(

@@ -227,10 +227,14 @@ class RowSelection:
         options = self.view.options
         ties = ties or options.ties
         # The convention is one of random ranking alone: the length of a list is what it is.
-        candidates = self._counts.candidates - (options.chance == "without-answer")
+        uncounted = int(options.chance == "without-answer")
+        candidates = self._counts.candidates - uncounted
         draws = self.view.draws_for(ties)
         draws = None if draws is None else draws[self.rows]
-        return replace(self._counts, candidates=candidates, ties=ties, weights=self._weights(average), draws=draws)
+        weights = self._weights(average)
+        return replace(
+            self._counts, candidates=candidates, uncounted=uncounted, ties=ties, weights=weights, draws=draws
+        )
 
     def _weights(self, average: Average | None) -> Float64Array | None:
         """Weigh the answers; ``None`` where all weigh the same; float64[row]."""

@@ -67,6 +67,8 @@ class KGEvalMetricResults(RankBasedMetricResults):  # type: ignore[misc]  # PyKE
         >>> KGEvalMetricResults.key_to_string("tail.ndcg@10")
         'tail.expected.ndcg@10'
         """
+        if "_" in str(s).partition("@")[2]:  # hits@10_50, which PyKEEN would take for hits@10
+            return _pykeen_key(parse(str(s)))
         try:
             return super().key_from_string(s)
         except (AssertionError, KeyError, ValueError, TypeError):

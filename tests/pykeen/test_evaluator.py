@@ -218,6 +218,12 @@ def test_a_cut_off_of_nothing_is_no_metric():
         KGEvalMetricResults.key_from_string("hits@0")
 
 
+def test_hits_among_n_are_not_taken_for_pykeens_hits_at_k():
+    assert KGEvalMetricResults.key_to_string("tail.hits@10_50") == "tail.realistic.hits@10_50"
+    with pytest.raises(MetricError, match="found '10_'"):
+        KGEvalMetricResults.key_from_string("hits@10_")
+
+
 def test_the_mode_of_the_model_is_left_as_it_was(model, test):
     model.train()
     run(model, test)

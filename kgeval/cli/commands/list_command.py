@@ -74,7 +74,7 @@ def _entry(what: str, name: str, entries: list[dict[str, str]]) -> dict[str, str
         synonyms = entry.get("synonyms", "").split(", ")
         for spelled in (own, own.removesuffix("[@k]"), own.removesuffix("@k"), own.removesuffix("."), *synonyms):
             names.setdefault(spelled.lower(), entry)
-    wanted = re.sub(r"@\d+$", "", name.lower())
+    wanted = re.sub(r"@\d+$", "", re.sub(r"@\d+_\d+$", "@k_n", name.lower()))
     if wanted not in names:
         raise ConfigError(f"no {name!r} among the {what}. {did_you_mean(name, filter(None, names), listed=what)}")
     return names[wanted]

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgeval.base.arrays import Float64Array, IntArray
+from kgeval.metrics.averages import numbered
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import EXPECTED
 
@@ -31,6 +32,13 @@ ORDER = 6
 SMALL_POWER = 1 / 512
 """the largest power for which the series is used: the terms beyond ``ORDER`` are then below the rounding error of the
 others, as the m-th cumulant of ln j is of the order of (m − 1)!"""
+
+
+MOST_NODES = 1000
+"""the most nodes of a quadrature, whose computation takes the square of their number"""
+
+Rows = IntArray | slice
+"""rows of a column: their positions, or a range"""
 
 
 @dataclass(frozen=True)
@@ -131,6 +139,39 @@ HITS_AT_K = Mean(
 )
 
 GEOMETRIC_MEAN, INVERSE_GEOMETRIC_MEAN = GeometricMean(), GeometricMean(power=-1)
+
+
+def mean_of_polynomials(
+    of: Callable[[Float64Array, Rows], Float64Array], degree: int, low: IntArray, high: IntArray
+) -> Float64Array:
+    """The mean over low … high of a polynomial of each row, ``of(ranks, rows)``; float64[row].
+
+    >>> mean_of_polynomials(lambda rank, rows: rank**3, 3, np.array([1, 2]), np.array([4, 2]))  # (1 + 8 + 27 + 64) / 4
+    array([25.,  8.])
+    """
+    lengths, number = numbered(high - low + 1)
+    means, order = np.zeros(len(low)), np.argsort(number, kind="stable")
+    ends = np.cumsum(np.bincount(number, minlength=len(lengths)))
+    for length, rows in zip(lengths.tolist(), np.split(order, ends[:-1]), strict=True):
+        for step, weight in zip(*_nodes(length, degree // 2 + 1), strict=True):
+            means[rows] += weight * of(low[rows] + step, rows)
+    return means
+
+
+def _nodes(length: int, count: int) -> tuple[Float64Array, Float64Array]:
+    """Return the nodes and weights of Gauss's quadrature for the mean over 0 … length − 1; float64[node] each.
+
+    It is exact for degrees below 2 count. The nodes are the eigenvalues of the recurrence of discrete Chebyshev
+    polynomials (Golub and Welsch, 1969; Gautschi, 2004); where they would be too many, each position is one.
+    """
+    from scipy.linalg import eigh_tridiagonal
+
+    if length <= count or count > MOST_NODES:
+        return np.arange(length, dtype=np.float64), np.full(length, 1 / length)
+    squares = np.arange(1.0, count) ** 2
+    beside = np.sqrt(squares * (float(length) ** 2 - squares) / (4 * (4 * squares - 1)))
+    steps, vectors = eigh_tridiagonal(np.full(count, (length - 1) / 2), beside)
+    return np.clip(steps, 0, length - 1), vectors[0] ** 2
 
 
 def sum_of_reciprocals(low: IntArray, high: IntArray) -> Float64Array:

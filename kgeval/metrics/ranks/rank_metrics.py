@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.metrics.array_inputs import as_number_row, refuse_items
-from kgeval.metrics.metric import EXPECTED_TIES, Undefined, checked_cutoff, declared, measured
+from kgeval.metrics.metric import EXPECTED_TIES, Metric, MetricFamily, Undefined, checked_cutoff, declared, measured
 from kgeval.metrics.ranks.moments import (
     GEOMETRIC_MEAN,
     HITS_AT_K,
@@ -38,6 +38,8 @@ from kgeval.metrics.ranks.moments import (
     MEAN_RANK,
     MEAN_RECIPROCAL_RANK,
     Mean,
+    Rows,
+    mean_of_polynomials,
 )
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import EXPECTED
@@ -99,6 +101,41 @@ MRR = _share(
 HITS = _share(
     "hits hits_at_{k} h_at_{k} h", "hits at k: #{r ≤ k} / n", mean_of(HITS_AT_K), source=BORDES, cutoff="required"
 )
+
+
+@cache
+def hits_among(k: int, n: int) -> Metric:
+    """Declare hits at k of an answer among n: itself, and n − 1 negatives drawn from its other candidates.
+
+    The sum is computed as the regularised incomplete beta function 1 − I_f(k, n − k), which does not overflow.
+
+    >>> second_of_five = Ranks(np.array([1]), np.array([0]), np.array([5]))
+    >>> hits_among(1, 3)(second_of_five)  # neither of 2 draws is the one of 4 that is above: (3/4)²
+    0.5625
+    """
+
+    def chance(ranks: Ranks, _: int) -> Float64Array:
+        from scipy.special import betaincc
+
+        others = np.maximum(ranks.competitors, 1)
+
+        def at(rank: Float64Array, rows: Rows) -> Float64Array:
+            return np.asarray(betaincc(float(k), float(n - k), (rank - 1) / others[rows]), np.float64)
+
+        if ranks.policy is EXPECTED:
+            return mean_of_polynomials(at, n - 1, ranks.optimistic, ranks.pessimistic)
+        return at(ranks.values, slice(None))
+
+    return _share(
+        f"hits@{k}_{n}",
+        "hits at k among n candidates: mean of Σ C(n − 1, i) fⁱ (1 − f)ⁿ⁻¹⁻ⁱ over i < k, f = (r − 1) / (N − 1)",
+        FunctionOfMeans(lambda value: value, (chance,)),
+        source="Zhu et al., 2021; Galkin et al., 2024 (ULTRA)",
+        pair=(k, n),
+    )
+
+
+HITS_AMONG = MetricFamily("hits", hits_among)
 
 
 def hits_at_k(ranks: npt.ArrayLike, k: int) -> float:

@@ -40,6 +40,9 @@ class Ranks:
     draws: Float64Array | None = None
     """float64[row] in [0, 1), for random ties; by default keyed by the number of the row"""
 
+    uncounted: int = 0
+    """1 where ``candidates`` leave the answer out, as in chance without it"""
+
     def __len__(self) -> int:
         return len(self.greater)
 
@@ -55,6 +58,11 @@ class Ranks:
         """The columns that there are, by name; [row] each."""
         columns = {name: getattr(self, name) for name in ("greater", "tied", "candidates", "weights", "draws")}
         return {name: column for name, column in columns.items() if column is not None}
+
+    @property
+    def competitors(self) -> IntArray:
+        """The candidates without the answer itself, N − 1; int64[row]."""
+        return self.candidates + self.uncounted - 1
 
     @cached_property
     def optimistic(self) -> IntArray:

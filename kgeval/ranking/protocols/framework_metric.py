@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
+from math import comb
 from typing import Any, Literal
 
 import numpy as np
 
-from kgeval.base.arrays import Float64Array
+from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.metrics.names import Part, parse
 from kgeval.ranking.rank_table import WITH_TEST
 
@@ -36,15 +38,25 @@ class FrameworkMetric:
     from_zero: bool = False
     """whether the framework calls the first rank 0 here"""
 
-    @property
-    def values(self) -> Values:
-        """The function of ranks whose mean it is."""
+    def values(self, competitors: IntArray) -> Values:
+        """The function of ranks whose mean it is; ``competitors`` (int64[row]) are their candidates without the answer.
+
+        A member of hits@k_n is the sum that its formula has, term by term, as ULTRA computes it.
+        """
         name = parse(self.metric)
+        if name.metric.pair:
+            return partial(_hits_among, competitors, *name.metric.pair)
         return {
             "mr": lambda ranks: ranks,
             "mrr": lambda ranks: 1 / ranks,
             "hits": lambda ranks: (ranks <= name.k).astype(ranks.dtype),
         }[name.name]
+
+
+def _hits_among(competitors: IntArray, k: int, n: int, ranks: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    above = (ranks - 1) / np.maximum(competitors, 1).astype(ranks.dtype)
+    terms = (float(comb(n - 1, i)) * above**i * (1 - above) ** (n - 1 - i) for i in range(k))
+    return sum(terms, np.zeros_like(ranks))
 
 
 def named(pattern: str = "{metric}", **axes: Mapping[str, str]) -> tuple[FrameworkMetric, ...]:

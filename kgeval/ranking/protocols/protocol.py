@@ -208,7 +208,7 @@ class Protocol(Brief, Rules):
         return Ranks(greater, tied, table.column("candidates"), self.ties, draws=draws).values
 
     def value(self, table: RankTable, metric: FrameworkMetric) -> float:
-        """Compute a mean rank, mean reciprocal rank or hits at k as the framework does.
+        """Compute a mean rank, mean reciprocal rank, hits at k or hits at k among n as the framework does.
 
         Raises
         ------
@@ -223,9 +223,10 @@ class Protocol(Brief, Rules):
         if not sum(map(len, rows)):
             raise Undefined(f"there are no {' or '.join(parts)} ranks")
         groups = [part for part in rows if len(part)] if self.side_aggregation == "apart" else [np.concatenate(rows)]
+        competitors = table.column(f"{PREFIXES[metric.setting]}candidates") - 1
         mean = partial(histogram32, most=most_candidates(table)) if self.mean is histogram32 else self.mean
         with np.errstate(divide="ignore"):
-            means = [mean(ranks[group], metric.values) for group in groups]
+            means = [mean(ranks[group], metric.values(competitors[group])) for group in groups]
         return float(means[0] if len(means) == 1 else (means[0] + means[1]) / 2)
 
 
