@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, product
+from itertools import product, repeat
 from typing import Any
 
 from kgeval.analysis.comparison.block import ComparedModels
@@ -67,26 +67,27 @@ class GraphMeans:
         ]
 
 
+def complete_values(compared: ComparedModels, metric: MetricName, group: Mapping[str, Any]) -> dict[str, list[float]]:
+    """Look up a metric on a group of rows of each graph on which all models have it: a value for each model."""
+    values = {}
+    for dataset in compared.datasets:
+        records = map(compared.block(dataset, group).value, compared.models, repeat(metric))
+        values[dataset] = [record.value for record in records if record.value is not None]
+    return {dataset: of_models for dataset, of_models in values.items() if len(of_models) == len(compared.models)}
+
+
 def means_of(compared: ComparedModels, metric: MetricName, group: Mapping[str, Any]) -> list[GraphMeans]:
     """Compute the means of a metric over each group of graphs, on a group of rows; none of a metric of no quality."""
     if metric.metric.increasing is None:
         return []
-    blocks = {dataset: compared.block(dataset, group) for dataset in compared.datasets}
-    values = {
-        dataset: [value for model in compared.models if (value := block.value(model, metric).value) is not None]
-        for dataset, block in blocks.items()
-    }
-    means = []
+    complete, means = complete_values(compared, metric, group), []
     for name, planned in compared.suite.items():
-        graphs = [graph for graph in planned if len(values.get(graph, ())) == len(compared.models)]
-        columns = [[values[graph][place] for graph in graphs] for place in range(len(compared.models))]
-        of_models = [
-            mean_over_graphs(metric, column, level=compared.options.level)._replace(
-                dataset=name, group=group, model=model
-            )
-            for model, column in zip(compared.models, columns, strict=True)
-        ]
-        means.append(GraphMeans(name, planned, graphs, of_models))
+        graphs = [graph for graph in planned if graph in complete]
+        values = []
+        for place, model in enumerate(compared.models):
+            mean = mean_over_graphs(metric, [complete[graph][place] for graph in graphs], level=compared.options.level)
+            values.append(mean._replace(dataset=name, group=group, model=model))
+        means.append(GraphMeans(name, planned, graphs, values))
     return means
 
 
@@ -97,10 +98,8 @@ def graph_table(
     rows: list[list[Cell]] = []
     columns = {dataset: compared.figures(dataset, metric, groups, paper=paper) for dataset in compared.datasets}
     for place, group in enumerate(groups):
-        key, models = (
-            [*map(str, group.values())],
-            slice(place * len(compared.models), (place + 1) * len(compared.models)),
-        )
+        key, count = [*map(str, group.values())], len(compared.models)
+        models = slice(place * count, (place + 1) * count)
         rows += [[*key, dataset, *figures[models]] for dataset, figures in columns.items()]
         rows += [[*key, means.label, *means.figures] for means in means_of(compared, metric, group)]
     keys = [name.capitalize() if paper else name for name in (*(groups[0] if groups else compared.by), "graph")]
@@ -108,19 +107,18 @@ def graph_table(
     return Table([*keys, *compared.models], rows, len(keys), title=title)
 
 
-def ranks_over_graphs(compared: ComparedModels, metric: MetricName) -> DatasetRanks | None:
-    """Rank the models on the graphs of all of them; nothing of fewer than three models or two graphs."""
-    values = {
-        dataset: {
-            model: value.value for model in compared.models if (value := block.value(model, metric)).value is not None
-        }
-        for dataset, block in ((dataset, compared.block(dataset, {})) for dataset in compared.datasets)
-    }
-    complete: Any = {dataset: of for dataset, of in values.items() if len(of) == len(compared.models)}
-    if metric.metric.increasing is None or len(compared.models) < FEWEST_MODELS or len(complete) < 2:
-        return None
-    level, reference = compared.options.level, compared.options.reference
-    return rank_models(complete, increasing=metric.metric.increasing, level=level, reference=reference)
+def ranks_over_graphs(compared: ComparedModels) -> tuple[MetricName, DatasetRanks] | None:
+    """Rank the models on the graphs of all of them, by the first metric that measures quality.
+
+    There are no ranks of fewer than three models or two graphs.
+    """
+    for metric in compared.metrics:
+        complete, increasing = complete_values(compared, metric, {}), metric.metric.increasing
+        if increasing is not None and len(compared.models) >= FEWEST_MODELS and len(complete) > 1:
+            results = {graph: dict(zip(compared.models, values, strict=True)) for graph, values in complete.items()}
+            level, reference = compared.options.level, compared.options.reference
+            return metric, rank_models(results, increasing=increasing, level=level, reference=reference)
+    return None
 
 
 def tables_over_graphs(compared: ComparedModels, *, paper: bool = False) -> list[Table]:
@@ -132,17 +130,12 @@ def tables_over_graphs(compared: ComparedModels, *, paper: bool = False) -> list
 
 
 def standings_of(compared: ComparedModels, *, paper: bool = False) -> list[Table]:
-    """Lay out the ranks over all graphs by the first metric that measures quality; nothing of too few models."""
-    tables = []
-    for metric, ranks in _first_ranks(compared):
-        title = f"ranks over {len(ranks.datasets)} graphs by {title_of(metric) if paper else f'{metric.column}:'}"
-        tables.append(replace(ranks.standings, title=title, item=""))
-    return tables
-
-
-def _first_ranks(compared: ComparedModels) -> Iterator[tuple[MetricName, DatasetRanks]]:
-    ranked = ((metric, ranks_over_graphs(compared, metric)) for metric in compared.metrics)
-    yield from islice(((metric, ranks) for metric, ranks in ranked if ranks is not None), 1)
+    """Lay out the ranks over all graphs, if there are any."""
+    if (ranked := ranks_over_graphs(compared)) is None:
+        return []
+    metric, ranks = ranked
+    title = f"ranks over {len(ranks.datasets)} graphs by {title_of(metric) if paper else f'{metric.column}:'}"
+    return [replace(ranks.standings, title=title, item="")]
 
 
 def notes_over_graphs(compared: ComparedModels) -> Iterator[str]:
@@ -151,16 +144,14 @@ def notes_over_graphs(compared: ComparedModels) -> Iterator[str]:
     means = [mean for metric in compared.metrics for mean in means_of(compared, metric, group)]
     if not means:
         return
-    level = f"{100 * compared.options.level:g} %"
-    ends = f" ± the {level} interval over graphs (Student's, as if they were a random sample of such graphs)"
-    shown = any(value.interval for mean in means for value in mean.values)
-    yield f"means count each graph once{ends if shown else ''}."
-    missing = dict.fromkeys(graph for mean in means for graph in mean.planned if graph not in mean.graphs)
-    if missing:
+    level, has_ends = f"{100 * compared.options.level:g} %", any(one.interval for mean in means for one in mean.values)
+    ends = f" ± the {level} interval over graphs (Student's, as if they were a random sample)" if has_ends else ""
+    yield f"means count each graph once{ends}."
+    if missing := dict.fromkeys(graph for mean in means for graph in mean.planned if graph not in mean.graphs):
         reasons = [f"{graph} ({_why_missing(compared, graph, group)})" for graph in missing]
         yield f"means leave out the graphs on which a model has no value: {first_few(reasons, MOST_NAMED)}."
-    for _, ranks in _first_ranks(compared):
-        yield from ranks.notes
+    if ranked := ranks_over_graphs(compared):
+        yield from ranked[1].notes
 
 
 def _why_missing(compared: ComparedModels, graph: str, group: Mapping[str, Any]) -> str:
