@@ -89,18 +89,21 @@ def notes_on_labels(dataset: Dataset, other: Dataset) -> Iterator[str]:
     of_entities = f"{entities:,} of the {len(dataset.entities):,} entities"
     note = f"{other.name} has {of_entities} and {relations:,} of the {len(dataset.relations):,} relations, by label."
     if not entities or not relations:
-        note += f" So no {'triple' if entities else 'triple or pair'} is found, perhaps only for other spellings."
+        lost = "triple" if entities else "triple or pair"
+        note += (
+            f" So no {lost} can be found: if labels are only spelt otherwise, 0 does not mean that nothing overlaps."
+        )
     if pc.all(pc.match_substring_regex(dataset.entities.labels, "^[0-9]+$")).as_py():
         note += " The labels are numbers, which match if they are equal, whatever they stand for."
     yield f"{note} A triple is counted in the first row of {other.name} that holds; its time is ignored."
 
 
-def refuse_foreign(dataset: Dataset, graphs: Iterable[Dataset]) -> None:
-    """Refuse a graph without any entity of a dataset: that nothing overlaps may be due to other spellings."""
-    for graph in graphs:
-        if not count_labels(dataset, graph)[0]:
-            problem = f"{graph.name} has no entity of {dataset.name}, by label, so that nothing can overlap"
-            raise DatasetError(f"slice overlap: {problem}. Leave it out.")
+def refuse_foreign(dataset: Dataset, graphs: Collection[Dataset]) -> None:
+    """Refuse graphs without any entity of a dataset: that nothing overlaps may be due to other spellings."""
+    if not any(count_labels(dataset, graph)[0] for graph in graphs):
+        names = ", ".join(graph.name for graph in graphs)
+        problem = f"no entity of {dataset.name} is in {names}, by label, so that no triple can be found"
+        raise DatasetError(f"slice overlap: {problem}. Leave the slice out.")
 
 
 def count_labels(dataset: Dataset, other: Dataset) -> tuple[int, int]:
