@@ -217,6 +217,8 @@ def names_in(text: str) -> tuple[str, ...]:
 
     >>> names_in("side, relation~^/([a-z]{2,5})")
     ('side', 'relation~^/([a-z]{2,5})')
+    >>> names_in("side,overlap:umls,nations")
+    ('side', 'overlap:umls,nations')
     """
     end = min([text.index(start) for start in ("relation~", "overlap:") if start in text], default=len(text))
     names = [name.strip() for name in text[:end].split(",")]
