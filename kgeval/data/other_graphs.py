@@ -90,9 +90,7 @@ def notes_on_labels(dataset: Dataset, other: Dataset) -> Iterator[str]:
     note = f"{other.name} has {of_entities} and {relations:,} of the {len(dataset.relations):,} relations, by label."
     if not entities or not relations:
         lost = "triple" if entities else "triple or pair"
-        note += (
-            f" So no {lost} can be found: if labels are only spelt otherwise, 0 does not mean that nothing overlaps."
-        )
+        note += f" So no {lost} can be found: if labels are spelt otherwise, 0 does not mean that nothing overlaps."
     if pc.all(pc.match_substring_regex(dataset.entities.labels, "^[0-9]+$")).as_py():
         note += " The labels are numbers, which match if they are equal, whatever they stand for."
     yield f"{note} A triple is counted in the first row of {other.name} that holds; its time is ignored."

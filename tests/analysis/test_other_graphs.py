@@ -124,7 +124,7 @@ def test_it_says_what_it_compared():
     assert titles(found) == ["spelt train: same triple", "spelt train: same pair", "spelt train: swapped pair"]
     assert found.notes[-1].startswith(
         "spelt has 2 of the 3 entities and 0 of the 1 relations, by label. So no triple can be found: if labels are "
-        "only spelt otherwise, 0 does not mean that nothing overlaps."
+        "spelt otherwise, 0 does not mean that nothing overlaps."
     )
     assert "pair (head, tail) under other relations only. Worst: r in spelt train (1 of 1 test)." in unwrapped(found)
     assert "So no triple or pair can be found" in audit(numbers, against=data).notes[-1]
