@@ -59,7 +59,8 @@ class Provenance:
     competing: int | None = None
     """how many entities the model knows, if only these compete; ``None`` if it knows all"""
     leaks: LeakCounts | None = field(default=None, compare=False)
-    """how many triples of the split can be looked up in train; ``None`` if there are none, or if that is not known"""
+    """how many triples of the split can be looked up in what models learn from; ``None`` if there are none, or if that
+    is not known"""
     has_ties: bool = field(default=True, compare=False)
     """whether the numbers of ties are known, so that any tie policy can be computed"""
     own_ties: str = field(default=OF_FILE, compare=False)
@@ -74,10 +75,10 @@ class Provenance:
     def heads(self) -> tuple[str, ...]:
         """The lines above a table: this provenance, and what speaks against its numbers: suspect columns, leaks."""
         lines = [str(self), *([self.suspicion] if self.suspicion else [])]
-        if self.leaks is not None and (self.leaks.repeated or self.leaks.swapped):
+        if self.leaks is not None:
             of_part = self.leaks.triples != self.triples  # a table of some rows keeps the counts
             words = self.leaks.in_words(self.split, any_time=self.times is not None, of_part=of_part)
-            lines.append(f"leaks: {words}")
+            lines += [f"leaks: {words}"] if words else []
         return tuple(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -85,6 +86,8 @@ class Provenance:
         usual = {field.name: field.default for field in fields(self)}
         if self.leaks is not None and self.times is not None:
             content["leaks"]["any_time"] = True
+        if self.leaks is not None and not self.leaks.in_training_graph:
+            del content["leaks"]["in_training_graph"]  # as of graphs that have none
         return {name: value for name, value in content.items() if value != usual[name]}
 
     def __str__(self) -> str:
@@ -236,7 +239,7 @@ def of_split(split: str) -> str:
 
 @dataclass(frozen=True)
 class LeakCounts:
-    """How many triples of a split can be looked up in train.
+    """How many triples of a split can be looked up in train, or in the training graph of an inductive dataset.
 
     >>> print(LeakCounts(661, swapped=11).in_words("test"))
     11 of 661 test triples (1.7 %) are in train with head and tail swapped under a symmetric or inverse relation
@@ -252,6 +255,8 @@ class LeakCounts:
     """how many of them are in train too, in a temporal graph at any time"""
     swapped: int = 0
     """how many are in train with head and tail swapped, under an inverse or the same symmetric relation"""
+    in_training_graph: int = 0
+    """of an inductive dataset, how many are in the graph that models learn from, by label"""
 
     def in_words(self, split: str, *, any_time: bool = False, of_part: bool = False) -> str:
         """Name the counts and shares that are not 0; of a temporal graph, whose times were ignored, say so.
@@ -262,7 +267,8 @@ class LeakCounts:
         of_all = f"all {self.triples:,} ranked" if of_part else f"{self.triples:,}"
         whole, counts = f" of {of_all} {of_split(split)}", list[str]()
         swapped = f"{train} with head and tail swapped under a symmetric or inverse relation"
-        for count, where in ((self.repeated, train), (self.swapped, swapped)):
+        learned = (self.in_training_graph, "in the training graph")
+        for count, where in ((self.repeated, train), (self.swapped, swapped), learned):
             if count:
                 share = f"({percent(count / self.triples)}) {'is' if count == 1 else 'are'} {where}"
                 counts.append(f"{count:,}{'' if counts else whole} {share}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import first_few
 from kgeval.base.provenance import LeakCounts, percent
 from kgeval.data.dataset import Dataset
+from kgeval.data.other_graphs import in_training_graph
 from kgeval.data.relation_overlaps import PairedFacts
 from kgeval.data.split_names import parts_of
 from kgeval.data.triples import TARGETS, Side, TripleIndex, Triples
@@ -58,6 +60,7 @@ def count_leaks(
 ) -> tuple[LeakCounts | None, list[str]]:
     """Count the triples that train gives away, of those ``ranked`` of a split, of several or of a file; or ``None``.
 
+    Those that the training graph of an inductive dataset has are counted too, whether train has them or not.
     ``ranked`` are rows of the split, any number of times. Notes on what needs action follow. A swapped triple gives its
     head and tail away, and not its relation.
     """
@@ -66,14 +69,15 @@ def count_leaks(
         return None, notes
     ranked = np.unique(ranked)
     swapped = leaks.swapped & ~leaks.repeated & any(side != "relation" for side in sides)
-    counts = LeakCounts(len(ranked), int(leaks.repeated[ranked].sum()), int(swapped[ranked].sum()))
+    flags = (leaks.repeated, swapped, in_training_graph(dataset, dataset.split(split)))
+    counts = LeakCounts(len(ranked), *(int(flagged[ranked].sum()) for flagged in flags))
     notes += [leaks.skipped] if leaks.skipped else []
     share = (counts.repeated + counts.swapped) / max(len(ranked), 1)
     if share >= LARGE_SHARE and dataset.times is None:
         leaked = f"{percent(share)} of the ranked triples are in train, unchanged or with head and tail swapped"
         parts = "has them as repeated and reverse; its group none leaves out the groups duplicate and inverse too"
         notes.append(f"{leaked}. The slice leak (kgeval summarize RUN --by leak) {parts}.")
-    return (counts if share else None), notes
+    return (counts if share or counts.in_training_graph else None), notes
 
 
 def notes_on_leaks(dataset: Dataset, split: str, *, swapped: bool = True) -> list[str]:
@@ -127,12 +131,7 @@ def _search(dataset: Dataset, evaluated: Mapping[Any, Triples]) -> dict[str, Lea
     facts, train = PairedFacts.of(dataset.splits.values(), *sizes), PairedFacts.of([dataset.train], *sizes)
     if facts is None or train is None:
         return {split: Leaks(nothing[split], nothing[split], TOO_LARGE) for split in evaluated}
-    repeated = {split: train.holds(triples) for split, triples in evaluated.items()}
-    reversed_overlaps = facts.turned(least=INVERSE_SHARE)
-    if reversed_overlaps is None:
-        return {split: Leaks(repeated[split], nothing[split], TOO_MANY) for split in evaluated}
-    inverses = reversed_overlaps.of_both(INVERSE_SHARE)
-    return {
-        split: Leaks(repeated[split], train.partnered(triples, inverses, turned=True))
-        for split, triples in evaluated.items()
-    }
+    if (overlaps := facts.turned(least=INVERSE_SHARE)) is None:
+        return {split: Leaks(train.holds(triples), nothing[split], TOO_MANY) for split, triples in evaluated.items()}
+    swapped = partial(train.partnered, partners=overlaps.of_both(INVERSE_SHARE), turned=True)
+    return {split: Leaks(train.holds(triples), swapped(triples)) for split, triples in evaluated.items()}

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -162,3 +163,9 @@ def as_dataset(dataset: Dataset | Source) -> Dataset:
     Dataset(nations: 14 entities, 55 relations; triples: 1592 train, 199 valid, 201 test)
     """
     return (dataset if isinstance(dataset, Dataset) else load_dataset(dataset)).snapshot()
+
+
+def as_datasets(datasets: Source | Sequence[Source]) -> list[Dataset]:
+    """Take one dataset, or each of several, as :func:`as_dataset` does; blanks around a name are cut."""
+    listed = datasets if isinstance(datasets, list | tuple) else [datasets]
+    return [as_dataset(one.strip() if isinstance(one, str) else one) for one in listed]

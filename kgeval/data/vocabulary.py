@@ -91,6 +91,11 @@ class Vocabulary:
             raise InputError(f"expected {expected}; found {dict(labels)!r:.60}.")
         return cls(sorted(labels, key=lambda label: labels[label]), kind)
 
+    @property
+    def is_numbered(self) -> bool:
+        """Whether the labels are the ids, as :meth:`numbered` makes them."""
+        return self == Vocabulary.numbered(len(self), self.kind)
+
     def __len__(self) -> int:
         return len(self.labels)
 

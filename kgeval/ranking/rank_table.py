@@ -266,7 +266,8 @@ def _joint_leaks(tables: Sequence[RankTable], triples: int) -> LeakCounts | None
     known = [table.leaks for table in tables if table.leaks is not None]
     counted_alone = all(table.leaks is None or table.leaks.triples == table.num_triples for table in tables)
     if known and counted_alone and sum(table.num_triples for table in tables) == triples:
-        return LeakCounts(triples, sum(it.repeated for it in known), sum(it.swapped for it in known))
+        counts = ([it.repeated, it.swapped, it.in_training_graph] for it in known)
+        return LeakCounts(triples, *map(sum, zip(*counts, strict=True)))
     # A relation is not given away by its triple swapped, so that shards of relations count fewer leaks.
     return max(known, key=lambda leaks: (leaks.repeated, leaks.swapped), default=None)
 

@@ -181,11 +181,14 @@ class Job:
         write = self.config.document.write_path
         return {write(unstaged(str(path))): digest for path, (digest, _) in self._hashed_files(model).items()}
 
+    @cached_property
+    def _files_of_slices(self) -> list[Path]:
+        chosen = (slice_of(name, self.config.groups) for name in self.config.by or ())
+        return [Path(file) for chosen_slice in chosen if chosen_slice is not None for file in chosen_slice.files()]
+
     def _hashed_files(self, model: Any) -> dict[Path, tuple[str, State]]:
         """Hash the files once, when the model has just been read; refuse those that changed while they were."""
-        chosen = (slice_of(name, self.config.groups) for name in self.config.by or ())
-        of_slices = [Path(file) for chosen_slice in chosen if chosen_slice is not None for file in chosen_slice.files]
-        named = [*self.dataset.files, *self.config.evaluation.files, *of_slices]
+        named = [*self.dataset.files, *self.config.evaluation.files, *self._files_of_slices]
         files = (*named, *getattr(model, "files", ()), *getattr(self._negatives, "files", ()))
         if files not in self._digests:
             self._digests[files] = {path: self._read.sha256(path) for path in files}

@@ -229,7 +229,7 @@ def group_stored(
     if all(name in table.columns for name in by):
         return table, ()
     added = slices_to_add(table, by, groups)
-    if (files := [file for one in added for file in one.files]) and run.is_complete:
+    if (files := [file for one in added for file in one.files()]) and run.is_complete:
         _refuse_changed_inputs(run, files)
     loaded, place = {} if loaded is None else loaded, source or str(run.config.get("dataset"))
     if place not in loaded:

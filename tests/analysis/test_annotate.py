@@ -17,7 +17,7 @@ from tests.conftest import random_dataset
 
 DATA = random_dataset(3)
 TABLE = ranked(DATA)
-EVERY = [name for name, one in slices().items() if not one.needs_times]
+EVERY = [name for name, one in slices().items() if not (one.needs_times or one.needs_training_graph)]
 
 
 def renumbered(dataset, seed):
@@ -98,7 +98,7 @@ def test_without_labels_nothing_can_be_matched():
     ("table", "name", "message"),
     [
         (TABLE, "cardinalty", "unknown slice 'cardinalty'. Did you mean 'cardinality'"),
-        (TABLE, "relation", "unknown slice 'relation'. Did you mean 'relation-frequency'"),
+        (TABLE, "relation", "unknown slice 'relation'. Did you mean 'new-relations' or 'relation-frequency'"),
         (TABLE, 7, "unknown slice 7."),
         (annotate(TABLE, DATA, "seen"), "seen", "the table has a column 'seen' already"),
         (TABLE.to_pandas(), "seen", "expected a rank table, found DataFrame"),

@@ -90,6 +90,13 @@ def seen(facts, h, r, t, side):
     return ", ".join(name for name, value in there if value) or "none"
 
 
+def half_links(facts, h, r, t, side):
+    query, answer = bool(answers_in_train(facts, h, r, t, side)), popularity(facts, h, r, t, side) > 0
+    return {(True, True): "both", (True, False): "query only", (False, True): "answer only"}.get(
+        (query, answer), "none"
+    )
+
+
 def popularity(facts, h, r, t, side):
     return sum(b == r and (c == t if side == "tail" else a == h) for a, b, c in facts.train)
 
@@ -129,6 +136,7 @@ RULES = {
     **{name: in_quarters(count) for name, count in COUNTS.items()},
     "known-answers": known_answers,
     "seen": seen,
+    "half-links": half_links,
 }
 
 
@@ -146,8 +154,9 @@ def test_every_slice_is_its_definition(dataset):
 
 
 def test_there_is_a_definition_of_every_slice_but_leaks():
-    """Those of the audit have tests of their own."""
-    assert {name for name in slices() if not name.startswith("leak") and not slices()[name].needs_times} == set(RULES)
+    """Those of the audit and of inductive datasets have tests of their own."""
+    others = {name for name, one in slices().items() if one.needs_times or one.needs_training_graph}
+    assert {name for name in slices() if not name.startswith("leak")} - others == set(RULES)
 
 
 @given(dataset=graphs(), draw=st.data())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import yaml
 
@@ -48,6 +49,22 @@ def test_groups_of_the_command_are_kept_too(data, done, refused, place):
     assert data("summarize", "a", "--by", "kind")["by"] == ["kind"]
     (place / "types.tsv").write_text("nobody\tx\n")
     assert "'types.tsv' has changed" in refused("summarize", "a", "--by", "kind")
+
+
+def test_another_graph_is_kept_with_a_run(data, done, refused, place):
+    shutil.copytree(place / "graph", place / "other")
+    by = "side,overlap:other, graph"
+    done("evaluate", "baseline:types", "--dataset", "graph", "--by", by, "-m", "mrr", "--out", "a")
+    kept = json.loads((place / "a/metrics.json").read_text())
+    assert kept["by"] == ["side", "overlap:other, graph"]
+    assert {key[1] for key in keys(kept["groups"])} == {"in valid or test"}
+    assert "other/test.txt" in json.loads((place / "a/manifest.json").read_text())["sha256"]
+    assert keys(data("summarize", "a", "--by", by)["groups"]) == keys(kept["groups"])
+    found = data("audit", "graph", "--against", "other,umls")
+    assert {one["partner"] for one in found["counts"] if "partner" in one} > {"other train", "umls test"}
+    (place / "other/test.txt").write_text("nobody\tlikes\tnobody\n")
+    assert "'other/test.txt' has changed" in refused("summarize", "a", "--by", by)
+    assert "by.0: no folder and no PyKEEN dataset is called 'no'" in refused("run", config(place, by="overlap:no"))
 
 
 def test_malformed_groups_are_refused_at_their_place(refused, place):

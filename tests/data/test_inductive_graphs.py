@@ -141,6 +141,24 @@ def test_what_the_graphs_share_and_lack_is_noted(tmp_path):
     )
 
 
+def test_triples_of_the_training_graph_are_in_the_line_on_leaks(tmp_path):
+    """Counted by label, and those of its train split alone."""
+    more = [("ant", "likes", "bee"), ("xi", "likes", "ant"), ("xi", "eats", "wren")]
+    evaluated = {**EVALUATED, "test": [*EVALUATED["test"], *more]}
+    learned = {"train": [*LEARNED["train"], ("ant", "likes", "bee")], "valid": [("xi", "likes", "ant")]}
+    data = load_dataset(grail(tmp_path, learned, evaluated))
+    table, size = kgeval.evaluate(score, data), len(data.test)
+    line = f"leaks: 1 of {size} test triples ({100 / size:.1f} %) is in the training graph"
+    assert table.provenance.heads[1] == line
+    table.to_parquet(tmp_path / "ranks.parquet")
+    assert kgeval.RankTable.from_parquet(tmp_path / "ranks.parquet").leaks == table.leaks
+    assert table.provenance.to_dict()["leaks"]["in_training_graph"] == 1
+    shards = [kgeval.evaluate(score, data, restrict_relations_to=[name]) for name in ("likes", "eats")]
+    assert [shard.leaks is None for shard in shards] == [False, True]
+    assert kgeval.RankTable.concat(shards).leaks == table.leaks
+    assert kgeval.evaluate(score, load_dataset(grail(tmp_path / "apart"))).leaks is None
+
+
 def test_graphs_without_a_common_relation_are_refused(tmp_path):
     evaluated = {split: [(h, "knows", t) for h, _, t in rows] for split, rows in EVALUATED.items()}
     for learned in (LEARNED, {**LEARNED, "valid": [("ant", "knows", "cat")]}):

@@ -17,6 +17,7 @@ import kgeval
 import kgeval.pykeen
 from kgeval.base.errors import ConfigError, DatasetError, InputError
 from kgeval.data.known import known_answers
+from kgeval.data.other_graphs import in_training_graph
 from kgeval.models.scorer import PartitionedScorer, VectorScorer
 from kgeval.ranking.corruption import Uniform
 from kgeval.runs.config.load import load_config
@@ -155,6 +156,7 @@ def test_ids_without_labels_say_nothing_of_common_entities(inductive):
     data = kgeval.load_dataset(EagerInductiveDataset(*bare))
     assert not [note for note in data.notes if "are in the training graph too" in note]
     assert (len(data.entities), len(data.training_graph.entities)) == (75, 60)
+    assert not in_training_graph(data, data.training_graph.train).any()
 
 
 @pytest.mark.parametrize("stopper", [None, "early"])

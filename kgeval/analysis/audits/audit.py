@@ -20,6 +20,7 @@ from kgeval.analysis.audits.searches import (
     degrees_found,
     flags_of,
     leaked_found,
+    overlaps_found,
     related_found,
     twins_found,
 )
@@ -29,7 +30,8 @@ from kgeval.base.tables.shown import Shown
 from kgeval.base.tables.table import Cell, Figure, Table
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import INVERSE_SHARE
-from kgeval.data.loading import Source, as_dataset
+from kgeval.data.loading import Source, as_dataset, as_datasets
+from kgeval.data.other_graphs import HOW, notes_on_labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +40,9 @@ SHOWN = 3
 """how many findings of a kind are shown; all of them are in the data"""
 
 
-def audit(dataset: Dataset | Source, *, threshold: float = INVERSE_SHARE) -> Audit:
+def audit(
+    dataset: Dataset | Source, *, threshold: float = INVERSE_SHARE, against: Source | Sequence[Source] = ()
+) -> Audit:
     """Search a dataset for what inflates metrics: leaks, duplicate relations, unseen entities.
 
     Relations are related by P_r, their pairs (head, tail) over all splits: near-duplicates if |P1 ∩ P2| is at least
@@ -54,11 +58,15 @@ def audit(dataset: Dataset | Source, *, threshold: float = INVERSE_SHARE) -> Aud
         the graph, or the folder or PyKEEN name of one
     threshold
         the share of pairs from which on relations are related, above 0 and at most 1
+    against
+        other graphs, such as those that a model was pre-trained on, in which the triples of valid and test are looked
+        up by their labels
 
     Raises
     ------
     InputError
-        if the threshold is not such a share, or if the dataset cannot be read
+        if the threshold is not such a share, or if the dataset or another graph cannot be read; if two other graphs
+        have one name, or there are no triples to look up
 
     Examples
     --------
@@ -75,6 +83,7 @@ def audit(dataset: Dataset | Source, *, threshold: float = INVERSE_SHARE) -> Aud
     dataset = as_dataset(dataset)
     if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 < threshold <= 1:
         raise InputError(f"threshold (--threshold): expected a share above 0 and at most 1, found {threshold!r}.")
+    others = _read_others(dataset, against)
     related = RelatedRelations.of(dataset, threshold)
     cartesian, of_cartesian = cartesian_found(dataset, related.sizes, threshold)
     flags: dict[str, dict[str, BoolArray]] = {
@@ -84,6 +93,7 @@ def audit(dataset: Dataset | Source, *, threshold: float = INVERSE_SHARE) -> Aud
         related_found(dataset, related),
         *([of_cartesian] if related.train is not None else []),
         *(leaked_found(dataset, split, of_split) for split, of_split in flags.items()),
+        *(part for other in others for split in flags for part in overlaps_found(dataset, split, other)),
         degrees_found(dataset),
         twins_found(dataset.entities),
         twins_found(dataset.relations),
@@ -94,8 +104,19 @@ def audit(dataset: Dataset | Source, *, threshold: float = INVERSE_SHARE) -> Aud
         tuple(sorted((tally for part in parts for tally in part.tallies), key=_order)),
         tuple(sorted((finding for part in parts for finding in part.findings), key=_order)),
         flags,
-        (related.unknown,) if related.unknown else (),
+        (*filter(None, [related.unknown]), *(note for other in others for note in notes_on_labels(dataset, other))),
     )
+
+
+def _read_others(dataset: Dataset, against: Source | Sequence[Source]) -> list[Dataset]:
+    """Read the graphs in which triples are looked up; refuse two of one name, and a dataset without such triples."""
+    others = as_datasets(against)
+    if len({other.name for other in others}) < len(others):
+        raise InputError("against (--against): two graphs have the same name. Give each once, or rename a folder.")
+    if others and not {"valid", "test"} & {*dataset.splits}:
+        missing = f"dataset {dataset.name} has no valid or test triples to look up"
+        raise DatasetError(f"against (--against): {missing}. Leave it out.")
+    return others
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,7 +133,7 @@ class Audit(Shown):
     split_flags: dict[str, dict[str, BoolArray]]
     """by split and kind, bool[triple]"""
     notes: tuple[str, ...] = ()
-    """what was not searched for"""
+    """what was not searched for, and what labels other graphs share"""
 
     def of_kind(self, kind: str) -> tuple[Finding, ...]:
         """Return the findings of one kind.
@@ -127,6 +148,8 @@ class Audit(Shown):
 
     def count(self, kind: str, split: str | None = None) -> int:
         """Return the count of a kind; for triples, in one split or in valid and test together.
+
+        The counts in several other graphs are added; :meth:`to_frame` has each.
 
         Raises
         ------
@@ -198,7 +221,7 @@ class Audit(Shown):
         }
 
     def tables(self) -> tuple[Table, ...]:
-        """Return a table for each section: relations, triples, degrees, labels."""
+        """Return a table for each section: relations, triples, those in other graphs, degrees, labels."""
         sections: dict[str, list[Tally]] = {}
         for tally in self.tallies:
             sections.setdefault(KINDS[tally.kind].section, []).append(tally)
@@ -228,10 +251,10 @@ def _section(section: str, tallies: Sequence[Tally]) -> Table:
     if not splits:
         rows = [[one.kind, one.count, "" if one.total is None else one.total, _share(one)] for one in tallies]
         return Table([section, "found", "of", "share"], rows)
-    cells = {(tally.kind, tally.split): (tally.count, _share(tally)) for tally in tallies}
+    cells = {(tally.title, tally.split): (tally.count, _share(tally)) for tally in tallies}
     of_kinds: list[list[Cell]] = [
-        [kind, *(cell for split in splits for cell in cells.get((kind, split), ("", "")))]
-        for kind in dict.fromkeys(tally.kind for tally in tallies)
+        [title, *(cell for split in splits for cell in cells.get((title, split), ("", "")))]
+        for title in dict.fromkeys(tally.title for tally in tallies)
     ]
     return Table([section, *(cell for column in splits.items() for cell in column)], of_kinds)
 
@@ -257,5 +280,5 @@ def _shown(finding: Finding, display: Callable[[str], str]) -> str:
     if finding.detail in WAYS_APART:
         # Labels that look the same have to be distinguished.
         return f"{' and '.join(map(ascii, labels))} ({finding.detail})"
-    split = f" {finding.split}" if finding.detail else ""
-    return f"{' and '.join(map(display, labels))} ({finding.count} of {finding.total}{split})"
+    split, joint = f" {finding.split}" if finding.detail else "", " in " if finding.kind in HOW else " and "
+    return f"{joint.join(map(display, labels))} ({finding.count} of {finding.total}{split})"

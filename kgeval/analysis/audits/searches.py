@@ -1,4 +1,4 @@
-"""The searches of an audit: related relations, leaked triples, hubs, rarities and label twins.
+"""The searches of an audit: related relations, leaked triples, those in other graphs, hubs, rarities and label twins.
 
 A dataset goes into each ``…_found``, and :class:`Found` comes out: a :class:`Tally` of each kind, and its findings.
 ``KINDS`` explains the kinds: to add one, name it there and list its findings in a search. The slice ``leak`` calls
@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.data.dataset import Dataset
+from kgeval.data.other_graphs import HOW, first_overlaps, in_ids_of
 from kgeval.data.queries import starts_of_runs
 from kgeval.data.relation_overlaps import Overlaps, PairedFacts
 from kgeval.data.triples import TripleIndex, Triples
@@ -54,7 +55,9 @@ class Kind:
     source: str = ""
 
 
-RELATIONS, TRIPLES, DEGREES, LABELS = "relations", "triples", "degrees", "labels"
+RELATIONS, TRIPLES, OVERLAPS, DEGREES, LABELS = "relations", "triples", "in other graphs", "degrees", "labels"
+
+TWINS = "Labels that differ only by Unicode form, white space or case"
 
 KINDS = {
     "near-duplicate relations": Kind(
@@ -79,15 +82,14 @@ KINDS = {
     "in valid too": Kind(TRIPLES, "Valid has the triple itself: it influenced a model that was chosen by valid."),
     "unseen entity": Kind(TRIPLES, "Its head or its tail is not in train."),
     "unseen relation": Kind(TRIPLES, "Its relation is not in train."),
+    "same triple": Kind(OVERLAPS, "The other graph has it. Models see no labels: overlap is no proof of memorising."),
+    "same pair": Kind(OVERLAPS, "The other graph has its pair (head, tail) under other relations only."),
+    "swapped pair": Kind(OVERLAPS, "The other graph has its pair (tail, head), and not (head, tail)."),
     "triples at hubs": Kind(DEGREES, "They contain one of the 1 % of entities with the most triples, in all splits."),
     "relations with few test triples": Kind(DEGREES, "Fewer than 10 test triples: their metrics are mostly noise."),
     "entities that appear once": Kind(DEGREES, "They are in one triple of all splits: nothing else is known of them."),
-    "entity label twins": Kind(
-        LABELS, "Labels that differ only by Unicode form, white space or case: perhaps one entity under several ids."
-    ),
-    "relation label twins": Kind(
-        LABELS, "Labels that differ only by Unicode form, white space or case: perhaps one relation under several ids."
-    ),
+    "entity label twins": Kind(LABELS, f"{TWINS}: perhaps one entity under several ids."),
+    "relation label twins": Kind(LABELS, f"{TWINS}: perhaps one relation under several ids."),
 }
 """in the order in which they are shown"""
 
@@ -100,7 +102,7 @@ class Finding:
     subject: str
     """the label of the relation or the entity; of label twins, of the first of them"""
     partner: str | None
-    """the label of the other relation; of label twins, of the second"""
+    """the label of the other relation; of label twins, of the second; of triples elsewhere, a graph and its split"""
     split: str | None
     """whose triples are counted; None: those of all splits"""
     count: int
@@ -129,6 +131,12 @@ class Tally:
     """of how many; None where findings are pairs of relations"""
     split: str | None = None
     """the split of the counted triples; None if they are in several, or if relations are counted"""
+    partner: str | None = None
+    """another graph that has them, and its split"""
+
+    @property
+    def title(self) -> str:
+        return self.kind if self.partner is None else f"{self.partner}: {self.kind}"
 
     @property
     def share(self) -> float | None:
@@ -277,7 +285,19 @@ def flags_of(dataset: Dataset, split: str, related: RelatedRelations, cartesian:
     return flags
 
 
-def leaked_found(dataset: Dataset, split: str, flags: Mapping[str, BoolArray]) -> Found:
+def overlaps_found(dataset: Dataset, split: str, other: Dataset) -> list[Found]:
+    """Count the triples of a split that another graph has, each once, and list them by relation; for each of its parts.
+
+    A triple counts under the first of ``HOW`` that holds in any part, and in the first such part.
+    """
+    parts = in_ids_of(dataset, other)
+    first = first_overlaps(dataset.split(split), parts.values())
+    flags = [{kind: first == place + row * len(parts) for row, kind in enumerate(HOW)} for place in range(len(parts))]
+    names = (f"{other.name} {part}" for part in parts)
+    return [leaked_found(dataset, split, *of_part) for of_part in zip(flags, names, strict=True)]
+
+
+def leaked_found(dataset: Dataset, split: str, flags: Mapping[str, BoolArray], partner: str | None = None) -> Found:
     """Count the flagged triples of a split, and list them by relation, the largest first, each with an example."""
     triples, relations = dataset.split(split), len(dataset.relations)
     totals, findings = np.bincount(triples.relations, minlength=relations), []
@@ -286,8 +306,8 @@ def leaked_found(dataset: Dataset, split: str, flags: Mapping[str, BoolArray]) -
         flagged_relations, first, counts = np.unique(triples.relations[rows], return_index=True, return_counts=True)
         for relation, row, count in zip(flagged_relations.tolist(), rows[first].tolist(), counts.tolist(), strict=True):
             example, total = dataset.triple(*triples.ids[row].tolist()), int(totals[relation])
-            findings.append(Finding(kind, dataset.relations[relation], None, split, count, total, example))
-    tallies = [Tally(kind, int(flagged.sum()), len(triples), split) for kind, flagged in flags.items()]
+            findings.append(Finding(kind, dataset.relations[relation], partner, split, count, total, example))
+    tallies = [Tally(kind, int(flagged.sum()), len(triples), split, partner) for kind, flagged in flags.items()]
     return Found(tallies, sorted(findings, key=lambda finding: -finding.count))
 
 
@@ -324,12 +344,9 @@ def _rarely_tested(dataset: Dataset) -> list[Finding]:
         return []
     tested = np.bincount(dataset.test.relations, minlength=len(dataset.relations))
     order = np.argsort(tested, kind="stable")
-    return [
-        Finding(
-            "relations with few test triples", dataset.relations[row], None, "test", int(tested[row]), len(dataset.test)
-        )
-        for row in order[tested[order] < FEW].tolist()
-    ]
+    kind, few = "relations with few test triples", order[tested[order] < FEW].tolist()
+    labels, size = dataset.relations, len(dataset.test)
+    return [Finding(kind, labels[row], None, "test", int(tested[row]), size) for row in few]
 
 
 def twins_found(vocabulary: Vocabulary) -> Found:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import DatasetError
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import INVERSE_SHARE
+from kgeval.data.other_graphs import learned_triples
 from kgeval.data.triples import TripleIndex, Triples, find_sorted
 
 CLASSES = ("1-1", "1-N", "N-1", "N-N")
@@ -76,49 +78,34 @@ QUANTILES = (0.25, 0.5, 0.75, 1)
 """where counts above 0 are divided: into quarters of the split"""
 
 
-def _in_quarters(
-    name: str,
-    title: str,
-    counted: str,
-    count: Callable[[EvaluatedRows, Dataset], IntArray],
-    *,
-    of_triples: bool = False,
-) -> Slice:
-    return Slice(
-        name=name,
-        title=title,
-        rule=f"{counted}, {BINS}",
-        source="kgeval",
-        assign=lambda rows, dataset: quantile_bins(count(rows, dataset), count(rows.of_whole_split(), dataset)),
-        of_triples=of_triples,
-    )
+def _in_quarters(name: str, title: str, count: Callable[[EvaluatedRows, Dataset], IntArray], **about: Any) -> Slice:
+    def assign(rows: EvaluatedRows, dataset: Dataset) -> Categories:
+        return quantile_bins(count(rows, dataset), count(rows.of_whole_split(), dataset))
+
+    return Slice(name, title, f"the {title}, {BINS}", "kgeval", assign, **about)
 
 
 ANSWER_DEGREE = _in_quarters(
     "answer-degree",
-    "number of train triples with the answer",
-    "the number of train triples with the answer as head or tail",
+    "number of train triples with the answer as head or tail",
     lambda rows, dataset: degrees(dataset.train, len(dataset.entities))[rows.answers],
 )
 
 ANCHOR_DEGREE = _in_quarters(
     "anchor-degree",
-    "number of train triples with the anchor (the known entity of the query)",
-    "the number of train triples with the anchor as head or tail",
+    "number of train triples with the anchor (the known entity of the query) as head or tail",
     lambda rows, dataset: degrees(dataset.train, len(dataset.entities))[rows.anchors],
 )
 
 ANSWER_POPULARITY = _in_quarters(
     "answer-popularity",
     "number of train triples with the answer on this side of this relation",
-    "the number of train triples with the answer on this side of this relation",
     lambda rows, dataset: count_answers(rows, dataset.train),
 )
 
 RELATION_FREQUENCY = _in_quarters(
     "relation-frequency",
     "number of train triples of the relation",
-    "the number of train triples of the relation",
     lambda rows, dataset: np.bincount(dataset.train.relations, minlength=len(dataset.relations))[rows.relations],
     of_triples=True,
 )
@@ -142,6 +129,37 @@ SEEN = Slice(
     source="kgeval",
     assign=_assign_seen,
 )
+
+
+def _assign_half_links(rows: EvaluatedRows, dataset: Dataset) -> Categories:
+    query, answer = count_queries(rows, dataset.train) > 0, count_answers(rows, dataset.train) > 0
+    return Categories(2 * ~query + ~answer, ("both", "query only", "answer only", "none"))
+
+
+HALF_LINKS = Slice(
+    name="half-links",
+    title="which half of the triple train contains: anchor and relation (query), relation and answer (answer), or both",
+    rule="query: train has the anchor, on its side of the relation; answer: it has the answer, on the other side",
+    source="arXiv:2606.18001",
+    assign=_assign_half_links,
+)
+
+
+def _assign_new_relations(rows: EvaluatedRows, dataset: Dataset) -> Categories:
+    is_new = ~np.isin(rows.relations, learned_triples(dataset).relations)
+    return Categories(is_new.astype(np.int64), ("in the training graph", "new"))
+
+
+NEW_RELATIONS = _of_triples(
+    name="new-relations",
+    title="whether the relation is new to models of an inductive dataset",
+    rule="in the training graph: a train triple of the graph that models learn from has the relation; new: none has",
+    source="kgeval",
+    assign=_assign_new_relations,
+    needs=(),
+    needs_training_graph=True,
+)
+
 
 SEEN_TIME = _of_triples(
     name="seen-time",

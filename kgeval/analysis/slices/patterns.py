@@ -14,7 +14,7 @@ from kgeval.analysis.slices.slice import Categories, EvaluatedRows, Slice
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Rows, starts_of_runs
-from kgeval.data.triples import TripleIndex, Triples, find_sorted
+from kgeval.data.triples import TripleIndex, Triples, find_sorted, reverse
 
 SOURCE = "Cattaneo et al., 2024 (kg-topology-toolbox), over train"
 
@@ -24,7 +24,7 @@ BLOCK = 2**22
 
 def is_symmetric(triples: Triples, dataset: Dataset) -> BoolArray:
     """Whether train has (t, r, h), of triples that are no loops; bool[triple]."""
-    return np.asarray(TripleIndex.of(dataset.train).contains(_swapped(triples)) & (triples.heads != triples.tails))
+    return np.asarray(TripleIndex.of(dataset.train).contains(reverse(triples)) & (triples.heads != triples.tails))
 
 
 def has_parallel(triples: Triples, dataset: Dataset) -> BoolArray:
@@ -36,7 +36,7 @@ def has_parallel(triples: Triples, dataset: Dataset) -> BoolArray:
 FLAGS: dict[str, Callable[[Triples, Dataset], BoolArray]] = {
     "loop": lambda triples, _: np.asarray(triples.heads == triples.tails),
     "symmetric": is_symmetric,
-    "inverse": lambda triples, dataset: has_parallel(_swapped(triples), dataset),
+    "inverse": lambda triples, dataset: has_parallel(reverse(triples), dataset),
     "parallel": has_parallel,
     "composition": lambda triples, dataset: composed(triples, dataset.train, len(dataset.entities)),
 }
@@ -44,14 +44,10 @@ FLAGS: dict[str, Callable[[Triples, Dataset], BoolArray]] = {
 
 
 def _flag(name: str, title: str, rule: str) -> Slice:
-    return Slice(
-        name=f"pattern-{name}",
-        title=title,
-        rule=rule,
-        source=SOURCE,
-        assign=lambda rows, dataset: Categories.of_flag(FLAGS[name](rows.triples, dataset)),
-        of_triples=True,
-    )
+    def assign(rows: EvaluatedRows, dataset: Dataset) -> Categories:
+        return Categories.of_flag(FLAGS[name](rows.triples, dataset))
+
+    return Slice(f"pattern-{name}", title, rule, SOURCE, assign, of_triples=True)
 
 
 def _first_pattern(rows: EvaluatedRows, dataset: Dataset) -> Categories:
@@ -89,10 +85,6 @@ COMPOSITION = _flag(
     "whether two train triples connect head and tail",
     "(h, r1, x) and (x, r2, t) in train for any r1 and r2, and h, x and t all different",
 )
-
-
-def _swapped(triples: Triples) -> Triples:
-    return Triples(triples.ids[:, ::-1])
 
 
 def composed(pairs: Triples, edges: Triples, entities: int, *, block: int = BLOCK) -> BoolArray:

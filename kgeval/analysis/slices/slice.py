@@ -7,7 +7,7 @@ A file of this folder declares a :class:`Slice`; its ``assign`` gives :class:`Ev
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -28,6 +28,8 @@ from kgeval.base.registries import by_name, instances, load_entry_points
 from kgeval.base.tables.shown import Brief
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.entity_types import PREFIX
+from kgeval.data.loading import Source, as_datasets
+from kgeval.data.other_graphs import OVERLAP_GROUPS, overlap_groups, refuse_foreign
 from kgeval.data.triples import Triples
 from kgeval.metrics.metric import check_name
 from kgeval.ranking.rank_table import SCHEMA
@@ -35,7 +37,7 @@ from kgeval.ranking.rank_table import SCHEMA
 OF_RELATIONS = "relation side"
 """the category of rows that predict a relation, where a slice is of entities"""
 
-EXPRESSION = re.compile("(relation~|types:)(.+)", re.DOTALL)
+EXPRESSION = re.compile("(relation~|types:|overlap:)(.+)", re.DOTALL)
 """a slice that is written out where a name is expected"""
 
 WRITTEN = (
@@ -44,6 +46,9 @@ WRITTEN = (
      "kgeval"),
     ("types:FILE", "type of the answer, from a file of rows entity<TAB>type; types:prefix takes Gene from Gene::9021",
      "several types of one entity form one group; 'in no group': the answer has no type", "kgeval"),
+    ("overlap:DATASET", "how another graph, such as one of the model's pre-training, has the triple, by its labels",
+     "the first that holds: (h, r, t) in train (or in the training graph), in valid or test; pair only: (h, r', t); "
+     "swapped only: (t, r', h); none. Several may be joined by commas, after all other names", "kgeval"),
     ("FILE.yaml", "own groups, in a file with the keys of 'groups' in a configuration",
      "treats: [CtD, CpD], rest: null; a name after ~ is a pattern; or by: PATTERN; or types: FILE", "kgeval"),
 )  # fmt: skip
@@ -84,13 +89,15 @@ class Slice(Brief):
     """the splits that the dataset must have"""
     needs_times: bool = False
     """whether the triples must have times"""
+    needs_training_graph: bool = False
+    """whether the dataset must be inductive"""
     of_triples: bool = False
     """whether the triple of a row decides, whatever is predicted of it; other slices take a row's anchor or answer for
     an entity, and put rows that predict relations into a category of their own"""
     check: Callable[[Dataset], object] | None = None
     """a function that raises an error for an unsuitable dataset"""
-    files: tuple[str, ...] = ()
-    """the files that it is read from, beside those of the dataset"""
+    files: Callable[[], tuple[str, ...]] = tuple
+    """a function that lists the files that it is read from, beside those of the dataset"""
 
     def __post_init__(self) -> None:
         if not EXPRESSION.fullmatch(self.name):
@@ -148,7 +155,39 @@ class Slice(Brief):
         """
         files = () if source == PREFIX else (source,)
         how = partial(group_entities, source)
-        return cls._by_ids("answers", name, "the type of the answer", f"types: {source}", how, files=files)
+        return cls._by_ids("answers", name, "the type of the answer", f"types: {source}", how, files=lambda: files)
+
+    @classmethod
+    def of_overlap(cls, name: str, graphs: Source | Sequence[Source]) -> Slice:
+        """Divide rows by how other graphs have their triple, by its labels, at whatever time.
+
+        Parameters
+        ----------
+        name
+            the name of the slice
+        graphs
+            the other graphs, such as those that a model was pre-trained on: datasets, their folders or PyKEEN names, or
+            folders and names joined by commas. A triple is in the first of the groups ``in train`` (or in the training
+            graph of an inductive dataset), ``in valid or test``, ``pair only`` (head and tail under other relations),
+            ``swapped only`` (tail and head) and ``none`` that holds in any of them
+
+        Raises
+        ------
+        DatasetError
+            when the slice is added to ranks, if a graph cannot be read or has no entity of the dataset
+        """
+        listed = graphs.split(",") if isinstance(graphs, str) else graphs
+        read = cache(lambda: as_datasets(listed))
+
+        def assign(rows: EvaluatedRows, dataset: Dataset) -> Categories:
+            return Categories(overlap_groups(rows.triples, dataset, read()), OVERLAP_GROUPS)
+
+        about: dict[str, Any] = {
+            "check": lambda dataset: refuse_foreign(dataset, read()),
+            "files": lambda: tuple(str(file) for graph in read() for file in graph.files),
+        }
+        rule = ", ".join(OVERLAP_GROUPS)
+        return cls(name, "how other graphs have the triple", rule, "the user", assign, (), of_triples=True, **about)
 
     @classmethod
     def _by_ids(
@@ -207,6 +246,7 @@ class Slice(Brief):
             with what it lacks
         """
         missing = ["times"] if self.needs_times and dataset.times is None else []
+        missing += ["a training graph"] if self.needs_training_graph and dataset.training_graph is None else []
         missing += [f"{split} triples" for split in self.needs if split not in dataset.splits]
         if missing:
             problem = f"slice {self.name!r} needs {missing[0]}, and dataset {dataset.name} has none"
@@ -268,8 +308,8 @@ def slices() -> dict[str, Slice]:
 def slice_of(name: str, groups: Mapping[str, Any] | None = None) -> Slice | None:
     """Find the slice of a name among the groups of a configuration and all others, or read an expression of one."""
     if (match := EXPRESSION.fullmatch(name)) is not None:
-        make = Slice.of_relations if match[1] == "relation~" else Slice.of_types
-        return make(name, match[2])
+        makers = {"relation~": Slice.of_relations, "types:": Slice.of_types, "overlap:": Slice.of_overlap}
+        return makers[match[1]](name, match[2])
     named_groups = groupings(groups) if groups else {}
     return Slice.of_groups(name, named_groups[name]) if name in named_groups else slices().get(name)
 

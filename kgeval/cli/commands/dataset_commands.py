@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.options import PATH, OneOf, option, options_of
+from kgeval.cli.options import PATH, OneOf, option, options_of, split_at_commas
 from kgeval.cli.setting_options import corruption_block, pairs
 from kgeval.cli.shared_options import SPLITS, JsonAlone, Labels, Printing, Reading, Replacing, refuse_file
 
@@ -29,6 +29,9 @@ class Audit(Replacing):
     threshold = option(type=float, default=0.8, metavar="NUMBER")
     """Least share of pairs that two relations must have in common to be reported as duplicate, symmetric, Cartesian or
     inverse."""
+    against = option(multiple=True, callback=split_at_commas, metavar="DATASET", type=PATH)
+    """Other graph in which the validation and test triples are looked up by their labels, such as one that a model was
+    pre-trained on. May be repeated or joined by commas."""
     out = option(type=click.Path(path_type=Path))
     """File for all findings (.json)."""
 
@@ -36,9 +39,9 @@ class Audit(Replacing):
 @click.command("audit")
 @click.argument("dataset", type=PATH)
 @options_of(Reading, "layout", "columns", "names")
-@options_of(Audit, "threshold", "out", "force")
+@options_of(Audit, "threshold", "against", "out", "force")
 @options_of(Printing, "form", "as_json", "quiet")
-def audit_command(dataset: str, threshold: float, out: Path | None, form: str, *, force: bool, **reading: Any) -> None:
+def audit_command(dataset: str, out: Path | None, form: str, *, force: bool, **options: Any) -> None:
     """Search a dataset for what inflates metrics.
 
     It finds leaked triples, related relations, unseen and rare entities, hubs, and labels that look alike.
@@ -56,9 +59,10 @@ def audit_command(dataset: str, threshold: float, out: Path | None, form: str, *
     if out is not None:
         refuse_file(out, force=force)
     with watching("loading dataset"):
-        graph = load_dataset(dataset, **reading)
+        searched = {name: options.pop(name) for name in ("threshold", "against")}
+        graph = load_dataset(dataset, **options)
     with watching("comparing relations"):
-        result = audit(graph, threshold=threshold)
+        result = audit(graph, **searched)
     if out is not None:
         write_text(out, as_json(result.to_dict()))
     if form != "text":

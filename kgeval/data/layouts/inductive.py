@@ -12,65 +12,59 @@ from pathlib import Path
 
 import numpy as np
 
-from kgeval.base.arrays import BoolArray, IntArray
+from kgeval.base.arrays import BoolArray
 from kgeval.base.errors import DatasetError
 from kgeval.base.provenance import of_split
 from kgeval.data.columns import UNSAID, Columns
 from kgeval.data.dataset import SPLITS, Dataset, Split
 from kgeval.data.layouts import Layout
 from kgeval.data.layouts import labelled as label_layout
-from kgeval.data.triples import TripleIndex, Triples
+from kgeval.data.other_graphs import in_training_graph, learned_triples
 
 EVALUATED: tuple[Split, ...] = ("valid", "test")
 
 
-def with_training_graph(
-    dataset: Dataset, training: Dataset, *, same_ids: bool = False, new_relations: bool = False
-) -> Dataset:
+def with_training_graph(dataset: Dataset, training: Dataset, *, new_relations: bool = False) -> Dataset:
     """Put the graph that models learn from beside the graph that they are evaluated on, and note what they share.
 
-    The train triples of ``dataset`` are the inference graph. With ``same_ids`` entities have ids in place of labels, so
-    that shared ones cannot be found; with ``new_relations`` all relations may be new to the training graph.
+    The train triples of ``dataset`` are the inference graph. If entities have ids in place of labels, shared ones
+    cannot be found. With ``new_relations`` all relations may be new to the training graph.
     """
-    relations = training.relations.ids(dataset.relations.labels)
-    relations = np.where(np.isin(relations, training.train.relations), relations, -1)  # valid and test teach nothing
-    if not new_relations and not (relations[dataset.train.relations] >= 0).any():
+    dataset = replace(dataset, training_graph=training, files=(*dataset.files, *training.files))
+    known = np.isin(np.arange(len(dataset.relations)), learned_triples(dataset).relations)
+    if not new_relations and not known[dataset.train.relations].any():
         fault = f"the inference graph shares no relation with the training graph {training.name}"
         raise DatasetError(f"dataset {dataset.name}: {fault}. Nothing that a model learns there applies here.")
     learned = f"{len(training.train):,} triples and {len(training.entities):,} entities of {training.name}"
     candidates = f"the {len(dataset.entities):,} entities of the inference graph, whose triples are train"
     notes = [f"inductive dataset: models learn from the {learned}. The candidates are {candidates}."]
-    if not same_ids:
-        notes += _shared(dataset, training, training.entities.ids(dataset.entities.labels), relations)
-    notes += _unknown(dataset, relations)
-    files = (*dataset.files, *training.files)
-    return replace(dataset, training_graph=training, files=files, notes=(*dataset.notes, *notes))
+    if not dataset.entities.is_numbered:
+        notes += _shared(dataset, training.entities.ids(dataset.entities.labels) >= 0)
+    notes += _unknown(dataset, known)
+    return replace(dataset, notes=(*dataset.notes, *notes))
 
 
-def _shared(dataset: Dataset, training: Dataset, entities: IntArray, relations: IntArray) -> Iterator[str]:
-    """Note entities and triples that are in both graphs; int64[entity] and int64[relation] are the ids in training."""
-    if not (entities >= 0).any():
+def _shared(dataset: Dataset, shared: BoolArray) -> Iterator[str]:
+    """Note entities (bool[entity]) and triples that are in both graphs."""
+    if not shared.any():
         return
-    example = dataset.display_label(dataset.entities[int(np.argmax(entities >= 0))])
-    count = f"{int((entities >= 0).sum()):,} of the {len(entities):,} entities"
+    example = dataset.display_label(dataset.entities[int(np.argmax(shared))])
+    count = f"{int(shared.sum()):,} of the {len(shared):,} entities"
     yield f"{count} are in the training graph too, such as {example}. A model may have learnt them."
     for split in EVALUATED:
-        triples = dataset.splits.get(split)
-        if triples is not None:
-            mapped = np.stack([entities[triples.heads], relations[triples.relations], entities[triples.tails]], axis=1)
-            known = np.asarray((mapped >= 0).all(axis=1))
-            known[known] = TripleIndex.of(training.train).contains(Triples(mapped[known]))
-            yield from _of_split(dataset, split, known, "are in the training graph too")
+        if (triples := dataset.splits.get(split)) is not None:
+            learned = in_training_graph(dataset, triples)
+            yield from _of_split(dataset, split, learned, "are in the training graph too")
 
 
-def _unknown(dataset: Dataset, relations: IntArray) -> Iterator[str]:
-    """Note triples with a relation or entity that a model cannot have learnt."""
+def _unknown(dataset: Dataset, known: BoolArray) -> Iterator[str]:
+    """Note triples with a relation (bool[relation]) or entity that a model cannot have learnt."""
     linked = np.zeros(len(dataset.entities), np.bool_)
     linked[dataset.train.heads] = linked[dataset.train.tails] = True
     for split in SPLITS:
         if (triples := dataset.splits.get(split)) is not None:
             lack = "have a relation that the training graph lacks"
-            yield from _of_split(dataset, split, relations[triples.relations] < 0, lack)
+            yield from _of_split(dataset, split, ~known[triples.relations], lack)
             alone = ~(linked[triples.heads] & linked[triples.tails])
             yield from _of_split(dataset, split, alone, "have an entity that is in no triple of the inference graph")
 

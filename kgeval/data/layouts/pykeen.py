@@ -147,7 +147,7 @@ def from_dataset(data: Any, name: str | None = None) -> Dataset:
     if getattr(learned, "relation_to_id", None) != getattr(inference, "relation_to_id", None):
         raise DatasetError(f"{name}: the inference graph's relation_to_id differs from the training graph's.")
     training = from_factories({"train": learned}, name=f"{name}/transductive_training")
-    return with_training_graph(dataset, training, same_ids=getattr(inference, "entity_to_id", None) is None)
+    return with_training_graph(dataset, training)
 
 
 def from_factories(factories: Mapping[str, Any], *, name: str = "factories") -> Dataset:

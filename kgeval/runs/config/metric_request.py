@@ -213,11 +213,13 @@ def with_groups(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def names_in(text: str) -> tuple[str, ...]:
-    """Split names at commas. A slice by pattern reaches to the end of the text, since patterns have commas.
+    """Split names at commas. A slice by pattern or by other graphs reaches to the end: these have commas themselves.
 
     >>> names_in("side, relation~^/([a-z]{2,5})")
     ('side', 'relation~^/([a-z]{2,5})')
+    >>> names_in("side,overlap:umls,nations")
+    ('side', 'overlap:umls,nations')
     """
-    before, tilde, pattern = text.partition("relation~")
-    names = [name.strip() for name in before.split(",")]
-    return (*names[:-1], names[-1] + tilde + pattern)
+    end = min([text.index(start) for start in ("relation~", "overlap:") if start in text], default=len(text))
+    names = [name.strip() for name in text[:end].split(",")]
+    return (*names[:-1], names[-1] + text[end:])

@@ -1,0 +1,111 @@
+"""Other graphs beside a dataset: their triples in its ids, matched by labels, and which of its triples they have.
+
+Audits and the slice ``overlap`` look triples up in graphs that a model may have learnt from
+(:func:`first_overlaps`), the line on leaks in the training graph of an inductive dataset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+import numpy as np
+import pyarrow.compute as pc
+
+from kgeval.base.arrays import BoolArray, IntArray
+from kgeval.base.errors import DatasetError
+from kgeval.data.dataset import Dataset
+from kgeval.data.triples import TripleIndex, Triples, reverse
+
+HOW = ("same triple", "same pair", "swapped pair")
+"""how a graph may have (h, r, t): itself; as (h, r', t), of whichever relation; as (t, r', h)"""
+
+OVERLAP_GROUPS = ("in train", "in valid or test", "pair only", "swapped only", "none")
+
+
+def in_ids_of(dataset: Dataset, other: Dataset) -> dict[str, Triples]:
+    """Take the splits of another graph in the ids of a dataset, by labels and without times.
+
+    What models learn from comes first: the train triples of the training graph, if there is one, as ``training graph``.
+    A label that the dataset lacks has the first id beyond its own.
+
+    >>> data = Dataset.from_labels(train=[("a", "r", "b")], test=[("b", "r", "a")])
+    >>> in_ids_of(data, Dataset.from_labels(train=[("b", "r", "x"), ("x", "q", "b")]))["train"].ids
+    array([[1, 0, 2],
+           [2, 1, 1]])
+    """
+    vocabularies = (dataset.entities, other.entities), (dataset.relations, other.relations)
+    entities, relations = (own.ids(others.labels) % (len(own) + 1) for own, others in vocabularies)  # -1 to the size
+    training = other.training_graph
+    parts = {} if training is None else {"training graph": in_ids_of(dataset, training)["train"]}
+    for split, triples in other.splits.items():
+        columns = entities[triples.heads], relations[triples.relations], entities[triples.tails]
+        parts[split] = Triples(np.stack(columns, axis=1))
+    return parts
+
+
+def first_overlaps(triples: Triples, parts: Collection[Triples]) -> IntArray:
+    """Find how a graph has each triple, by the first of ``HOW`` that holds in any part, and the first such part.
+
+    int64[triple], the place of (how, part) among ``itertools.product(HOW, parts)``, or the one behind if there is none.
+    """
+    pairs = _pairs(triples)
+    same = [TripleIndex.of(part).contains(triples) for part in parts]
+    indices = [TripleIndex.of(_pairs(part)) for part in parts]
+    linked = [index.contains(asked) for asked in (pairs, reverse(pairs)) for index in indices]
+    return np.asarray(np.argmax([*same, *linked, np.ones(len(triples), np.bool_)], axis=0))
+
+
+def _pairs(triples: Triples) -> Triples:
+    """Take all relations for one."""
+    return Triples(triples.ids * np.array([1, 0, 1]))
+
+
+def overlap_groups(triples: Triples, dataset: Dataset, graphs: Iterable[Dataset]) -> IntArray:
+    """Number the group of each triple, the first of ``OVERLAP_GROUPS`` that holds in any of some graphs."""
+    parts = [part for graph in graphs for part in in_ids_of(dataset, graph).items()]
+    learned = [part for name, part in parts if name not in ("valid", "test")]
+    held_out = [part for name, part in parts if name in ("valid", "test")]
+    codes = first_overlaps(triples, [Triples.concatenated(learned), Triples.concatenated(held_out)])
+    return np.array([0, 1, 2, 2, 3, 3, 4])[codes]
+
+
+def learned_triples(dataset: Dataset) -> Triples:
+    """Take what models learn from: the train triples of the training graph, if there is one, in the dataset's ids."""
+    training = dataset.training_graph
+    return dataset.train if training is None else in_ids_of(dataset, training)["train"]
+
+
+def in_training_graph(dataset: Dataset, triples: Triples) -> BoolArray:
+    """Whether the training graph has each triple; bool[triple]. Without a training graph or labels, it has none."""
+    if dataset.training_graph is None or dataset.entities.is_numbered:
+        return np.zeros(len(triples), np.bool_)
+    return TripleIndex.of(learned_triples(dataset)).contains(triples)
+
+
+def notes_on_labels(dataset: Dataset, other: Dataset) -> Iterator[str]:
+    """Say how many labels of a dataset another graph has, and what this means for triples that are looked up in it."""
+    yield from filter(None, [other.suspicion])
+    entities, relations = count_labels(dataset, other)
+    of_entities = f"{entities:,} of the {len(dataset.entities):,} entities"
+    note = f"{other.name} has {of_entities} and {relations:,} of the {len(dataset.relations):,} relations, by label."
+    if not entities or not relations:
+        lost = "triple" if entities else "triple or pair"
+        note += f" So no {lost} can be found: if labels are spelt otherwise, 0 does not mean that nothing overlaps."
+    if pc.all(pc.match_substring_regex(dataset.entities.labels, "^[0-9]+$")).as_py():
+        note += " The labels are numbers, which match if they are equal, whatever they stand for."
+    yield f"{note} A triple is counted in the first row of {other.name} that holds; its time is ignored."
+
+
+def refuse_foreign(dataset: Dataset, graphs: Collection[Dataset]) -> None:
+    """Refuse graphs without any entity of a dataset: that nothing overlaps may be due to other spellings."""
+    if not any(count_labels(dataset, graph)[0] for graph in graphs):
+        names = ", ".join(graph.name for graph in graphs)
+        problem = f"no entity of {dataset.name} is in {names}, by label, so that no triple can be found"
+        raise DatasetError(f"slice overlap: {problem}. Leave the slice out.")
+
+
+def count_labels(dataset: Dataset, other: Dataset) -> tuple[int, int]:
+    """Count the entities and the relations of a dataset that the triples of another graph name."""
+    ids = Triples.concatenated([*in_ids_of(dataset, other).values()]).ids
+    entities, relations = np.unique(ids[:, ::2]), np.unique(ids[:, 1])
+    return int((entities < len(dataset.entities)).sum()), int((relations < len(dataset.relations)).sum())
