@@ -65,6 +65,8 @@ class Dataset:
     columns: Mapping[str, str] = field(default_factory=dict)
     """which column of the files holds what, and who says so, as ``kgeval inspect`` shows it"""
     layout: str = ""
+    """the name of the layout of its files, by which protocols may differ; a converted dataset keeps it"""
+    stored_as: str = ""
     """how its files lie, in words"""
     suspicion: str | None = None
     """why the columns of the files may be in another order, and what to do; results show it first"""
@@ -103,7 +105,8 @@ class Dataset:
         where
             how messages name a row, given its split and its number from 0
         further
-            ``files``, ``id_source``, ``notes``, ``negatives``, ``columns`` and ``suspicion``, as in :class:`Dataset`
+            ``files``, ``id_source``, ``notes``, ``layout``, ``negatives``, ``columns`` and ``suspicion``, as in
+            :class:`Dataset`
 
         Raises
         ------
