@@ -42,7 +42,7 @@ def with_training_graph(
     candidates = f"the {len(dataset.entities):,} entities of the inference graph, whose triples are train"
     occur = np.unique(np.concatenate([triples.relations for triples in dataset.splits.values()]))
     num_new = int((relations[occur] < 0).sum())
-    new = f" {num_new:,} of its {counted(len(occur), 'relation')} are new to the training graph." if num_new else ""
+    new = f" New to the training graph: {num_new:,} of {counted(len(occur), 'relation')}." if num_new else ""
     notes = [f"inductive dataset: models learn from the {learned}. The candidates are {candidates}.{new}"]
     if not same_ids:
         notes += _shared(dataset, training, training.entities.ids(dataset.entities.labels), relations)

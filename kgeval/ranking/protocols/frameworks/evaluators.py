@@ -96,7 +96,7 @@ PBG = _pessimistic(
 )
 
 # Its inductive datasets of GraIL merge the validation and test triples of the inference graph (``merge_valid_test``, on
-# by default); its sparse graphs of DacKGR are evaluated by tails (``mrr-tail``).
+# by default); its sparse graphs of DacKGR are evaluated by tails (``mrr-tail``). hits@10_50 is to be its last metric.
 ULTRA = _pessimistic(
     name="ultra",
     summary="pessimistic ranks; float32 means; valid and test of GraIL are one split; of DacKGR only tails",
