@@ -144,9 +144,8 @@ def _layout(
     if inside:
         needed = [f"{place[1:]}/{stem}" for place, stem in zip((*suffix, suffix[1]), needed, strict=True)]
     needs = [tuple(f"{stem}{ending}" for ending in label_layout.ENDINGS) for stem in needed]
-    if suffixes and not inside:
-        beside = f"the folder of the same name with {suffix[0] or 'nothing'} in place of {suffix[1]} beside it"
-        needs.append((beside,))
+    if suffix[0] and not inside:  # without the other folder, one of GraIL is an ordinary graph
+        needs.append((f"the folder of the same name with {suffix[0]} in place of {suffix[1]} beside it",))
     return Layout(name, summary, recognises, read, tuple(needs), has_columns=True)
 
 

@@ -259,7 +259,7 @@ def _relation_is_last(folder: Path, *, unsure: bool) -> bool:
     if not all(file.is_file() for file in files):
         return False
     triples = [row.cells[:3] for file in files for row in islice(rows(file), 1000) if len(row.cells) == 3]
-    heads, second, last = map(set, zip(*triples, strict=True)) if triples else ({*()},) * 3
+    heads, second, last = ({row[place] for row in triples} for place in range(3))
     shared = len(heads & second) - len(heads & last)
     return shared > 0 or (unsure and shared == 0)
 
