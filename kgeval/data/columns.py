@@ -32,7 +32,7 @@ ROLES: Mapping[str, tuple[str, str]] = {
     "confidence": ("confidence weight w probability grade rating", ""),
     "label": ("label", "truth istrue"),
     "split": ("split", "subset fold partition"),
-    "side": ("side", ""),
+    "side": ("side direction", ""),
 }
 """What a column holds -> the words that its name consists of, and words that count where no other column has those.
 

@@ -26,7 +26,7 @@ from kgeval.data.labelled_triples import read_own
 from kgeval.data.numbering import number
 from kgeval.data.split_names import parts_of
 from kgeval.data.tables import from_memory
-from kgeval.data.triples import LabelledTriples, Side, Triples
+from kgeval.data.triples import Distinct, LabelledTriples, Side, Triples
 from kgeval.data.vocabulary import Labels, Vocabulary, display_label
 
 
@@ -65,6 +65,8 @@ class Dataset:
     columns: Mapping[str, str] = field(default_factory=dict)
     """which column of the files holds what, and who says so, as ``kgeval inspect`` shows it"""
     layout: str = ""
+    """the name of the layout of its files, by which protocols may differ; a converted dataset keeps it"""
+    stored_as: str = ""
     """how its files lie, in words"""
     suspicion: str | None = None
     """why the columns of the files may be in another order, and what to do; results show it first"""
@@ -103,7 +105,8 @@ class Dataset:
         where
             how messages name a row, given its split and its number from 0
         further
-            ``files``, ``id_source``, ``notes``, ``negatives``, ``columns`` and ``suspicion``, as in :class:`Dataset`
+            ``files``, ``id_source``, ``notes``, ``layout``, ``negatives``, ``columns`` and ``suspicion``, as in
+            :class:`Dataset`
 
         Raises
         ------
@@ -225,10 +228,21 @@ class Dataset:
             raise DatasetError(f"dataset {self.name}: it has no {name} triples. {did_you_mean(name, self.splits)}")
         others = {} if self._others is None else self._others
         if name not in others:
-            parts = [self.split(part) for part in parts_of(name)]
             labels = (self.entities, self.relations, self.times)
-            others[name] = Triples.concatenated(parts).distinct().triples if parts else read_own(name, *labels)
+            others[name] = self._joined(name).triples if parts_of(name) else read_own(name, *labels)
         return others[name]
+
+    def multiplicity_of(self, name: str) -> IntArray | None:
+        """Return how often each triple of :meth:`split` occurs, int64[triple]; ``None`` if each does once."""
+        return self._joined(name).multiplicity if len(parts_of(name)) > 1 else self.multiplicity.get(name)
+
+    def _joined(self, name: str) -> Distinct:
+        """Join several splits, with every repetition of a triple."""
+        parts = []
+        for part in parts_of(name):
+            triples, times = self.split(part), self.multiplicity.get(part, np.int64(1))
+            parts.append(triples[np.repeat(np.arange(len(triples)), times)])
+        return Triples.concatenated(parts).distinct()
 
     def snapshot(self) -> Dataset:
         """Return the dataset for one evaluation, which reads each file of triples once, when it first needs it."""

@@ -139,8 +139,9 @@ def _read(layout: Layout, path: Path, columns: Columns) -> Dataset:
     dataset = with_found_names(dataset, path)
     marks = [file.name for names in layout.needs for pattern in names for file in sorted(path.glob(pattern))[:1]]
     by = f" (by {', '.join(marks)})" if marks else ""
-    about = dataset.layout or f"{layout.name}{by}: {layout.summary}"
-    return replace(dataset, id_source=dataset.id_source or layout.name, layout=about)
+    about = f"{layout.name}{by}: {layout.summary}"
+    name = dataset.layout or layout.name
+    return replace(dataset, id_source=dataset.id_source or layout.name, layout=name, stored_as=about)
 
 
 def _read_named(name: str, path: Path, layout: str) -> Dataset:

@@ -271,8 +271,8 @@ class _RowsOfSplit:
         """Keep the first row of each triple; the split itself may repeat some."""
         again = np.ones(len(rows), np.bool_)
         again[np.unique(triples[rows], return_index=True)[1]] = False
-        times = self.dataset.multiplicity.get(self.split, np.ones(len(self.dataset.split(self.split)), np.int64))
-        repeated = again & (times[triples[rows]] > 1)
+        times = self.dataset.multiplicity_of(self.split)
+        repeated = again & (times is not None and times[triples[rows]] > 1)
         if repeated.any():
             count = int(repeated.sum())
             self.notes.append(

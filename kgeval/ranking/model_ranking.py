@@ -175,7 +175,7 @@ class ModelRanking(ModelOnDataset):
         evaluation, dataset = self.evaluation, self.dataset
         sides = [join_parts([part for part in parts if part.side == side]) for side in self.sides]
         data = stack([side.data for side in sides])
-        if (times := dataset.multiplicity.get(evaluation.split)) is not None:
+        if (times := dataset.multiplicity_of(evaluation.split)) is not None:
             data = data.append_column(MULTIPLICITY, pa.array(times[data["triple"].to_numpy()]))
         if self.scorer.lists and self.scorer.lists.not_retrieved:
             data = data.append_column(RETRIEVED, pc.greater(data["score"], -np.inf))

@@ -70,7 +70,8 @@ def check_unseen(model: Any, dataset: Dataset, evaluation: Evaluation) -> None:
 
 def notes_on_repetitions(dataset: Dataset, split: str) -> list[str]:
     """Count the triples that stand in their split more than once."""
-    count = dataset.repeated.get(split, 0)
+    times = dataset.multiplicity_of(split)
+    count = 0 if times is None else int((times - 1).sum())
     note = f"{counted(count, f'repeated {split} triple')}: kgeval's own metrics count each triple once."
     return [note] if count else []
 

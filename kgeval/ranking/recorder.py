@@ -93,7 +93,8 @@ class Recorder:
         self._source = ForeignScores.of(dataset, resolved.evaluation, entities, relations)
         self._model, self._sides = model, self._source.ranking.sides
         name = resolved.evaluation.split
-        self._allowed = dataset.multiplicity.get(name, np.ones(len(dataset.split(name)), np.int64))
+        repeats = dataset.multiplicity_of(name)
+        self._allowed: IntArray = np.ones(len(dataset.split(name)), np.int64) if repeats is None else repeats
         self.reset()
 
     def reset(self) -> None:

@@ -1,4 +1,4 @@
-"""Inductive datasets: the folders of GraIL and of ILPC, PyKEEN's by name, and what the two graphs share."""
+"""Inductive datasets: the folders of five benchmarks, PyKEEN's by name, and what the two graphs share."""
 
 from __future__ import annotations
 
@@ -51,6 +51,19 @@ def mtdea(tmp_path, learned=LEARNED, evaluated=EVALUATED):
     return write(tmp_path / "small-ind", graph, {"train": "observe", "test": "test"})
 
 
+def hm(tmp_path, learned=LEARNED, evaluated=EVALUATED):
+    """As in INDIGO's repository: valid is of the training graph; samples of test with negatives lie beside it."""
+    write(tmp_path / "small/train", {split: learned[split] for split in ("train", "valid") if split in learned})
+    write(tmp_path / "small/train", {"train-labeled": [(*row, 1) for row in learned["train"]]})
+    write(tmp_path / "small/test/test-random-sample", {"test0": [(*row, 0) for row in evaluated["test"]]})
+    graph = {split: evaluated[split] for split in ("train", "test")}
+    write(tmp_path / "small/test", graph, {"train": "test-graph", "test": "test-fact"})
+    return tmp_path / "small"
+
+
+FOLDERS = [grail, ilpc, ingram, mtdea, hm]
+
+
 def pykeen(tmp_path):
     """Lay the files where PyKEEN keeps those that it downloaded, and load the dataset by its name."""
     cache = tmp_path / "ilpc2022small"
@@ -67,12 +80,15 @@ def facts(data, split):
     return {data.triple(*row) for row in data.split(split).ids.tolist()}
 
 
-@pytest.mark.parametrize("write_folder", [grail, ilpc, ingram, mtdea])
+@pytest.mark.parametrize("write_folder", FOLDERS)
 def test_the_inference_graph_is_evaluated(tmp_path, write_folder):
     data = load_dataset(write_folder(tmp_path))
+    assert data.layout == write_folder.__name__
+    learned_splits = {"grail": LEARNED, "mtdea": LEARNED, "hm": ("train", "valid")}.get(data.layout, ("train",))
+    assert set(data.training_graph.splits) == set(learned_splits)
     assert list(data.entities) == ["wren", "xi", "yak", "zebu"]
     assert list(data.relations) == ["eats", "likes"]  # those of the training graph, in its order
-    assert set(data.splits) == set(EVALUATED) - ({"valid"} if write_folder is mtdea else set())
+    assert set(data.splits) == set(EVALUATED) - ({"valid"} if write_folder in (mtdea, hm) else set())
     for split in data.splits:
         assert facts(data, split) == {f"({h}, {r}, {t})" for h, r, t in EVALUATED[split]}
     assert facts(data.training_graph, "train") == {f"({h}, {r}, {t})" for h, r, t in LEARNED["train"]}
@@ -80,6 +96,7 @@ def test_the_inference_graph_is_evaluated(tmp_path, write_folder):
     assert not set(data.training_graph.entities) & set(data.entities)
     assert data.notes[0].startswith("inductive dataset: models learn from the ")
     assert len(data.notes) == 1
+    assert "New to the training graph" not in data.notes[0]
     assert {file.name for file in data.training_graph.files} <= {file.name for file in data.files}
 
 
@@ -91,6 +108,7 @@ def test_pykeens_datasets_are_known_by_name(tmp_path):
     assert (list(data.entities), list(data.relations)) == (list(folder.entities), list(folder.relations))
     assert all(facts(data, split) == facts(folder, split) for split in ("train", "valid", "test"))
     assert data.training_graph.name == "ilpc2022small/transductive_training"
+    assert data.layout == folder.layout == "ilpc"
     assert list(data.training_graph.entities) == ["ant", "bee", "cat"]
 
 
@@ -100,6 +118,34 @@ def test_the_folder_of_the_training_graph_alone_says_what_is_beside_it(tmp_path)
     assert data.training_graph is None
     assert "small_ind is beside this folder" in data.notes[0]
     assert load_dataset(folder, layout="grail").sha256() == load_dataset(tmp_path / "small_ind").sha256()
+
+
+@pytest.mark.parametrize("write_folder", FOLDERS)
+def test_a_graph_is_the_same_however_one_comes_to_its_folder(tmp_path, write_folder, monkeypatch):
+    folder = write_folder(tmp_path / "a-trans_ind")
+    data = load_dataset(folder)
+    (tmp_path / "link").symlink_to(folder)
+    monkeypatch.chdir(folder)
+    for way in (tmp_path / "link", ".", f"../{folder.name}/."):
+        assert load_dataset(way).sha256() == data.sha256()
+    kgeval.save_dataset(data, tmp_path / "converted")
+    assert load_dataset(tmp_path / "converted").layout == data.layout
+
+
+@pytest.mark.parametrize(
+    ("names", "called"),
+    [
+        (("small", "small_ind"), ("small", "small-ind")),
+        (("small-trans", "small-ind"), ("a-trans-trans", "a-trans-ind")),
+    ],
+)
+def test_the_two_folders_are_known_by_the_end_of_their_names_or_of_links_to_them(tmp_path, names, called):
+    data = load_dataset((grail if names[0] == "small" else mtdea)(tmp_path / "real"))
+    for old, new in zip(names, called, strict=True):
+        (tmp_path / "real" / old).rename(tmp_path / f"{len(new)}")
+        (tmp_path / new).symlink_to(tmp_path / f"{len(new)}")
+    same = load_dataset(tmp_path / called[1])
+    assert (same.sha256(), same.layout) == (data.sha256(), data.layout)
 
 
 def test_a_graph_without_its_training_graph_is_an_ordinary_one(tmp_path):
@@ -171,6 +217,7 @@ def test_all_relations_of_the_inference_graph_may_be_new_where_the_benchmark_is_
     evaluated = {split: [(h, "knows", t) for h, _, t in rows] for split, rows in EVALUATED.items()}
     data = load_dataset(write_folder(tmp_path, evaluated=evaluated))
     assert list(data.relations) == ["eats", "likes", "knows"]
+    assert data.notes[0].endswith(" New to the training graph: 1 of 1 relation.")
     assert data.notes[1].startswith("3 of 3 train triples have a relation that the training graph lacks: (xi, knows")
 
 
@@ -244,30 +291,72 @@ def test_stored_vectors_and_scorers_of_queries(tmp_path):
     assert as_counts(kgeval.evaluate(queries, data)) == expected
 
 
-@settings(max_examples=20)
+def counts_by_sets(evaluated, split, known, scores):
+    """The definition, on sets of labels: of each side, the candidates above the answer, those that tie, and all."""
+    entities = {label for part in evaluated.values() for h, _, t in part for label in (h, t)}
+    facts = {row for part in known for row in evaluated.get(part, ())}
+    counts = {}
+    for h, r, t in {row for part in split.split("+") for row in evaluated.get(part, ())}:
+        for side, fill in (("head", lambda e, r=r, t=t: (e, r, t)), ("tail", lambda e, h=h, r=r: (h, r, e))):
+            others = {fill(entity) for entity in entities} - facts - {(h, r, t)}
+            truth = scores[h, r, t]
+            greater, tied = (sum(compare(scores[it], truth) for it in others) for compare in (np.greater, np.equal))
+            counts[h, r, t, side] = (greater, tied, len(others) + 1)
+    return counts
+
+
+WHOLE = ("train", "valid", "test")
+
+
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 10**6),
-    filter=st.sets(st.sampled_from(["train", "valid", "test"])),
-    write_folder=st.sampled_from([grail, ingram]),
+    write_folder=st.sampled_from(FOLDERS),
+    split=st.sampled_from(["valid", "test", None]),
+    protocol=st.sampled_from(["standard", "ultra", "nbfnet", "ingram"]),
 )
-def test_candidates_and_filter_are_those_of_the_inference_graph(tmp_path_factory, seed, filter, write_folder):
-    """No entity and no triple of the training graph counts, whatever its labels sort to."""
+def test_candidates_and_filter_are_those_of_the_inference_graph(tmp_path_factory, seed, write_folder, split, protocol):
+    """No entity and no triple of the training graph counts, whatever its labels sort to, under any protocol."""
     rng = np.random.default_rng(seed)
-    place = tmp_path_factory.mktemp("random")
 
     def rows(entities, count):
         ends = rng.integers(0, len(entities), (count, 2))
         return [(entities[h], f"r{rng.integers(3)}", entities[t]) for h, t in ends.tolist()]
 
     labels = [f"e{index}" for index in rng.permutation(16)]
-    learned = {"train": [*rows(labels[:8], 12), (labels[0], "r0", labels[1])]}
+    learned = {"train": [*rows(labels[:8], 12), (labels[0], "r0", labels[1])], "valid": rows(labels[:8], 2)}
     evaluated = {"train": [*rows(labels[8:], 14), (labels[8], "r0", labels[9])]}
     evaluated |= {split: rows(labels[8:], 4) for split in ("valid", "test")}
-    data = load_dataset(write_folder(place, learned, evaluated))
-    assert set(data.entities) == {label for part in evaluated.values() for h, _, t in part for label in (h, t)}
-    scores = rng.integers(0, 4, (len(data.entities), len(data.relations), len(data.entities)))
-    table = kgeval.evaluate(lambda h, r, t: scores[h, r, t], data, entities=data.entities, filter=sorted(filter))
-    assert as_counts(table) == brute_force(lambda h, r, t: scores[h, r, t], data, filter=filter)
+    data = load_dataset(write_folder(tmp_path_factory.mktemp("random"), learned, evaluated))
+    if "valid" not in data.splits:
+        del evaluated["valid"]
+        split = split and "test"
+    scores = {(h, r, t): int(rng.integers(4)) for h in data.entities for r in data.relations for t in data.entities}
+    named = lambda h, r, t: scores[data.entities[h], data.relations[r], data.entities[t]]  # noqa: E731
+    score = lambda h, r, t: np.array([named(*map(int, row)) for row in zip(h, r, t, strict=True)])  # noqa: E731
+    table = kgeval.evaluate(
+        score, data, entities=data.entities, protocol=protocol, **({"split": split} if split else {})
+    )
+    merged = protocol == "ultra" and write_folder is grail and split is None
+    assert table.split == split or ("valid+test" if merged else "test")
+    known = ("train",) if protocol == "nbfnet" else WHOLE
+    expected = counts_by_sets(evaluated, table.split, known, scores)
+    found = {
+        (data.entities[h], data.relations[r], data.entities[t], side): counts
+        for (h, r, t, side), (*counts, _, _, _) in ((key, map(int, it)) for key, it in as_counts(table).items())
+    }
+    assert {key: tuple(it) for key, it in found.items()} == expected
+    rank = {
+        "ultra": lambda a, tied: a + tied,
+        "nbfnet": lambda a, tied: a + tied,
+        "ingram": lambda a, tied: a + tied // 2,
+    }
+    if protocol in rank:
+        each = {key: rank[protocol](1 + greater, tied) for key, (greater, tied, _) in expected.items()}
+        repeated = [row for part in table.split.split("+") for row in evaluated[part]]
+        ranks = [each[(*row, side)] for row in repeated for side in ("head", "tail")]
+        metrics = kgeval.framework_metrics(table)
+        assert metrics["MR" if protocol == "ingram" else "mr"] == pytest.approx(np.mean(ranks), rel=1e-6)
 
 
 def test_uniform_negatives_are_of_the_inference_graph(tmp_path):

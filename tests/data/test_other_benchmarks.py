@@ -27,6 +27,7 @@ def test_facts_of_red_gnn_are_train_triples(folder):
     """Its code makes the graph of test queries of both files, and filters by both; entities.txt lists labels."""
     (folder / "facts.txt").write_text(lines(FACTS))
     (folder / "entities.txt").write_text("ant\nbee\ncat\ndog\n")
+    (folder / "relations.txt").write_text("likes\neats\n")
     data = load_dataset(folder)
     train = {data.triple(*row) for row in data.train.ids.tolist()}
     assert train == {f"({h}, {r}, {t})" for h, r, t in SPLITS["train"] + FACTS}
@@ -45,7 +46,53 @@ def test_facts_of_red_gnn_are_train_triples(folder):
 def test_facts_with_other_columns_than_train_are_refused(folder):
     (folder / "facts.txt").write_text("cat\tlikes\tant\t0.5\n")
     with pytest.raises(DatasetError, match=r"facts\.txt and .*train\.txt are both train .* different columns"):
+        load_dataset(folder, layout="red-gnn")
+
+
+@pytest.mark.parametrize("missing", ["entities.txt", "relations.txt", "valid.txt"])
+def test_facts_without_all_of_red_gnns_files_may_be_anything(folder, missing):
+    for name, rows in (("facts", FACTS), ("entities", [("ant",)]), ("relations", [("likes",)])):
+        (folder / f"{name}.txt").write_text(lines(rows))
+    (folder / missing).unlink()
+    with pytest.raises(DatasetError, match=r"fits the layouts labels, red-gnn\. Name one: --layout labels"):
         load_dataset(folder)
+    assert (len(load_dataset(folder, layout="labels").train), len(load_dataset(folder, layout="red-gnn").train)) == (
+        2,
+        4,
+    )
+
+
+DACKGR = {"train": "train", "valid": "dev", "test": "test"}
+
+
+def test_relations_of_dackgr_stand_last(folder, tmp_path):
+    """The files that its code and MultiHopKG write lie beside the splits; ULTRA predicts tails alone."""
+    last = {split: [(h, t, r) for h, r, t in rows] for split, rows in SPLITS.items()}
+    sparse = write(tmp_path / "sparse", last, DACKGR, ending=".triples")
+    (sparse / "raw.kb").write_text(lines(last["train"]))
+    (sparse / "entity2id.txt").write_text("DUMMY_ENTITY\t0\nant\t2\n")
+    (sparse / "relation2id.txt").write_text("DUMMY_RELATION\t0\nlikes\t2\n")
+    (sparse / "train.large.triples").write_text(lines([("dog", "ant", "likes"), *last["train"]]))
+    (sparse / "train.dev.triples").write_text(lines([*last["train"], *last["valid"]]))
+    data = load_dataset(sparse)
+    assert (data.layout, data.notes, data.sha256()) == ("dackgr", (), load_dataset(folder).sha256())
+    score = lambda h, r, t: (3 * h + r + 5 * t) % 4  # noqa: E731
+    sides = {name: kgeval.evaluate(score, data, protocol=name).provenance.sides for name in ("standard", "ultra")}
+    assert sides == {"standard": ("head", "tail"), "ultra": ("tail",)}
+    assert kgeval.evaluate(score, data, protocol="ultra", sides="head").provenance.sides == ("head",)
+
+
+def test_files_called_as_dackgrs_are_read_by_what_they_hold(folder, tmp_path):
+    """Labels tell the order of their columns; where heads are never tails, they do not, and the folder is refused."""
+    ordinary = write(tmp_path / "ordinary", SPLITS, DACKGR, ending=".triples")
+    data = load_dataset(ordinary)
+    assert (data.layout, data.sha256()) == ("labels", load_dataset(folder).sha256())
+    rows = {split: [("ant", "zoo", "in"), ("bee", "hive", "in")] for split in SPLITS}
+    apart = write(tmp_path / "apart", rows, DACKGR, ending=".triples")
+    with pytest.raises(DatasetError, match=r"fits the layouts (dackgr, labels|labels, dackgr)\. Name one"):
+        load_dataset(apart)
+    (apart / "raw.kb").touch()
+    assert list(load_dataset(apart).relations) == ["in"]
 
 
 @pytest.mark.parametrize("name", ["train-queries.pkl", "test_ans_2c.pkl"])

@@ -35,7 +35,7 @@ MOST_MODELS = 6
 OF_SEEDS = re.compile(r"^(in \d+ of \d+ seeds): ")
 """how a note begins that some runs of a model have"""
 
-EXAMPLES = re.compile(r"((?:: \(|,? such as ).*?)(?=\.(?: |$))|(?<= )\S*/\S*\w")
+EXAMPLES = re.compile(r"((?:: \(|,? such as ).*?)(?=\.(?: |$))|(?<= )\S*/\S*\w|(?<= entities of )\S+(?=\. )")
 """the examples and paths in a note, which are those of one dataset"""
 
 ALL_ENTITIES = re.compile(r"all [\d,]+ entities")

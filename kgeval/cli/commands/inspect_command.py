@@ -188,7 +188,7 @@ def _dataset_facts(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     description = {
         "suspicion": dataset.suspicion,
         **sizes_of(dataset),
-        "layout": dataset.layout,
+        "layout": dataset.stored_as,
         "columns": dict(dataset.columns),
         "training graph": None if learned is None else sizes_of(learned),
         "repeated triples, left out": dict(dataset.repeated),

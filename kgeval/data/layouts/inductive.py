@@ -1,11 +1,12 @@
 """Layouts of inductive datasets: beside the evaluated graph, a graph of other entities that models learn from.
 
-The registry of layouts finds ``ILPC``, ``INGRAM``, ``GRAIL`` and ``MTDEA``. PyKEEN's inductive datasets, too, are made
-by :func:`with_training_graph`.
+The registry of layouts finds ``ILPC``, ``INGRAM``, ``GRAIL``, ``MTDEA`` and ``HM``. PyKEEN's inductive datasets, too,
+are made by :func:`with_training_graph`.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from kgeval.base.arrays import BoolArray
-from kgeval.base.errors import DatasetError
+from kgeval.base.errors import DatasetError, counted
 from kgeval.base.provenance import of_split
 from kgeval.data.columns import UNSAID, Columns
 from kgeval.data.dataset import SPLITS, Dataset, Split
@@ -37,7 +38,10 @@ def with_training_graph(dataset: Dataset, training: Dataset, *, new_relations: b
         raise DatasetError(f"dataset {dataset.name}: {fault}. Nothing that a model learns there applies here.")
     learned = f"{len(training.train):,} triples and {len(training.entities):,} entities of {training.name}"
     candidates = f"the {len(dataset.entities):,} entities of the inference graph, whose triples are train"
-    notes = [f"inductive dataset: models learn from the {learned}. The candidates are {candidates}."]
+    occur = np.unique(np.concatenate([triples.relations for triples in dataset.splits.values()]))
+    num_new = int((~known[occur]).sum())
+    new = f" New to the training graph: {num_new:,} of {counted(len(occur), 'relation')}." if num_new else ""
+    notes = [f"inductive dataset: models learn from the {learned}. The candidates are {candidates}.{new}"]
     if not dataset.entities.is_numbered:
         notes += _shared(dataset, training.entities.ids(dataset.entities.labels) >= 0)
     notes += _unknown(dataset, known)
@@ -84,30 +88,39 @@ STEMS: dict[str, Mapping[str, Sequence[str]]] = {
     "ingram": {**label_layout.STEMS, "train": ("msg",)},
     "grail": label_layout.STEMS,
     "mtdea": {"train": ("observe",), "test": ("test",)},
+    "hm": {"train": ("test-graph",), "test": ("test-fact",)},
 }
-"""the names of the inference graph and its splits; MTDEA's valid file is of the training graph, in the other folder"""
+"""the names of the inference graph and its splits; the valid file of MTDEA and HM is of the training graph"""
 
 
-def _layout(name: str, summary: str, *, suffixes: tuple[str, str] | None = None, new_relations: bool = False) -> Layout:
+def _layout(
+    name: str, summary: str, *, suffixes: Sequence[tuple[str, str]] = (), new_relations: bool = False
+) -> Layout:
     """Declare a layout: the inference graph and its splits are called as ``STEMS`` says, the training graph ``train``.
 
-    They lie in one folder, or in two whose names end in the ``suffixes``. Relations have the ids of the training graph.
+    They lie in one folder, or in two whose names end in one of the pairs of ``suffixes``, which may be folders in
+    one: ``/train``.
+    Relations have the ids of the training graph.
     """
     stems = STEMS[name]
+    suffix = suffixes[0] if suffixes else ("", "")
+    inside = suffix[1].startswith("/")
 
     def read(folder: Path, columns: Columns = UNSAID) -> Dataset:
         learned, evaluated = _pair(folder, suffixes)
+        title = (evaluated.parent if inside else evaluated).name
         training = None
-        if suffixes is not None:
+        if suffixes:
             _refuse_half(name, folder, learned, evaluated)
             training = label_layout.read(learned, needs=("train",), columns=columns)
+            training = replace(training, name=f"{title}{suffix[0]}") if inside else training
         elif file := label_layout.candidates(folder).get("train", [])[:1]:
             training = label_layout.read_files(f"{learned.name}/{file[0].name}", {"train": file[0]}, columns=columns)
         files = label_layout.find_needed(evaluated, stems=stems)
         known = None if training is None else training.relations
-        dataset = label_layout.read_files(evaluated.name, files, known, columns=columns)
+        dataset = label_layout.read_files(title, files, known, columns=columns)
         if training is None:
-            missing = f"{evaluated.name} has no train file, the graph that models learn from"
+            missing = f"{title} has no train file, the graph that models learn from"
             note = f"{missing}; {files['train'].name} is the graph of test."
             return replace(dataset, notes=(*dataset.notes, note))
         return with_training_graph(dataset, training, new_relations=new_relations)
@@ -115,27 +128,33 @@ def _layout(name: str, summary: str, *, suffixes: tuple[str, str] | None = None,
     def recognises(folder: Path) -> bool:
         learned, evaluated = _pair(folder, suffixes)
         return (
-            evaluated == folder.resolve()
+            (evaluated.parent if inside else evaluated).resolve() == folder.resolve()
             and ((new_relations and not suffixes) or "train" in label_layout.candidates(learned))
             and "train" in label_layout.candidates(evaluated, stems)
         )
 
-    needed = [] if suffixes or new_relations else ["train"]
+    needed = [] if (suffixes and not inside) or new_relations else ["train"]
     needed += [stems["train"][0], stems["test"][0]]
+    if inside:
+        needed = [f"{place[1:]}/{stem}" for place, stem in zip((*suffix, suffix[1]), needed, strict=True)]
     needs = [tuple(f"{stem}{ending}" for ending in label_layout.ENDINGS) for stem in needed]
-    if suffixes:
-        beside = f"the folder of the same name with {suffixes[0] or 'nothing'} in place of {suffixes[1]} beside it"
-        needs.append((beside,))
+    if suffix[0] and not inside:  # without the other folder, one of GraIL is an ordinary graph
+        needs.append((f"the folder of the same name with {suffix[0]} in place of {suffix[1]} beside it",))
     return Layout(name, summary, recognises, read, tuple(needs), has_columns=True)
 
 
-def _pair(folder: Path, suffixes: tuple[str, str] | None) -> tuple[Path, Path]:
-    """Name the folders of both graphs, either of which may be given: X and X_ind, or X-trans and X-ind."""
-    place = folder.resolve()
-    if suffixes is None:
-        return place, place
-    stem = place.name.removesuffix(suffixes[1]).removesuffix(suffixes[0])
-    return place.parent / f"{stem}{suffixes[0]}", place.parent / f"{stem}{suffixes[1]}"
+def _pair(folder: Path, suffixes: Sequence[tuple[str, str]]) -> tuple[Path, Path]:
+    """Name the folders of both graphs, either of which may be given: X and X_ind, or X-trans and X-ind.
+
+    A link is followed, unless only the links themselves are called so.
+    """
+    pairs = []
+    for place in (folder.resolve(), Path(os.path.abspath(folder))):  # noqa: PTH100  (it keeps links)
+        for learned, evaluated in suffixes or [("", "")]:
+            ending = next((ending for ending in (evaluated, learned) if place.name.endswith(ending)), "")
+            stem = place.name.removesuffix(ending)
+            pairs.append((place.parent / f"{stem}{learned}", place.parent / f"{stem}{evaluated}"))
+    return max(pairs, key=lambda pair: (pair[0].is_dir() and pair[1].is_dir(), pair[1].is_dir()))
 
 
 def _refuse_half(name: str, folder: Path, learned: Path, evaluated: Path) -> None:
@@ -164,15 +183,22 @@ INGRAM = _layout(
 
 GRAIL = _layout(
     "grail",
-    "inductive: X_ind with train (the inference graph), valid (optional), test; beside it X with train, which "
+    "inductive: X_ind or X-ind with train (the inference graph), valid (optional), test; beside it X with train, which "
     "models learn from",
-    suffixes=("", "_ind"),
+    suffixes=[("", "_ind"), ("", "-ind")],
 )
 
 MTDEA = _layout(
     "mtdea",
     "inductive, with new relations: X-ind with observe (the inference graph) and test; beside it X-trans with train, "
     "which models learn from",
-    suffixes=("-trans", "-ind"),
+    suffixes=[("-trans", "-ind")],
     new_relations=True,
+)
+
+HM = _layout(
+    "hm",
+    "inductive, of Hamaguchi et al. and INDIGO: train/train, which models learn from; test/test-graph, the inference "
+    "graph, and test/test-fact",
+    suffixes=[("/train", "/test")],
 )

@@ -1,8 +1,8 @@
 """The layout of labelled triples: a folder with train, valid and test files of head, relation, tail; or one such file.
 
 ``load_dataset`` finds ``LABELLED`` in the registry of layouts; other layouts find and read such files with
-:func:`candidates`, :func:`find_needed` and :func:`read_files`. In ``RED_GNN`` train is in two files; folders of complex
-queries are refused (``BETAE``).
+:func:`candidates`, :func:`find_needed` and :func:`read_files`. In ``RED_GNN`` train is in two files, in ``DACKGR`` the
+relation comes last; folders of complex queries are refused (``BETAE``).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import NoReturn
@@ -45,10 +46,13 @@ def read(folder: Path, needs: Sequence[str] = ("train", "test"), columns: Column
     """Read a folder of labelled triples with PyKEEN's ids; the splits that are not needed may be missing."""
     place = folder.resolve()
     dataset = read_files(place.name, find_needed(folder, needs), columns=columns)
-    inductive = "train" in candidates(place.parent / f"{place.name}_ind")
-    beside = f"{place.name}_ind is beside this folder, so the dataset looks inductive, and this is its training graph"
-    beside = f"{beside}. For inductive evaluation, give the folder {place.name}_ind."
-    notes = [*([beside] if inductive else []), *notes_on_unread_triples(folder, dataset)]
+    beside = [
+        f"{name} is beside this folder, so the dataset looks inductive, and this is its training graph. For inductive "
+        f"evaluation, give the folder {name}."
+        for name in (f"{place.name}_ind", f"{place.name}-ind")
+        if "train" in candidates(place.parent / name)
+    ]
+    notes = [*beside, *notes_on_unread_triples(folder, dataset)]
     return replace(dataset, notes=(*dataset.notes, *notes))
 
 
@@ -56,7 +60,11 @@ LABELLED = Layout(
     name="labels",
     summary="train, valid (optional), test: files of head, relation, tail, maybe confidence, time or label (text, "
     "compressed or not; N-Triples; Parquet)",
-    recognises=lambda folder: {"train", "test"} <= candidates(folder).keys(),
+    recognises=lambda folder: (
+        {"train", "test"} <= candidates(folder).keys()
+        and not _is_red_gnn(folder)
+        and not _relation_is_last(folder, unsure=(folder / "raw.kb").is_file())
+    ),
     read=read,
     needs=tuple(tuple(f"{split}{ending}" for ending in LABELLED_ENDINGS) for split in ("train", "test")),
     general=True,
@@ -225,9 +233,49 @@ def read_red_gnn(folder: Path, columns: Columns = UNSAID) -> Dataset:
 RED_GNN = Layout(
     name="red-gnn",
     summary="facts and train, which together are train; valid (optional), test",
-    recognises=lambda folder: "facts" in candidates(folder, FACTS) and LABELLED.recognises(folder),
+    recognises=lambda folder: "facts" in candidates(folder, FACTS) and {"train", "test"} <= candidates(folder).keys(),
     read=read_red_gnn,
     needs=(tuple(f"facts{ending}" for ending in ENDINGS), *LABELLED.needs),
+    general=True,
+    has_columns=True,
+)
+
+
+def _is_red_gnn(folder: Path) -> bool:
+    """Whether a folder has all files that RED-GNN's code opens; with ``facts`` alone it may be an ordinary graph."""
+    lists = {"entities": ("entities",), "relations": ("relations",)}
+    return len(candidates(folder, {**STEMS, **FACTS, **lists})) == 6
+
+
+DACKGR_FILES = ("train.triples", "dev.triples", "test.triples")
+
+
+def _relation_is_last(folder: Path, *, unsure: bool) -> bool:
+    """Whether a folder has DacKGR's files and, by the labels of the first rows, its columns: head, tail, relation.
+
+    Heads occur among the labels of the other column of entities; where they occur in none or both, it is ``unsure``.
+    """
+    files = [folder / name for name in DACKGR_FILES]
+    if not all(file.is_file() for file in files):
+        return False
+    triples = [row.cells[:3] for file in files for row in islice(rows(file), 1000) if len(row.cells) == 3]
+    heads, second, last = ({row[place] for row in triples} for place in range(3))
+    shared = len(heads & second) - len(heads & last)
+    return shared > 0 or (unsure and shared == 0)
+
+
+def read_dackgr(folder: Path, columns: Columns = UNSAID) -> Dataset:
+    """Read the splits, whose columns are head, tail and relation."""
+    return read(folder, columns=columns if columns.are_given else Columns(order=("head", "tail", "relation")))
+
+
+DACKGR = Layout(
+    name="dackgr",
+    summary="sparse graphs of DacKGR, and MultiHopKG: train.triples, dev.triples, test.triples of head, tail, relation",
+    recognises=partial(_relation_is_last, unsure=True),
+    read=read_dackgr,
+    needs=tuple((name,) for name in DACKGR_FILES),
+    general=True,
     has_columns=True,
 )
 

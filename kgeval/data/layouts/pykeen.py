@@ -42,6 +42,12 @@ UNPACKED = {
 }
 """what PyKEEN calls the file of each split, of the datasets that it downloads as plain files of triples"""
 
+LAYOUTS = {
+    **dict.fromkeys(("inductivefb15k237", "inductivewn18rr", "inductivenell"), "grail"),
+    **dict.fromkeys(("ilpc2022small", "ilpc2022large"), "ilpc"),
+}
+"""in which layout the files of its inductive datasets are"""
+
 LOGGER = logging.getLogger(__name__)
 
 
@@ -140,7 +146,8 @@ def from_dataset(data: Any, name: str | None = None) -> Dataset:
     new = ("inductive_inference", "inductive_validation", "inductive_testing")
     parts = new if inductive else tuple(PYKEEN_SPLITS)
     factories: dict[str, Any] = {split: getattr(data, part) for split, part in zip(SPLITS, parts, strict=True)}
-    dataset = replace(from_factories(factories, name=str(name)), id_source="PyKEEN")
+    graph = from_factories(factories, name=str(name))
+    dataset = replace(graph, id_source="PyKEEN", layout=LAYOUTS.get(_key(graph.name), ""))
     if not inductive:
         return dataset
     learned, inference = data.transductive_training, data.inductive_inference

@@ -82,6 +82,13 @@ ROUNDED = _policy(
     source="Broscheit et al., 2020 (LibKGE)",
 )
 
+ROUNDED_DOWN = _policy(
+    "rounded-down",
+    "the mean of the tied ranks, rounded down: ⌊(a + b) / 2⌋",
+    lambda a, b, _: np.floor((a + b) / 2),
+    source="Lee et al., 2023 (InGram)",
+)
+
 PESSIMISTIC = _policy(
     "pessimistic", "the worst of the tied ranks: b = 1 + greater + tied", lambda _, b, __: b.astype(np.float64)
 )
@@ -102,7 +109,7 @@ RANDOM = _policy(
     random=True,
 )
 
-OWN = {it.name: it for it in (OPTIMISTIC, REALISTIC, ROUNDED, PESSIMISTIC, EXPECTED, RANDOM)}
+OWN = {it.name: it for it in (OPTIMISTIC, REALISTIC, ROUNDED, ROUNDED_DOWN, PESSIMISTIC, EXPECTED, RANDOM)}
 
 
 def tie_policy(ties: Ties) -> TiePolicy:

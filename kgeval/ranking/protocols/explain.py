@@ -37,6 +37,7 @@ from kgeval.ranking.protocols.report import notes_on
 from kgeval.ranking.rank_table import RankTable
 
 FIELDS_BY_CAUSE = {
+    "rules of the layout": ("of_layout",),
     "sides": ("sides",),
     "candidates": ("corruption", "competes", "batch"),
     "filter": ("filter",),

@@ -249,10 +249,12 @@ def _reported(protocol: Protocol, table: RankTable) -> set[tuple[str, Ties, Part
     whole = {pooled_side(table.provenance.sides)} if is_ranked_by_it else {pooled_side(protocol.sides), *one_side}
     metrics = protocol.framework_metrics or [FrameworkMetric(it, it, side) for it in protocol.metrics for side in PARTS]
     splits = filtered_by(table.split, protocol.filter, None)
+    by_layout = [it["filter"] for it in protocol.of_layout.values() if is_ranked_by_it and "filter" in it]
+    filters = [splits, *(filtered_by(table.split, of_split, None) for of_split in by_layout)]
     reported: set[tuple[str, Ties, Part, Setting]] = set()
     for metric in metrics:
         setting: Setting = metric.setting if splits else "raw"
-        if setting == "raw" or _is_filter_of(splits, table):
+        if setting == "raw" or any(_is_filter_of(names, table) for names in filters):
             name = parse(metric.metric)
             sides = whole if metric.side == "both" else (metric.side,)
             policies = [name.ties] if name.ties else _policies(protocol)

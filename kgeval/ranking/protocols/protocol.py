@@ -11,19 +11,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, partial
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from kgeval.base.arrays import Float64Array, IntArray
-from kgeval.base.errors import ConfigError, TableError, did_you_mean
+from kgeval.base.errors import ConfigError, TableError, did_you_mean, refuse_unknown
 from kgeval.base.progress import Progress, reporting
 from kgeval.base.provenance import UNKNOWN
 from kgeval.base.registries import by_name, instances, load_entry_points
 from kgeval.base.tables.shown import Brief
 from kgeval.data.dataset import SPLITS, Dataset, Split
-from kgeval.data.split_names import filtered_by
+from kgeval.data.split_names import filtered_by, parts_of
 from kgeval.data.triples import SIDES, Side
 from kgeval.metrics.kinds import RANKS
 from kgeval.metrics.metric import Undefined
@@ -55,6 +55,8 @@ EVERY_SPLIT: SplitFilter = MappingProxyType(dict.fromkeys(SPLITS, SPLITS))
 NOTHING: SplitFilter = MappingProxyType(dict.fromkeys(SPLITS, ()))
 """no split: the raw setting"""
 
+TRAIN_ALONE: SplitFilter = MappingProxyType(dict.fromkeys(SPLITS, ("train",)))
+"""train, which is the inference graph of an inductive dataset"""
 
 SelfCounting = Literal["never", "raw", "subtracted"]
 """whether an answer competes with itself: never; in the raw setting; or always, and then all known answers with at
@@ -75,6 +77,9 @@ class Protocol(Brief, Rules):
     """the tie policy"""
     filter: SplitFilter = field(default_factory=lambda: EVERY_SPLIT)
     """the splits whose triples are known answers, by the split that is evaluated"""
+    of_layout: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """the layout of a dataset (``inductive``: any other with a training graph) -> what is different for it: the
+    ``split`` that is ranked by default, the ``filter`` as above, the ``sides``"""
     corruption: Callable[[Corruption | None, Dataset, str], Corruption] | None = None
     """returns the corruption for a split, given the evaluation's corruption, if it has one; by default that, or all
     entities"""
@@ -108,6 +113,8 @@ class Protocol(Brief, Rules):
     """the note on answers that tie: which scores tie, or how ties count"""
 
     def __post_init__(self) -> None:
+        for name in {name for changes in self.of_layout.values() for name in changes}:
+            refuse_unknown(f"protocol {self.name!r}, of_layout: no", name, ("split", "filter", "sides"), ConfigError)
         by_split = self.filter if isinstance(self.filter, Mapping) else {}
         if {*by_split} != {*SPLITS} or not all(
             isinstance(names, tuple | list) and {*names} <= {*SPLITS} for names in by_split.values()
@@ -125,12 +132,12 @@ class Protocol(Brief, Rules):
     def resolve(
         self, evaluation: Evaluation, dataset: Dataset, *, ties: Ties | None = None, metrics: Sequence[str] = ()
     ) -> ResolvedEvaluation:
-        """Complete the settings of an evaluation by the protocol; explicit settings take precedence.
+        """Complete the settings of an evaluation by the protocol and the layout; explicit settings take precedence.
 
         Parameters
         ----------
         evaluation
-            the settings, of which filter, corruption and sides may be left out
+            the settings, of which split, filter, corruption and sides may be left out
         dataset
             the graph; of the filter, only the splits that it has are kept
         ties, metrics
@@ -149,15 +156,21 @@ class Protocol(Brief, Rules):
         (('train', 'valid'), 'realistic')
         """
         explicit = evaluation.model_fields_set
-        names = filtered_by(evaluation.split, self.filter, evaluation.filter if "filter" in explicit else None)
+        inductive = dataset.training_graph is not None and dataset.layout not in self.of_layout
+        here = self.of_layout.get("inductive" if inductive else dataset.layout, {})
+        split, sides = evaluation.split, here.get("sides", self.sides)
+        if "split" in here and "split" not in explicit:
+            split = "+".join(dataset.present(parts_of(here["split"]))) or split
+        names = filtered_by(split, here.get("filter", self.filter), evaluation.filter if "filter" in explicit else None)
         corruption = evaluation.corruption
         if self.corruption is not None:
             own = corruption if "corruption" in explicit else None
-            corruption = self.corruption(own, dataset, evaluation.split)
+            corruption = self.corruption(own, dataset, split)
         settings = {
             "filter": dataset.present(names),
             "corruption": corruption,
-            **({} if "sides" in explicit or self.sides == SIDES else {"sides": self.sides}),
+            **({} if split == evaluation.split else {"split": split}),
+            **({} if "sides" in explicit or sides == SIDES else {"sides": sides}),
         }
         return ResolvedEvaluation(
             self, evaluation.model_copy(update=settings), ties or self.ties, tuple(metrics) or self.metrics

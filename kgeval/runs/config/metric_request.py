@@ -144,7 +144,8 @@ class MetricRequest(Settings):
     ``[side.][ties.][average.]name[@k]``, for a task ``[relation.]name[@k]``. By default those of the protocol or
     task"""
     ties: TieName | None = None
-    """the tie policy: optimistic, realistic, rounded, pessimistic, expected, random. By default that of the protocol"""
+    """the tie policy: optimistic, realistic, rounded, rounded-down, pessimistic, expected, random. By default that of
+    the protocol"""
     seed: int = 0
     """the seed of random ties"""
     chance: Chance = "exact"

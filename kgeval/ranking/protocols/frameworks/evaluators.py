@@ -1,9 +1,9 @@
 """The evaluators of frameworks, by what they do with ties, each a ``Protocol``.
 
-First those that count every tie against the answer (kbc, PyTorch-BigGraph, TorchKGE, Marius, DGL-KE); then those that
-decide otherwise what a tie is (LibKGE and AmpliGraph round scores, for OpenKE nothing ties); then those that sort all
-candidates, and take an answer's place in the list for its rank. A rule for some models only is a ``FrameworkQuirk``
-above the protocol that has it.
+First those that count every tie against the answer (kbc, PyTorch-BigGraph, ULTRA, NBFNet, TorchKGE, Marius, DGL-KE);
+then those that decide otherwise what a tie is (LibKGE and AmpliGraph round scores, for OpenKE nothing ties) or how many
+count (InGram); then those that sort all candidates, and take an answer's place in the list for its rank. A rule for
+some models only is a ``FrameworkQuirk`` above the protocol that has it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from kgeval.base.arrays import BoolArray
 from kgeval.data.dataset import Dataset
+from kgeval.data.layouts.inductive import STEMS as INDUCTIVE
 from kgeval.data.triples import Side
 from kgeval.models.aligned import Aligned
 from kgeval.models.checkpoints import Checkpoint
@@ -33,7 +34,7 @@ from kgeval.ranking.protocols.framework_metric import (
     running32,
     sum32,
 )
-from kgeval.ranking.protocols.protocol import NOTHING, Protocol
+from kgeval.ranking.protocols.protocol import NOTHING, TRAIN_ALONE, Protocol
 from kgeval.ranking.ranking_task import RankCounts, Ranked, RankingTask
 from kgeval.ranking.rules import (
     FrameworkQuirk,
@@ -92,6 +93,28 @@ PBG = _pessimistic(
     framework_metrics=named(metric={"pos_rank": "mr", "mrr": "mrr", **hits("r{}", 1, 10, 50)}),
     text="{:.6g}".format,
     tie_note="PyTorch-BigGraph counts every tie against the answer",
+)
+
+# Its inductive datasets of GraIL merge the validation and test triples of the inference graph (``merge_valid_test``, on
+# by default); its sparse graphs of DacKGR are evaluated by tails (``mrr-tail``).
+ULTRA = _pessimistic(
+    name="ultra",
+    summary="pessimistic ranks; float32 means; valid and test of GraIL are one split; of DacKGR only tails",
+    of_layout={"grail": {"split": "valid+test"}, "dackgr": {"sides": ("tail",)}},
+    mean=float32,
+    metrics=("mr", "mrr", "hits@1", "hits@3", "hits@10", "hits@10_50", "count"),
+    framework_metrics=named(metric={"mr": "mr", "mrr": "mrr", **hits("hits@{}", 1, 3, 10), "hits@10_50": "hits@10_50"}),
+    text="{:g}".format,
+    tie_note="ULTRA counts every tie against the answer",
+)
+
+# Without ``filtered_data`` its inductive test filters by the graph that the model sees.
+NBFNET = replace(
+    ULTRA,
+    name="nbfnet",
+    summary="pessimistic ranks; float32 means; inductive datasets are filtered by the inference graph alone",
+    of_layout={layout: {"filter": TRAIN_ALONE} for layout in (*INDUCTIVE, "inductive")},
+    tie_note="NBFNet counts every tie against the answer",
 )
 
 _HITS = hits("hit_at_{}", 1, 3, 10)
@@ -271,6 +294,19 @@ AMPLIGRAPH_1 = Protocol(
     self_counting="raw",
     framework_metrics=AMPLIGRAPH.framework_metrics,
     tie_note="AmpliGraph 1 treats scores with the same hundred-thousandths as ties",
+)
+
+
+# Its filter holds the answer too: no score but those of other candidates is left at the threshold (``get_rank``).
+INGRAM = Protocol(
+    name="ingram",
+    summary="half of the ties count, rounded down; both sides pooled",
+    ties="rounded-down",
+    repeats="each",
+    framework_metrics=named(metric={"MR": "mr", "MRR": "mrr", **hits("Hits@{}", 10, 1)}),
+    text="{:.3f}".format,
+    texts={"MR": "{:.1f}".format},
+    tie_note="InGram counts half of the ties against the answer, rounded down",
 )
 
 
