@@ -140,7 +140,7 @@ def standings_of(compared: ComparedModels, *, paper: bool = False) -> list[Table
 
 def notes_over_graphs(compared: ComparedModels) -> Iterator[str]:
     """Say what the means over graphs are, which graphs they leave out and why, and how ranks were tested."""
-    (group, *_), *_ = compared.parts_of_rows()
+    group = next((group for groups in compared.parts_of_rows() for group in groups), {})
     means = [mean for metric in compared.metrics for mean in means_of(compared, metric, group)]
     if not means:
         return

@@ -94,7 +94,8 @@ def notes_on_numbers(compared: ComparedModels) -> tuple[str, ...]:
         _named(compared, place): [note for note in summary.notes if not whole or note not in summary.tie_notes]
         for place, summary in compared.every.items()
     }
-    return (*remarks_of(compared), *collected_notes(notes), *_notes_on_ties(compared, whole), *notes_on_runs(compared))
+    collected = collected_notes(notes, joined=bool(compared.suite))
+    return (*remarks_of(compared), *collected, *_notes_on_ties(compared, whole), *notes_on_runs(compared))
 
 
 def remarks_of(compared: ComparedModels) -> list[str]:
@@ -213,12 +214,13 @@ def differing_parts(provenances: Sequence[Provenance | LabelProvenance]) -> list
 
 
 def collected_notes(
-    notes: Mapping[tuple[str, str], Sequence[str]], *, named: bool = False, exact: bool = False
+    notes: Mapping[tuple[str, str], Sequence[str]], *, named: bool = False, exact: bool = False, joined: bool = False
 ) -> list[str]:
     """Collect notes by dataset and model: each kind once, with whose they are and, where numbers differ, their range.
 
-    Up to three datasets with other numbers have a note each; the notes of more have no examples. A note that all have
-    gets no names, unless it shall be ``named`` or numbers differ; with ``exact``, each number has a note of its own.
+    Up to three datasets with other numbers have a note each, unless notes shall be ``joined``; those of more datasets
+    are joined, without their examples. A note that all have gets no names, unless it shall be ``named`` or numbers
+    differ; with ``exact``, each number has a note of its own.
 
     >>> notes = {("umls", "a"): ["3 ranks tie."], ("umls", "b"): ["4 ranks tie.", "9 are gone."], ("umls", "c"): []}
     >>> collected_notes(notes)
@@ -237,10 +239,10 @@ def collected_notes(
     ['a (in 2 of 3 seeds), b: 3–4 ranks tie.']
     """
     kinds: dict[str, dict[tuple[str, str], list[str]]] = {}
-    many = len({dataset for dataset, _ in notes}) > MOST_DATASETS
+    joined = joined or len({dataset for dataset, _ in notes}) > MOST_DATASETS
     for (dataset, model), of_place in notes.items():
         for note in dict.fromkeys(of_place):
-            *_, seeds, text = ["", *OF_SEEDS.split(_without_examples(note, dataset) if many else note)]
+            *_, seeds, text = ["", *OF_SEEDS.split(_without_examples(note, dataset) if joined else note)]
             place = dataset, f"{model} ({seeds})" if model and seeds else model or seeds
             kinds.setdefault(text if exact else NUMBER.sub("#", text), {}).setdefault(place, []).append(text)
     collected = []
@@ -249,7 +251,7 @@ def collected_notes(
         for dataset in dict.fromkeys(dataset for dataset, _ in of_kind):
             here = [place for place in of_kind if place[0] == dataset]
             parts.setdefault(_with_ranges(_distinct(of_kind[place] for place in here)), []).extend(here)
-        if len(parts) > MOST_DATASETS:
+        if len(parts) > (1 if joined else MOST_DATASETS):
             parts = {_with_ranges(texts): [*of_kind]}
         for text, of_part in parts.items():
             several = text not in texts  # a range of several models

@@ -102,7 +102,7 @@ ULTRA = _pessimistic(
     summary="pessimistic ranks; float32 means; valid and test of GraIL are one split; of DacKGR only tails",
     of_layout={"grail": {"split": "valid+test"}, "dackgr": {"sides": ("tail",)}},
     mean=float32,
-    metrics=("mr", "mrr", "hits@1", "hits@3", "hits@10", "hits@10_50", "count"),
+    metrics=("mrr", "hits@1", "hits@3", "hits@10", "hits@10_50", "mr"),
     framework_metrics=named(metric={"mr": "mr", "mrr": "mrr", **hits("hits@{}", 1, 3, 10), "hits@10_50": "hits@10_50"}),
     text="{:g}".format,
     tie_note="ULTRA counts every tie against the answer",
