@@ -87,6 +87,15 @@ def test_a_graph_more_keeps_the_runs_that_there_are(graphs):
     assert "mean of all (6 graphs)" in shown.stdout
 
 
+def test_a_graph_has_its_name_in_the_suite_also_where_its_folder_is_a_link(graphs):
+    Path("graphs/link").symlink_to(Path("graphs/g07").absolute(), target_is_directory=True)
+    write_suite([*NAMES[:3], "link"])
+    shown = invoke("run", "suite.yaml")
+    assert shown.exit_code == 0, shown.stderr
+    assert "mean of small (4 graphs)" in shown.stdout
+    assert re.search(r"^link +0\.", shown.stdout, re.MULTILINE)
+
+
 def test_one_failed_graph_hides_none_and_is_named(graphs):
     write_suite(NAMES[:5])
     Path("graphs/g02/test.txt").write_text("one\ttwo\n")

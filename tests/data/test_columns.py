@@ -457,7 +457,7 @@ def test_a_graph_does_not_depend_on_how_one_got_to_it(tmp_path, monkeypatch, lay
         alone = load_dataset(".")
         same(alone)
         assert alone.notes == (
-            "graph has no train file, the graph that models learn from; msg.txt is the graph of test.",
+            "there is no train file, the graph that models learn from; msg.txt is the graph of test.",
         )
 
 

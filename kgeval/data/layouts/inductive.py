@@ -120,7 +120,7 @@ def _layout(
         known = None if training is None else training.relations
         dataset = label_layout.read_files(title, files, known, columns=columns)
         if training is None:
-            missing = f"{title} has no train file, the graph that models learn from"
+            missing = "there is no train file, the graph that models learn from"
             note = f"{missing}; {files['train'].name} is the graph of test."
             return replace(dataset, notes=(*dataset.notes, note))
         return with_training_graph(dataset, training, new_relations=new_relations)

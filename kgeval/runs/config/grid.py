@@ -78,7 +78,7 @@ class Grid:
         if ("dataset" in content) + ("datasets" in content) + in_suite != 1:
             self._refuse(keys, "give either dataset (one), or datasets or suite.graphs (several)")
         elif isinstance(listed, Mapping):
-            entries = [(name, (*keys, name), _titled(block, name)) for name, block in listed.items()]
+            entries = [(name, (*keys, name), block) for name, block in listed.items()]
             how = "A name is not empty, has no slash and is no file of a run."
         elif isinstance(listed, list) and listed:
             places: list[Place] = [
@@ -96,7 +96,10 @@ class Grid:
                 named = ", ".join(f"{name}-{at}: {_spelled(block)}" for at, block in enumerate(blocks, 1))
                 why, cure = f"{count} datasets are called {name!r:.60}", f"Name them, as in datasets: {{{named}}}."
                 self._refuse(keys, why, cure)
-        return {str(name): (place, block) for name, place, block in entries} or {"": (keys, None)}
+        parts = {str(name): (place, block) for name, place, block in entries} or {"": (keys, None)}
+        if isinstance(listed, Mapping) or in_suite:
+            parts = {name: (place, _titled(block, name, even=in_suite)) for name, (place, block) in parts.items()}
+        return parts
 
     def _groups(self, datasets: Sequence[str]) -> dict[str, Any]:
         """The block of a suite as each dataset has it: groups of datasets, of which one has them all."""
@@ -201,10 +204,11 @@ def _name_of(block: Any) -> str:
     return Path(str(named or "dataset")).name if isinstance(content, Mapping) else str(block)
 
 
-def _titled(block: Any, name: Any) -> Any:
-    """Give a dataset the name that it has in the configuration, unless it is called so anyway."""
+def _titled(block: Any, name: str, *, even: bool) -> Any:
+    """Give a dataset the name that it has in the configuration; ``even`` if its path, perhaps a link, has it."""
     content = dataset_block(block)
-    return block if not isinstance(content, Mapping) or name in ("", _name_of(block)) else {**content, "title": name}
+    is_named = name == "" or (name == _name_of(block) and not even)
+    return block if not isinstance(content, Mapping) or is_named else {**content, "title": name}
 
 
 def _spelled(block: Any) -> str:
