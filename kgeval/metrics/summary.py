@@ -296,12 +296,6 @@ class Value(NamedTuple):
         """The standard deviation over the runs, √(Σ (value − mean)² / (R − 1)); ``None`` of fewer than three."""
         return float(np.std(self.runs, ddof=1)) if len(self.runs) >= FEWEST_SEEDS else None
 
-    @property
-    def numbers(self) -> dict[str, float | None]:
-        """What CSV and frames of means over seeds have of it."""
-        ends = {name: getattr(self.interval, name, None) for name in ("low", "high")}
-        return {"mean": self.value, "sd": self.standard_deviation, **ends, "runs": len(self.runs)}
-
     def ends(self, spread: Spread) -> Ends | None:
         """The number after ±, as an interval around the value."""
         if spread != "sd":

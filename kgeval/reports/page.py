@@ -19,7 +19,6 @@ from kgeval.base.progress import long_loop
 from kgeval.base.provenance import UNKNOWN
 from kgeval.base.storage import write_text
 from kgeval.base.tables.shown import Brief
-from kgeval.base.tables.table import Figure, written
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source
 from kgeval.metrics.intervals.interval import Unit
@@ -39,7 +38,7 @@ from kgeval.reports.origins import cumulative, origins, triple_table
 from kgeval.reports.pictures import CURVES, curves_chart, metric_panel
 from kgeval.reports.standings import standings
 from kgeval.reports.study import HEADLINES, Study, curve_points, in_order, row_of, study_of
-from kgeval.reports.suite import suite_section
+from kgeval.reports.suite import cell_of, suite_section
 from kgeval.reports.theme import PAGE, themed
 from kgeval.reports.trust import making, trust
 
@@ -214,7 +213,7 @@ def _results(grid: Comparison) -> Section:
         "metrics": list(titles.values()),
         "columns": [(block.title, titles[metric]) for block, metric in columns],
         "rows": [
-            {"model": model, "baseline": model in grid.baselines, "cells": [_cell(cell) for cell in cells]}
+            {"model": model, "baseline": model in grid.baselines, "cells": [*map(cell_of, cells)]}
             for model, *cells in zip(grid.models, *figures, strict=True)
         ],
         "orders": [
@@ -231,11 +230,6 @@ def _results(grid: Comparison) -> Section:
         for block, metric in columns
     }
     return Section("grid", "Results", "Results over datasets", content, charts)
-
-
-def _cell(figure: Figure) -> dict[str, Any]:
-    value = "–" if figure.value is None else written(figure)
-    return {"value": value, "best": figure.best, "sort": "" if figure.value is None else repr(float(figure.value))}
 
 
 def _panel_frame(grid: Comparison, block: Block, metric: MetricName, title: str) -> pd.DataFrame:

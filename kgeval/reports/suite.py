@@ -29,45 +29,29 @@ def suite_section(grid: Comparison) -> Section:
     """Lay out each metric: its table, a picture for each group of graphs, and one of the models on each graph."""
     parts, charts = {}, dict[str, Any]()
     for metric in grid.metrics:
-        title, means = title_of(metric), means_of(grid, metric, {})
-        pictures = {f"{title}|{mean.name}": (_of_means(grid, metric, mean), mean.label) for mean in means}
-        pictures[title] = (_of_graphs(grid, metric), "each graph")
-        charts |= {name: themed(chart, PAGE) for name, (chart, _) in pictures.items()}
-        table, count = graph_table(grid, metric, [{}], paper=True), len(grid.datasets)
-        rows = [(str(label), [_cell(cell) for cell in cells]) for label, *cells in table.rows]
-        parts[title] = {
-            "columns": table.columns,
-            "rows": [rows[:count], rows[count:]],
-            "charts": {name: words for name, (_, words) in pictures.items()},
-        }
-    standings = [
-        {"title": table.title, "columns": table.columns, "rows": table.texts()}
-        for table in standings_of(grid, paper=True)
-    ]
-    content = {"parts": parts, "standings": standings, "notes": grid.notes}
+        title, means, table = title_of(metric), means_of(grid, metric, {}), graph_table(grid, metric, [{}], paper=True)
+        on_graphs = _on_graphs(grid, metric)
+        pictures = {f"{title}|{mean.name}": _of_means(grid, mean, on_graphs) for mean in means}
+        legend, lane = PAGE.legend(list(grid.models), 800), max(LANES[0], LANES[1] // len(grid.models))
+        look: Any = {"baselines": grid.baselines, "width": "container", "lane": lane, "legend": legend}
+        pictures[title] = slice_panel(on_graphs, PAGE, **look)
+        charts |= {name: themed(chart, PAGE) for name, chart in pictures.items()}
+        rows, count = [[str(label), *map(cell_of, cells)] for label, *cells in table.rows], len(grid.datasets)
+        words = dict(zip(pictures, [*(mean.label for mean in means), "each graph"], strict=True))
+        parts[title] = {"columns": table.columns, "rows": [rows[:count], rows[count:]], "charts": words}
+    content = {"parts": parts, "standings": standings_of(grid, paper=True), "notes": grid.notes}
     return Section("grid", "Results", "Results over graphs", content, charts, file="suite")
 
 
-def _cell(cell: Cell) -> dict[str, Any]:
-    undefined = isinstance(cell, Figure) and cell.value is None
-    return {"value": "–" if undefined else written(cell), "best": isinstance(cell, Figure) and cell.best}
+def cell_of(cell: Cell) -> dict[str, Any]:
+    """Lay out a number for a template: how it is written, whether it is the best, and by what it is sorted."""
+    figure = cell if isinstance(cell, Figure) else Figure(None, text=str(cell))
+    value = "–" if figure.value is None and not figure.text else written(figure)
+    return {"value": value, "best": figure.best, "sort": "" if figure.value is None else repr(float(figure.value))}
 
 
-def _of_means(grid: Comparison, metric: MetricName, mean: GraphMeans) -> Any:
-    """Draw the mean of each model, with its interval over graphs, and a dot for each graph."""
-    import pandas as pd
-
-    rows = []
-    for value in mean.values:
-        on_graphs = [grid.block(graph, {}).value(value.model, metric).value for graph in mean.graphs]
-        about = {"model": value.model, "title": title_of(metric), "chance": np.nan}
-        dots = {"seeds": on_graphs, "graphs": list(mean.graphs)}
-        rows.append({**about, "baseline": value.model in grid.baselines, **row_of(value, "interval"), **dots})
-    return metric_panel(pd.DataFrame(rows), PAGE, width="container")
-
-
-def _of_graphs(grid: Comparison, metric: MetricName) -> Any:
-    """Draw a row for each graph with a mark for each model."""
+def _on_graphs(grid: Comparison, metric: MetricName) -> pd.DataFrame:
+    """Make a row for each graph and model."""
     import pandas as pd
 
     rows = [
@@ -76,13 +60,17 @@ def _of_graphs(grid: Comparison, metric: MetricName) -> Any:
         for graph in grid.datasets
         for model in grid.models
     ]
-    legend = PAGE.legend(list(grid.models), 800)
-    frame: pd.DataFrame = pd.DataFrame(rows)
-    return slice_panel(
-        frame,
-        PAGE,
-        baselines=grid.baselines,
-        width="container",
-        lane=max(LANES[0], LANES[1] // len(grid.models)),
-        legend=legend,
-    )
+    return pd.DataFrame(rows)
+
+
+def _of_means(grid: Comparison, means: GraphMeans, on_graphs: pd.DataFrame) -> Any:
+    """Draw the mean of each model, with its interval over graphs, and a dot for each graph."""
+    import pandas as pd
+
+    rows = []
+    for mean in means.values:
+        of_model = on_graphs[(on_graphs["model"] == mean.model) & on_graphs["group"].isin(means.graphs)]
+        about = {"model": mean.model, "title": title_of(mean.metric), "chance": np.nan}
+        dots = {"seeds": of_model["value"].tolist(), "graphs": of_model["group"].tolist()}
+        rows.append({**about, "baseline": mean.model in grid.baselines, **row_of(mean, "interval"), **dots})
+    return metric_panel(pd.DataFrame(rows), PAGE, width="container")

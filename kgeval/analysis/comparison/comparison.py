@@ -282,7 +282,9 @@ class Comparison(ComparedModels, Shown):
         for dataset in self.datasets:
             block = self.block(dataset, dict(group))
             for metric in self.metrics:
-                numbers = block.value(model, metric).numbers
+                value = block.value(model, metric)
+                ends = {name: getattr(value.interval, name, None) for name in ("low", "high")}
+                numbers = {"mean": value.value, "sd": value.standard_deviation, **ends, "runs": len(value.runs)}
                 row |= {(dataset, metric.column, name): each for name, each in numbers.items()}
         return row
 

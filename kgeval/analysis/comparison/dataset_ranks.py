@@ -105,12 +105,10 @@ class DatasetRanks(Shown):
 
         The sign is that by which larger is better; where all models are equal, each has 0.
         """
-        spread = self.values.std(axis=1, keepdims=True)
+        differences = self.values - self.values.mean(axis=1, keepdims=True)
         differ = (self.values != self.values[:, :1]).any(axis=1, keepdims=True)
-        scores = np.divide(
-            self.values - self.values.mean(axis=1, keepdims=True), spread, where=differ, out=np.zeros_like(self.values)
-        )
-        return np.asarray((1 if self.increasing else -1) * scores.mean(axis=0), np.float64)
+        spread = np.where(differ, differences.std(axis=1, keepdims=True), np.inf)
+        return np.asarray((1 if self.increasing else -1) * (differences / spread).mean(axis=0), np.float64)
 
     @property
     def borda(self) -> Float64Array:
@@ -196,16 +194,10 @@ class DatasetRanks(Shown):
 
     def tables(self) -> tuple[Table, ...]:
         """Return the ranks over all datasets; then the values with their ranks, a row for each dataset."""
-        rows: list[list[Cell]] = [
-            [
-                dataset,
-                *(
-                    Figure(float(value), text=f"{number(value)} ({rank:g})")
-                    for value, rank in zip(self.values[place], self.ranks[place], strict=True)
-                ),
-            ]
-            for place, dataset in enumerate(self.datasets)
-        ]
+        rows: list[list[Cell]] = []
+        for dataset, values, ranks in zip(self.datasets, self.values.tolist(), self.ranks.tolist(), strict=True):
+            cells = zip(values, ranks, strict=True)
+            rows.append([dataset, *(Figure(value, text=f"{number(value)} ({rank:g})") for value, rank in cells)])
         return (self.standings, Table(["dataset", *self.models], rows))
 
     @property

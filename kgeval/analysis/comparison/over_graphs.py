@@ -148,40 +148,26 @@ def notes_over_graphs(compared: ComparedModels) -> Iterator[str]:
     ends = f" ± the {level} interval over graphs (Student's, as if they were a random sample)" if has_ends else ""
     yield f"means count each graph once{ends}."
     if missing := dict.fromkeys(graph for mean in means for graph in mean.planned if graph not in mean.graphs):
-        reasons = [f"{graph} ({_why_missing(compared, graph, group)})" for graph in missing]
+        reasons = [f"{graph} ({_models_without(compared, graph, group)})" for graph in missing]
         yield f"means leave out the graphs on which a model has no value: {first_few(reasons, MOST_NAMED)}."
     if ranked := ranks_over_graphs(compared):
         yield from ranked[1].notes
 
 
-def _why_missing(compared: ComparedModels, graph: str, group: Mapping[str, Any]) -> str:
+def _models_without(compared: ComparedModels, graph: str, group: Mapping[str, Any]) -> str:
     """Name the models that were not run on a graph, or for which a metric is undefined there."""
     if graph not in compared.summaries:
         return "no run"
-    if lacking := [model for model in compared.models if model not in compared.summaries[graph]]:
-        return f"no run of {', '.join(lacking)}"
+    records = product(compared.models, compared.metrics)
     block = compared.block(graph, group)
-    pairs = product(compared.models, compared.metrics)
-    return ", ".join(
-        f"{metric.column} of {model} undefined" for model, metric in pairs if block.value(model, metric).value is None
-    )
+    return ", ".join(dict.fromkeys(model for model, metric in records if block.value(model, metric).value is None))
 
 
 def long_table(compared: ComparedModels) -> Table:
-    """Lay out all numbers for CSV: a row for each graph and model, in each group of rows, then the means."""
-    rows: dict[tuple[str, ...], dict[str, Cell]] = {}
-    for group, metric in product((group for part in compared.parts_of_rows() for group in part), compared.metrics):
-        key = [str(group.get(name, "")) for name in compared.by]
-        blocks = [(dataset, compared.block(dataset, group)) for dataset in compared.datasets]
-        values = [(dataset, [block.value(model, metric) for model in compared.models]) for dataset, block in blocks]
-        means = [(mean.label, mean.values) for mean in means_of(compared, metric, group)]
-        for name, of_models in (*values, *means):
-            for model, value in zip(compared.models, of_models, strict=True):
-                row = rows.setdefault((*key, name, model), {})
-                row |= {f"{metric.column} {kind}": number for kind, number in value.numbers.items()}
-    columns = list(dict.fromkeys(column for row in rows.values() for column in row))
-    cells = [[*place, *(row.get(column) for column in columns)] for place, row in rows.items()]
-    return Table([*compared.by, "graph", "model", *columns], cells, len(compared.by) + 2)
+    """Lay out all numbers for CSV: the rows of all metrics in one table."""
+    parts = product(compared.parts_of_rows(), shared_columns(compared.every.values(), compared.by))
+    rows = [[metric.column, *row] for groups, metric in parts for row in graph_table(compared, metric, groups).rows]
+    return Table(["metric", *compared.by, "graph", *compared.models], rows, len(compared.by) + 2)
 
 
 def records_of_means(compared: ComparedModels) -> list[dict[str, Any]]:
