@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 from kgeval.base.errors import NoPathError
 from kgeval.base.files import exists_safely, suggest_paths
@@ -34,7 +34,14 @@ def readable(path: str) -> str:
 ReadableFile = Annotated[PathText, AfterValidator(readable)]
 
 
-def _folder_or_table(path: str) -> str:
+def in_suite(info: ValidationInfo) -> bool:
+    """Whether a graph that cannot be read shall fail alone, when its turn comes, and not the configuration of all."""
+    return bool(info.context and info.context.get("suite"))
+
+
+def _folder_or_table(path: str, info: ValidationInfo) -> str:
+    if in_suite(info):
+        return path
     if not exists_safely(Path(path)):
         raise NoPathError(f"no such folder {short_repr(path)}. {suggest_paths(Path(path))}".strip())
     if Path(path).is_file() and not path.lower().endswith(LABELLED_ENDINGS):
@@ -98,7 +105,7 @@ class DatasetConfig(Settings):
         return dataset_block(value)
 
     @model_validator(mode="after")
-    def _one_source(self) -> DatasetConfig:
+    def _one_source(self, info: ValidationInfo) -> DatasetConfig:
         if (self.path is None) == (self.name is None):
             raise ValueError("give either path (a folder) or name (a PyKEEN dataset)")
         if self.name is not None and self.columns is not None:
@@ -113,7 +120,7 @@ class DatasetConfig(Settings):
         with as_validation_error():
             if self.name is not None:
                 refuse_unknown_name(self.name)
-            elif self.layout == "auto" and Path(str(self.path)).is_dir():
+            elif self.layout == "auto" and Path(str(self.path)).is_dir() and not in_suite(info):
                 recognised(Path(str(self.path)))
         return self
 

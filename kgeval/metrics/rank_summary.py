@@ -177,7 +177,7 @@ def _above_and_below(names: tuple[str, str], drawn: int, pairs: Sequence[tuple[A
         ("below", harder, sum(one < of for one, of in pairs)),
     ):
         if number:
-            where = f" ({pairs[0][1]:.4f})" if len(pairs) == 1 else f" in {number:,} of {len(pairs):,} groups"
+            where = f", which is {pairs[0][1]:.4f}" if len(pairs) == 1 else f" in {number:,} of {len(pairs):,} groups"
             yield f"{names[0]} is {way} {names[1]}{where}: {why}."
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -25,12 +25,15 @@ from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
 from kgeval.data.split_names import joined, parts_of
 from kgeval.data.triples import SIDES, Side, Triples
+from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.corruption.candidates import Candidates
+from kgeval.ranking.protocols.protocol import Protocol
 from kgeval.ranking.rank_file import RankColumnNames, RankFile, RankSetting
 from kgeval.ranking.rank_table import COUNTS, RankTable, to_rank_columns
 from kgeval.ranking.ranking_notes import notes_on_exchanged_sides
 from kgeval.ranking.ranking_task import RankCounts, Ranked, RankingTask
+from kgeval.ranking.rules import STANDARD
 
 Unmatched = Literal["error", "drop"]
 """what becomes of rows that are no ranks of the split: the file is refused, or they are left out and counted"""
@@ -47,6 +50,11 @@ class ImportedRanks:
     def sides(self) -> tuple[Side, ...]:
         """The sides that the file has ranks of."""
         return tuple(side for side in SIDES if (self.table.column("side") == side).any())
+
+    def by_protocol(self, rules: Protocol, model: str) -> RankTable:
+        """Return the table of a model whose evaluator followed a protocol, also in its ties that are not told."""
+        ties = self.table.own_ties if rules.name == STANDARD.name else tie_policy(rules.ties).name
+        return replace(self.table, model=model, protocol=rules.name, own_ties=ties)
 
     def describe(self) -> dict[str, str]:
         """Return what the manifest of a run says of them."""
@@ -144,7 +152,7 @@ def load_ranks(  # noqa: PLR0913
         *_notes_on_filter(dataset, known, times),
         *notes_on_leaks,
         *([] if file.has_ties else [NO_TIES]),
-        f"the ranks were read from {file.table.source}.",
+        f"the ranks were read from a file: {file.table.source}.",
         *dataset.notes,
     ]
     candidates = AllEntities().describe(dataset, np.array([len(dataset.entities)]))
@@ -337,11 +345,12 @@ class _RowsOfSplit:
 def _counts(file: RankFile, group: RankColumnNames, rows: IntArray, expected: IntArray) -> RankCounts:
     """Take the counts of some rows as they stand in the file, or as a rank says them.
 
-    Numbers of candidates that are all one less than ``expected`` do not count the answer itself.
+    Numbers of candidates that are mostly one less than ``expected``, and not equal to it, leave the answer itself out.
     """
     numbers = {role: file.numbers(name, rows).astype(np.int64) for role, name in group.names.items() if role != "rank"}
     if not group.has_ties:
         ranks = file.numbers(group.names["rank"], rows)
         numbers |= {"greater": np.floor(ranks).astype(np.int64) - 1, "tied": np.ceil(ranks % 1).astype(np.int64)}
     candidates = numbers.get("candidates", expected)
-    return RankCounts(numbers["greater"], numbers["tied"], candidates + bool((candidates == expected - 1).all()))
+    left_out = (candidates == expected - 1).sum() > (candidates == expected).sum()
+    return RankCounts(numbers["greater"], numbers["tied"], candidates + int(left_out))

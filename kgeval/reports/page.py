@@ -174,7 +174,8 @@ def render_grid(
     baselines = {model.name for models in datasets.values() for model in models if model.baseline}
     options: dict[str, Any] = {"intervals": intervals, "ties": policy, "allow": allow}
     suite = suite_around(run.folder for models in datasets.values() for one in models for run in one.runs if run.folder)
-    grid = compare_grid(results, HEADLINES, baselines=baselines, suite=suite, **options)
+    metrics = suite["metrics"] or HEADLINES
+    grid = compare_grid(results, metrics, baselines=baselines, suite=suite["groups"], **options)
     sections: list[Section] = []
     metric = grid.metrics[0]
     if grid.suite:  # the checks of dozens of graphs are on the pages of their own

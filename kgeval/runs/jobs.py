@@ -7,7 +7,6 @@ The runner makes a :class:`Job` for each model, and calls it. A new fact in ``ma
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -160,7 +159,7 @@ class Job:
         self._refuse_other_sides(model)
         predictions = None
         if isinstance(model, ImportedRanks):
-            ranking, table = None, replace(model.table, model=title or UNKNOWN, protocol=self._resolved.protocol.name)
+            ranking, table = None, model.by_protocol(self._resolved.protocol, title or UNKNOWN)
         else:
             ranking, options = self.ranking(model, progress), MetricOptions(self._resolved.ties)
             table = rank_all_or_sample(ranking, title=title, options=options, rank_parts=rank_parts, earlier=earlier)

@@ -117,16 +117,16 @@ def write_ranks(place, table):
     frame.rename(columns=columns).to_parquet(place)
 
 
-def test_ranks_from_elsewhere_are_models_beside_others(graphs):
+@pytest.mark.parametrize("protocol", ["standard", "ultra"])
+def test_ranks_from_elsewhere_are_models_beside_others(graphs, protocol):
     names = NAMES[:5]
     for step in (3, 7):
         for name in names:
             table = kgeval.evaluate(lambda h, r, t, step=step: (h * step + t) % 5, f"graphs/{name}")
             write_ranks(Path(f"ranks/m{step}/{name}.parquet"), table)
     Path("ranks/m7/g03.parquet").unlink()
-    write_suite(
-        names, {**BASELINES, **{f"m{step}": {"ranks": f"ranks/m{step}/{{dataset}}.parquet"} for step in (3, 7)}}
-    )
+    foreign = {f"m{step}": {"ranks": f"ranks/m{step}/{{dataset}}.parquet"} for step in (3, 7)}
+    write_suite(names, {**BASELINES, **foreign}, protocol=protocol)
     shown = invoke("run", "suite.yaml")
     assert shown.exit_code == 1
     assert "no such file 'ranks/m7/g03.parquet'" in unwrapped(shown.stderr)
@@ -140,11 +140,36 @@ def test_ranks_from_elsewhere_are_models_beside_others(graphs):
     assert "ranks/m3/g01.parquet" in json.loads(Path("runs/g01/m3/manifest.json").read_text())["sha256"]
     again = invoke("run", "runs/g01/m3/config.yaml", "--out", "again")
     assert again.exit_code == 0, again.stderr
+    assert invoke("summarize", "runs/g01/m3").exit_code == 0
+
+
+def test_what_cannot_be_read_is_named_and_the_rest_is_shown_in_the_order_of_the_suite(graphs):
+    names = ["g04", "g01", "g03", "nowhere"]
+    models = {**BASELINES, "scores": {"path": "scores/{dataset}"}}
+    suite = {"graphs": {name: f"graphs/{name}" for name in names}, "groups": {"some": ["g01", "nowhere"]}}
+    Path("suite.yaml").write_text(
+        yaml.safe_dump({"suite": suite, "models": models, "metrics": ["mr", "mrr"], "output": "runs"}, sort_keys=False)
+    )
+    shown = invoke("run", "suite.yaml")
+    assert shown.exit_code == 1
+    said = unwrapped(shown.stderr)
+    assert "suite.yaml/nowhere: no such folder 'graphs/nowhere'" in said
+    assert all(f"no such file or folder 'scores/{name}'" in said for name in names[:3])
+    again = invoke("compare", "runs").stdout
+    assert again.index("mr:") < again.index("mrr:")  # the metrics of the configuration
+    for printed in (shown.stdout, again):
+        table = printed.split("mr:")[1].split("mrr:")[0]
+        assert re.findall(r"^(g\d\d|mean of \w+ .*?\))", table, re.MULTILINE) == [
+            *names[:3], "mean of some (1 of 2 graphs)", "mean of all (3 of 4 graphs)"
+        ]  # fmt: skip
 
 
 WRONG = {
     "suite.groups.small: there is no graph called 'g0'": {
         "suite": {"graphs": ["graphs/g00"], "groups": {"small": ["g0"]}}
+    },
+    "suite.groups.all: the group of all graphs is always there": {
+        "suite": {"graphs": ["graphs/g00"], "groups": {"all": ["g00"]}}
     },
     "give either dataset (one), or datasets or suite.graphs (several)": {"datasets": ["graphs/g00"]},
     "expected a list of datasets, or datasets by name": {"suite": {"graphs": 3}},

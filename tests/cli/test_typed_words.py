@@ -75,7 +75,7 @@ COMPLETED = {
     "evaluate --format m": ["markdown"],
     "evaluate --checkpoint-format dgl": ["dglke"],
     "evaluate --unseen ": ["error", "drop", "worst"],
-    "evaluate --metric mrr,hi": ["mrr,hits@10"],
+    "evaluate --metric mrr,hi": ["mrr,hits@10", "mrr,hits@10_50"],
     "evaluate --times s": ["static"],
     "summarize --by card": ["cardinality", "cardinality-all", "cardinality-libkge"],
     "list formats dg": ["dglke"],

@@ -155,8 +155,8 @@ def test_notes_say_how_it_relates_to_the_full_ranking():
         "all of these. head.hits@3 is of the full one."
     ]
     (above,) = notes(HASHED, "hits@3", "hits@3_9", ties="pessimistic")
-    assert above.startswith("hits@3_9 is above hits@3 (")
+    assert above.startswith("hits@3_9 is above hits@3, which is ")
     (below,) = notes(HASHED, "hits@20", "hits@20_900", ties="pessimistic")
-    assert below.startswith("hits@20_900 is below hits@20 (")
+    assert below.startswith("hits@20_900 is below hits@20, which is ")
     assert all("groups: " in note for note in notes(HASHED, "hits@3", "hits@3_9", by="side", ties="pessimistic"))
     assert not notes(HASHED, "hits@3", "mrr")

@@ -35,7 +35,9 @@ MOST_MODELS = 6
 OF_SEEDS = re.compile(r"^(in \d+ of \d+ seeds): ")
 """how a note begins that some runs of a model have"""
 
-EXAMPLES = re.compile(r"((?:: \(|,? such as ).*?)(?=\.(?: |$))|(?<= )\S*/\S*\w|(?<= entities of )\S+(?=\. )")
+EXAMPLES = re.compile(
+    r"(?:: \(|,? such as ).*?(?=\.(?: |$))|: \S+(?=\.$)|(?<= graph )\S+ (?=\()|(?P<path>(?<= )\S*/\S*\w)"
+)
 """the examples and paths in a note, which are those of one dataset"""
 
 ALL_ENTITIES = re.compile(r"all [\d,]+ entities")
@@ -143,7 +145,7 @@ def notes_on_untested(compared: ComparedModels) -> Iterator[str]:
     notes: dict[tuple[str, str], list[str]] = {(dataset, ""): [] for dataset in compared.datasets}
     for (dataset, _), of_dataset in notes.items():
         pairs = [pair for pair in compared.pairs if pair.dataset == dataset and pair.p is None]
-        of_dataset += [f"not tested (A, B): {reason}." for reason, _ in by_reason(pairs)]
+        of_dataset += [f"not tested{'' if compared.suite else ' (A, B)'}: {reason}." for reason, _ in by_reason(pairs)]
     yield from collected_notes(notes)
 
 
@@ -271,7 +273,7 @@ def _without_examples(note: str, dataset: str) -> str:
     >>> _without_examples("2 triples of a/train.txt are gone: (x, r, y), …. See dataset a.", "a")
     '2 triples of … are gone. See the dataset.'
     """
-    return EXAMPLES.sub(lambda match: "" if match[1] else "…", note).replace(f"dataset {dataset}", "the dataset")
+    return EXAMPLES.sub(lambda match: "…" if match["path"] else "", note).replace(f"dataset {dataset}", "the dataset")
 
 
 def _distinct(several: Iterable[Sequence[str]]) -> list[str]:

@@ -91,6 +91,7 @@ def compare_runs(
 ) -> None:
     """Show models with their differences, over datasets and seeds, or by their ranks on datasets."""
     from kgeval.analysis.comparison.compare import compare, compare_grid
+    from kgeval.analysis.comparison.over_graphs import ALL
     from kgeval.ranking.run_directory.folders import suite_around
     from kgeval.runs.compared_runs import (
         common_policies,
@@ -103,7 +104,9 @@ def compare_runs(
 
     options = with_groups(options)
     compared = read_compared(named, options)
-    grid, policies = grid_of(compared), common_policies(compared, options)
+    suite, policies = suite_around(Path(path) for _, path in named), common_policies(compared, options)
+    metrics, every = metrics or tuple(suite["metrics"]), grid_of(compared)
+    grid = {name: every[name] for name in (*suite["groups"].get(ALL, ()), *every) if name in every}
     if across:
         _show_datasets(grid, metrics or ("mrr",), policies, options, form=form)
         return
@@ -120,8 +123,8 @@ def compare_runs(
             for dataset, models in grid.items()
         }
         baselines = {model for models in grid.values() for model, (run, *_) in models.items() if run.is_baseline}
-        suite = suite_around(Path(path) for _, path in named)
-        comparison = compare_grid(tables, spread=options["spread"], baselines=baselines, suite=suite, **settings)
+        settings |= {"spread": options["spread"], "baselines": baselines, "suite": suite["groups"]}
+        comparison = compare_grid(tables, **settings)
     if form == "html":
         say(_html_of(comparison).rstrip("\n"))
     else:

@@ -167,13 +167,15 @@ def _run_one(
     """Run a configuration. If there are several, return an error, so that the others still run."""
     from kgeval.base.errors import KgevalError
     from kgeval.cli.display import show_note, watching
+    from kgeval.ranking.protocols.protocol import find_protocol
     from kgeval.ranking.run_directory.folders import write_suite
     from kgeval.runs.outcome import ModelsFailed
     from kgeval.runs.runner import run
 
     try:
         if config.suite is not None:
-            write_suite(folder.parent, config.suite.groups)
+            metrics = config.metrics or find_protocol(config.protocol).metrics
+            write_suite(folder.parent, config.suite.groups, metrics)
         return run(config, folder, force=force, watch=watching, warn=show_note, thresholds=thresholds), None
     except ModelsFailed as failure:
         return failure.outcomes, failure

@@ -36,7 +36,8 @@ def with_training_graph(dataset: Dataset, training: Dataset, *, new_relations: b
     if not new_relations and not known[dataset.train.relations].any():
         fault = f"the inference graph shares no relation with the training graph {training.name}"
         raise DatasetError(f"dataset {dataset.name}: {fault}. Nothing that a model learns there applies here.")
-    learned = f"{len(training.train):,} triples and {len(training.entities):,} entities of {training.name}"
+    sizes = f"{len(training.train):,} triples, {len(training.entities):,} entities"
+    learned = f"training graph {training.name} ({sizes})"
     candidates = f"the {len(dataset.entities):,} entities of the inference graph, whose triples are train"
     occur = np.unique(np.concatenate([triples.relations for triples in dataset.splits.values()]))
     num_new = int((~known[occur]).sum())

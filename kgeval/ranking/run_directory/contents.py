@@ -64,7 +64,7 @@ REPORT = "report.html"
 """the page of the run, or of the runs in the folder"""
 
 SUITE = "suite.json"
-"""in a folder of runs on many graphs: the groups of graphs over which means are shown"""
+"""in a folder of runs on many graphs: their groups, over which means are shown, and the metrics that are shown"""
 
 FILES = frozenset({CONFIG, MANIFEST, METRICS, RANKS, LABELS, CURVES, PREDICTIONS, RESULTS, REPORT, SUITE})
 """what the files of runs and of folders of runs are called, but for those of baselines"""
@@ -250,6 +250,8 @@ class Suite(TypedDict):
     """The ``suite.json`` of a folder of runs on many graphs."""
 
     groups: dict[str, list[str]]
+    """the names of graphs by the name of their group; ``all`` has them all, in their order"""
+    metrics: list[str]
 
 
 Record = TypeVar("Record", Manifest, Metrics, Models, Suite)

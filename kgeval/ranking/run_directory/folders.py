@@ -90,22 +90,23 @@ def unfinished_in(folder: Path) -> list[str]:
     return [name for name, path in _places(folder, DEPTH) if not is_run(path)]
 
 
-def write_suite(folder: Path, groups: Mapping[str, Sequence[str]]) -> None:
-    """Write the groups of graphs of all runs in a folder."""
+def write_suite(folder: Path, groups: Mapping[str, Sequence[str]], metrics: Sequence[str]) -> None:
+    """Write the groups of graphs of all runs in a folder, and the metrics of these runs."""
     folder.mkdir(parents=True, exist_ok=True)
-    write_text(folder / SUITE, as_json({"groups": groups}))
+    write_text(folder / SUITE, as_json({"groups": groups, "metrics": metrics}))
 
 
-def suite_around(paths: Iterable[Path]) -> dict[str, list[str]]:
-    """Read the groups of graphs of folders of runs, or of those that runs lie in; several suites are joined."""
+def suite_around(paths: Iterable[Path]) -> Suite:
+    """Read the suites of folders of runs, or of those that runs lie in; groups are joined, metrics are the first's."""
     places = dict.fromkeys(
         place for path in paths for place in [path.absolute(), *path.absolute().parents[: DEPTH + 1]]
     )
+    suites = [read_record(place / SUITE, Suite) for place in places if exists_safely(place / SUITE)]
     groups: dict[str, dict[str, None]] = {}
-    for file in (place / SUITE for place in places if exists_safely(place / SUITE)):
-        for name, graphs in read_record(file, Suite)["groups"].items():
-            groups.setdefault(name, {}).update(dict.fromkeys(graphs))
-    return {name: [*graphs] for name, graphs in groups.items()}
+    for name, graphs in (group for suite in suites for group in suite["groups"].items()):
+        groups.setdefault(name, {}).update(dict.fromkeys(graphs))
+    metrics = suites[0]["metrics"] if suites else []
+    return {"groups": {name: [*graphs] for name, graphs in groups.items()}, "metrics": metrics}
 
 
 def holds_runs(folder: Path) -> bool:

@@ -105,6 +105,8 @@ class Grid:
         """The block of a suite as each dataset has it: groups of datasets, of which one has them all."""
         suite = _block(self.document.content.get("suite"))
         groups = suite.get("groups", {})
+        if ALL in _block(groups):
+            self._refuse(("suite", "groups", ALL), "the group of all graphs is always there", "Leave it out.")
         for name, graphs in _block(groups).items():
             for graph in graphs if isinstance(graphs, list) else ():
                 if graph not in datasets:

@@ -81,7 +81,7 @@ def _check_all(
     for name, part in parts.items():
         problems = [*_wrong_trainings(part.content)]
         try:
-            configs[name] = RunConfig.model_validate(part.content)
+            configs[name] = RunConfig.model_validate(part.content, context={"suite": "suite" in part.content})
             configs[name]._document = part
         except ValidationError as error:
             mistakes = problems_of(error, part.content, RunConfig)

@@ -30,6 +30,7 @@ from kgeval.base.files import exists_safely, refuse_special, suggest_paths
 from kgeval.base.setting_problems import UNTRAINED, Problem, short_repr
 from kgeval.base.settings import ByKind, PathText, Settings, as_validation_error, or_text
 from kgeval.data.dataset import Dataset
+from kgeval.data.dataset_config import in_suite
 from kgeval.data.layouts.pykeen import writable_home
 from kgeval.models.baselines import Baseline, baselines
 from kgeval.models.checkpoints import Checkpoint, read_checkpoint
@@ -92,9 +93,9 @@ class CheckpointConfig(Settings):
 
     @field_validator("path")
     @classmethod
-    def _there(cls, value: str) -> str:
+    def _there(cls, value: str, info: ValidationInfo) -> str:
         refuse_special(Path(value))
-        if not exists_safely(Path(value)):
+        if not (exists_safely(Path(value)) or in_suite(info)):
             raise NoPathError(f"no such file or folder {short_repr(value)}. {suggest_paths(Path(value))}".strip())
         return value
 
