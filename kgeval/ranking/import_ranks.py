@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, get_args
@@ -50,6 +50,12 @@ class ImportedRanks:
     def sides(self) -> tuple[Side, ...]:
         """The sides that the file has ranks of."""
         return tuple(side for side in SIDES if (self.table.column("side") == side).any())
+
+    def of_sides(self, sides: Collection[Side]) -> ImportedRanks:
+        """Keep the ranks of some sides; refuse one that the file does not have."""
+        if lacking := [side for side in sides if side not in self.sides]:
+            raise TableError(f"{self.files[0]}: it has no {lacking[0]} ranks. Leave {lacking[0]} out of the sides.")
+        return replace(self, table=self.table.where(np.isin(self.table.column("side"), list(sides))))
 
     def by_protocol(self, rules: Protocol, model: str) -> RankTable:
         """Return the table of a model whose evaluator followed a protocol, also in its ties that are not told."""

@@ -44,6 +44,7 @@ def graphs(tmp_path, monkeypatch):
 def write_suite(names=NAMES, models=BASELINES, **keys):
     suite = {"graphs": [f"graphs/{name}" for name in names], "groups": {"small": names[:4], "large": names[-3:]}}
     content = {"suite": suite, "models": models, "metrics": ["mrr", "hits@3"], "output": "runs", **keys}
+    content = {key: value for key, value in content.items() if value is not None}
     Path("suite.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
 
 
@@ -177,14 +178,25 @@ WRONG = {
         "models": {"m": {"ranks": "ranks.parquet"}}, "evaluation": {"corruption": {"kind": "uniform", "count": 3}}
     },
     "a task needs the scores of a model, and ranks have none": {
-        "models": {"m": {"ranks": "ranks.parquet"}}, "task": {"kind": "classification"}, "metrics": ["auc"]
+        "suite": None,
+        "datasets": ["graphs/g00"],
+        "models": {"m": {"ranks": "ranks.parquet"}},
+        "task": {"kind": "classification"},
+        "metrics": ["auc"],
     },
+    "suite: its tables are of ranks, and a task has none": {"task": {"kind": "classification"}, "metrics": ["auc"]},
+    "it has no head ranks. Leave head out of the sides": {
+        "models": {"m": {"ranks": "tails.parquet"}}, "evaluation": {"sides": ["head"]}
+    },
+    "2 datasets are called 'g-0' or 'g0'": {"suite": {"graphs": {"g-0": "graphs/g00", "g0": "graphs/g01"}}},
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("message", WRONG)
 def test_what_does_not_fit_is_refused(graphs, message):
-    write_ranks(Path("ranks.parquet"), kgeval.evaluate(lambda h, r, t: h, "graphs/g00"))
+    table = kgeval.evaluate(lambda h, r, t: h, "graphs/g00")
+    write_ranks(Path("ranks.parquet"), table)
+    write_ranks(Path("tails.parquet"), table.where(table.column("side") == "tail"))
     write_suite(NAMES[:4], **WRONG[message])
     shown = invoke("run", "suite.yaml")
     assert shown.exit_code > 0

@@ -466,7 +466,7 @@ def test_a_blank_node_belongs_to_its_file_and_literals_are_counted(tmp_path):
     (tmp_path / "test.nt").write_text("_:a <r> <c> .\n")
     data = load_dataset(tmp_path)
     assert {*data.entities} == {"_:a of train.nt", "_:a of test.nt", "_:b", "c", '"7"', '"x y"@en'}
-    blank, literal, _ = data.notes
+    blank, literal = data.notes
     assert "1 blank node of one name in several files, such as _:a" in blank
     assert literal == "2 literals among the tails: entities as any other."
     (tmp_path / "test.nt").write_text("<c> <r> <d> .\n")
@@ -477,10 +477,11 @@ def test_a_graph_whose_test_triples_name_other_entities_is_suspected(tmp_path):
     """As a folder of InGram that lost its msg.txt."""
     (tmp_path / "train.txt").write_text("a\tr\tb\nb\tr\tc\n")
     (tmp_path / "test.txt").write_text("a\tr\tc\nx\tr\ty\nz\tr\ta\n")
-    (note,) = load_dataset(tmp_path).notes
-    assert note.startswith("2 of 3 test triples have an entity that is in no train triple.")
+    data = load_dataset(tmp_path)
+    assert str(data.suspicion).startswith("2 of 3 test triples have an entity that is in no train triple.")
+    assert data.suspicion in str(summarize(evaluate(lambda h, r, t: h, data), "mrr"))
     (tmp_path / "test.txt").write_text("a\tr\tc\nb\tr\ta\nz\tr\ta\n")
-    assert not load_dataset(tmp_path).notes
+    assert load_dataset(tmp_path).suspicion is None
 
 
 def test_cells_of_two_train_files_are_noted_where_they_stand(tmp_path):

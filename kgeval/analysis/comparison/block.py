@@ -54,7 +54,8 @@ class ComparedModels:
     @cached_property
     def models(self) -> tuple[str, ...]:
         """The names of the models."""
-        return tuple(dict.fromkeys(model for models in self.summaries.values() for model in models))
+        fullest_first = sorted(self.summaries.values(), key=len, reverse=True)
+        return tuple(dict.fromkeys(model for models in fullest_first for model in models))
 
     @property
     def by(self) -> tuple[str, ...]:

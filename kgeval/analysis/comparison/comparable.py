@@ -161,7 +161,7 @@ def differing_fields(tables: Mapping[str, RankTable], same: SharedRows, allow: C
         whose: dict[str, list[str]] = {}
         for model, table in tables.items():
             value = _value(table, field)
-            same_value = (other for other in whose if field == "dataset" and _bare(other) == _bare(value))
+            same_value = (other for other in whose if field == "dataset" and bare_name(other) == bare_name(value))
             if value != UNKNOWN:
                 whose.setdefault(next(same_value, value), []).append(model)
         if len(whose) > 1:
@@ -204,7 +204,7 @@ def _value(table: RankTable, field: str) -> str:
     return UNKNOWN if value is None else ", ".join(value) or "none"
 
 
-def _bare(dataset: str) -> str:
+def bare_name(dataset: str) -> str:
     """A dataset's name without case and punctuation: PyKEEN has FB15k237, and takes it by fb15k-237."""
     return "".join(filter(str.isalnum, dataset)).lower()
 
@@ -217,9 +217,9 @@ def dataset_names(tables: Sequence[RankTable]) -> list[str]:
     written: dict[str, str] = {}
     for table in tables:
         if table.dataset != UNKNOWN:
-            written.setdefault(_bare(table.dataset), table.dataset)
+            written.setdefault(bare_name(table.dataset), table.dataset)
     only = next(iter(written.values())) if len(written) == 1 else UNKNOWN
-    return [written.get(_bare(table.dataset), only) for table in tables]
+    return [written.get(bare_name(table.dataset), only) for table in tables]
 
 
 def notes_on_samples(tables: Mapping[str, RankTable]) -> Iterator[str]:

@@ -7,7 +7,7 @@ that do not compare; ``pair_tests.py`` tests differences of single runs, ``seed_
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, get_args
 
@@ -195,8 +195,8 @@ def compare_grid(  # noqa: PLR0913
     options = MetricOptions(ties, seed, chance, popularity)
     differences = DifferenceOptions(intervals, level, draws, seed, reference)
     columns, allowed = column_names(by), allowed_fields(allow)
-    rules = _Rules(metrics, columns, options, differences, spread, frozenset(baselines), allowed)
-    return replace(rules.compare(several), suite=suite_of(suite or {}, [*several]))
+    graphs, unseeded = suite_of(suite or {}, [*several]), frozenset(baselines)
+    return _Rules(metrics, columns, options, differences, spread, unseeded, allowed, graphs).compare(several)
 
 
 @dataclass(frozen=True)
@@ -210,6 +210,7 @@ class _Rules:
     spread: Spread | None
     baselines: frozenset[str]
     allowed: Collection[str]
+    suite: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def compare(self, datasets: Mapping[str, Mapping[str, Sequence[RankTable]]]) -> Comparison:
         """Compare the runs of models, {dataset: {model: runs}}."""
@@ -219,10 +220,17 @@ class _Rules:
         summaries: dict[str, dict[str, RankSummary]] = {}
         remarks: dict[str, list[str]] = {}
         pairs: list[PairedDifference] = []
-        for dataset, models in datasets.items():
-            summaries[dataset], differences, remarks[dataset] = self._on_dataset(models)
+        for number, (dataset, models) in enumerate(datasets.items(), 1):
+            try:
+                summaries[dataset], differences, remarks[dataset] = self._on_dataset(models)
+            except MetricError as error:
+                if not self.suite or (number == len(datasets) and not summaries):
+                    raise
+                remarks[dataset] = [f"left out: {' '.join(str(error).splitlines())}"]
+                continue
             pairs += [replace(pair, dataset=dataset) for pair in differences]
-        return Comparison(summaries, remarks, tuple(pairs), self.differences, self.spread, self.baselines)
+        settings = self.differences, self.spread, self.baselines, self.suite
+        return Comparison(summaries, remarks, tuple(pairs), *settings)
 
     def _on_dataset(
         self, models: Mapping[str, Sequence[RankTable]]

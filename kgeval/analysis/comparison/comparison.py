@@ -18,8 +18,8 @@ from kgeval.analysis.comparison.block import Block, ComparedModels
 from kgeval.analysis.comparison.over_graphs import (
     long_table,
     notes_over_graphs,
-    records_of_means,
     tables_over_graphs,
+    to_plain_data,
 )
 from kgeval.analysis.comparison.paired_difference import (
     PairedDifference,
@@ -141,8 +141,8 @@ class Comparison(ComparedModels, Shown):
 
     def papers(self) -> tuple[Table, ...]:
         """Return the numbers for a paper: the best are bold, and what is not seen to differ underlined."""
-        boards = tables_over_graphs(self, paper=True) if self.suite else []
-        boards = boards or [self._board(groups, paper=True) for groups in self.parts_of_rows()]
+        parts = [] if self.suite else self.parts_of_rows()
+        boards = [self._board(groups, paper=True) for groups in parts] or tables_over_graphs(self, paper=True)
         figures = [cell for board in boards for row in board.rows for cell in row if isinstance(cell, Figure)]
         notes = [*notes_on_marks(self, figures), *self.remarks, *notes_on_runs(self)]
         notes += [*notes_on_untested(self), *notes_over_graphs(self)] if self.spread is not None else []
@@ -230,7 +230,7 @@ class Comparison(ComparedModels, Shown):
             **self.first.further_options,
             **({"by": list(self.by)} if self.by else {}),
             "values": [value.to_dict() for value in self.records],
-            **({"means": records_of_means(self)} if self.suite else {}),
+            **(to_plain_data(self) if self.suite else {}),
             "orders": [
                 {"dataset": block.dataset, "group": dict(block.group), "metric": metric.column, "order": order}
                 for block, metric, order in self._orders()

@@ -7,9 +7,10 @@ model has no value, so that all models are averaged over the same graphs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product, repeat
+from itertools import product
 from typing import Any
 
 from kgeval.analysis.comparison.block import ComparedModels
@@ -32,7 +33,7 @@ def suite_of(groups: Mapping[str, Sequence[str]], datasets: Sequence[str]) -> di
     if len(datasets) <= (1 if groups else MOST_DATASETS):
         return {}
     every = tuple(dict.fromkeys([*datasets, *(graph for graphs in groups.values() for graph in graphs)]))
-    suite = {name: tuple(graphs) for name, graphs in groups.items() if name != ALL}
+    suite = {name: tuple(dict.fromkeys(graphs)) for name, graphs in groups.items() if name != ALL}
     return suite if any({*graphs} == {*every} for graphs in suite.values()) else {**suite, ALL: every}
 
 
@@ -58,35 +59,30 @@ class GraphMeans:
     @property
     def figures(self) -> list[Figure]:
         """The means; the digits do not depend on the interval, since papers compare means over the same graphs."""
-        known = [value.value for value in self.values if value.value is not None]
-        best = (max if self.values[0].metric.metric.increasing else min)(known, default=None)
-        several = len(self.values) > 1
-        return [
-            Figure(one.value, one.interval, FEWEST_DECIMALS, best=several and one.value == best is not None)
-            for one in self.values
-        ]
+        known = [mean.value for mean in self.values if mean.value is not None]
+        best = (max if self.values[0].metric.metric.increasing else min)(known) if len(known) > 1 else math.nan
+        return [Figure(mean.value, mean.interval, FEWEST_DECIMALS, best=mean.value == best) for mean in self.values]
 
 
 def complete_values(compared: ComparedModels, metric: MetricName, group: Mapping[str, Any]) -> dict[str, list[float]]:
     """Look up a metric on a group of rows of each graph on which all models have it: a value for each model."""
-    values = {}
+    values: dict[str, list[Any]] = {}
     for dataset in compared.datasets:
-        records = map(compared.block(dataset, group).value, compared.models, repeat(metric))
-        values[dataset] = [record.value for record in records if record.value is not None]
-    return {dataset: of_models for dataset, of_models in values.items() if len(of_models) == len(compared.models)}
+        block = compared.block(dataset, group)
+        values[dataset] = [block.value(model, metric).value for model in compared.models]
+    return {dataset: of_models for dataset, of_models in values.items() if None not in of_models}
 
 
 def means_of(compared: ComparedModels, metric: MetricName, group: Mapping[str, Any]) -> list[GraphMeans]:
     """Compute the means of a metric over each group of graphs, on a group of rows; none of a metric of no quality."""
     if metric.metric.increasing is None:
         return []
-    complete, means = complete_values(compared, metric, group), []
+    complete, means, level = complete_values(compared, metric, group), [], compared.options.level
     for name, planned in compared.suite.items():
         graphs = [graph for graph in planned if graph in complete]
-        values = []
-        for place, model in enumerate(compared.models):
-            mean = mean_over_graphs(metric, [complete[graph][place] for graph in graphs], level=compared.options.level)
-            values.append(mean._replace(dataset=name, group=group, model=model))
+        columns = [[complete[graph][at] for graph in graphs] for at in range(len(compared.models))]
+        made = [mean_over_graphs(metric, column, level=level)._replace(dataset=name, group=group) for column in columns]
+        values = [mean._replace(model=model) for mean, model in zip(made, compared.models, strict=True)]
         means.append(GraphMeans(name, planned, graphs, values))
     return means
 
@@ -157,7 +153,7 @@ def notes_over_graphs(compared: ComparedModels) -> Iterator[str]:
 def _models_without(compared: ComparedModels, graph: str, group: Mapping[str, Any]) -> str:
     """Name the models that were not run on a graph, or for which a metric is undefined there."""
     if graph not in compared.summaries:
-        return "no run"
+        return "left out" if graph in compared.remarks_on else "no run"
     records = product(compared.models, compared.metrics)
     block = compared.block(graph, group)
     return ", ".join(dict.fromkeys(model for model, metric in records if block.value(model, metric).value is None))
@@ -170,8 +166,10 @@ def long_table(compared: ComparedModels) -> Table:
     return Table(["metric", *compared.by, "graph", *compared.models], rows, len(compared.by) + 2)
 
 
-def records_of_means(compared: ComparedModels) -> list[dict[str, Any]]:
-    """Return the means over graphs as plain data, each with the graphs that it is of."""
+def to_plain_data(compared: ComparedModels) -> dict[str, Any]:
+    """Return the means over graphs, each with the graphs that it is of, and the ranks over graphs."""
     groups = (group for groups in compared.parts_of_rows() for group in groups)
     means = (mean for group, metric in product(groups, compared.metrics) for mean in means_of(compared, metric, group))
-    return [{"graphs": [*mean.graphs], **value.to_dict()} for mean in means for value in mean.values]
+    records = [{"graphs": [*mean.graphs], **value.to_dict()} for mean in means for value in mean.values]
+    ranked = ranks_over_graphs(compared)
+    return {"means": records, "ranks": {} if ranked is None else {ranked[0].column: ranked[1].to_dict()}}

@@ -36,7 +36,7 @@ OF_SEEDS = re.compile(r"^(in \d+ of \d+ seeds): ")
 """how a note begins that some runs of a model have"""
 
 EXAMPLES = re.compile(
-    r"(?:: \(|,? such as ).*?(?=\.(?: |$))|: \S+(?=\.$)|(?<= graph )\S+ (?=\()|(?P<path>(?<= )\S*/\S*\w)"
+    r"(?:: \(|,? such as ).*?(?=\.(?: |$))|(?<= a file): \S+(?=\.$)|(?<= graph )\S+ (?=\()|(?P<path>(?<= )\S*/\S*\w)"
 )
 """the examples and paths in a note, which are those of one dataset"""
 
@@ -48,9 +48,16 @@ def heads_of(compared: ComparedModels) -> tuple[str, ...]:
     """Say what the models have in common, what follows ±, and what speaks against the numbers, such as leaks."""
     head, _ = subject_and_differences(compared)
     unsaid: dict[str, Any] = {} if compared.spread is None else {"intervals": None}  # said after ±
+    filters = {(dataset, ""): _filter_in_words(compared, dataset) for dataset in compared.datasets}
     further = {_named(compared, place): replace(one, **unsaid).heads[1:] for place, one in compared.every.items()}
     lines = collected_notes(further, exact=len(compared.datasets) <= MOST_DATASETS)
+    lines += collected_notes(filters, named=True) if len({*map(str, filters.values())}) > 1 else []
     return (f"{head}, ties: {compared.ties}{_spread_in_words(compared)}", *lines)
+
+
+def _filter_in_words(compared: ComparedModels, dataset: str) -> list[str]:
+    names = next(iter(compared.summaries[dataset].values())).provenance.filter
+    return [] if names is None else [f"filtered by {', '.join(names)}" if names else "unfiltered"]
 
 
 def subject_and_differences(compared: ComparedModels) -> tuple[str, list[str]]:
@@ -244,11 +251,14 @@ def collected_notes(
     joined = joined or len({dataset for dataset, _ in notes}) > MOST_DATASETS
     for (dataset, model), of_place in notes.items():
         for note in dict.fromkeys(of_place):
-            *_, seeds, text = ["", *OF_SEEDS.split(_without_examples(note, dataset) if joined else note)]
+            *_, seeds, text = ["", *OF_SEEDS.split(note)]
             place = dataset, f"{model} ({seeds})" if model and seeds else model or seeds
-            kinds.setdefault(text if exact else NUMBER.sub("#", text), {}).setdefault(place, []).append(text)
+            kind = _without_examples(text, dataset) if joined else text
+            kinds.setdefault(kind if exact else NUMBER.sub("#", kind), {}).setdefault(place, []).append(text)
     collected = []
-    for of_kind in kinds.values():
+    for kept in kinds.values():
+        general = {place: [_without_examples(text, place[0]) for text in texts] for place, texts in kept.items()}
+        of_kind = general if joined and len(_distinct(kept.values())) > 1 else kept
         texts, parts = _distinct(of_kind.values()), dict[str, list[tuple[str, str]]]()
         for dataset in dict.fromkeys(dataset for dataset, _ in of_kind):
             here = [place for place in of_kind if place[0] == dataset]
@@ -273,7 +283,8 @@ def _without_examples(note: str, dataset: str) -> str:
     >>> _without_examples("2 triples of a/train.txt are gone: (x, r, y), …. See dataset a.", "a")
     '2 triples of … are gone. See the dataset.'
     """
-    return EXAMPLES.sub(lambda match: "…" if match["path"] else "", note).replace(f"dataset {dataset}", "the dataset")
+    general = EXAMPLES.sub(lambda match: "…" if match["path"] else "", note)
+    return re.sub(rf"\bdataset {re.escape(dataset)}(?!\w)", "the dataset", general)
 
 
 def _distinct(several: Iterable[Sequence[str]]) -> list[str]:

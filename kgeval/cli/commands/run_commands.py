@@ -80,6 +80,7 @@ def run_command(  # noqa: C901
     # A file with several datasets or seeds gives a part for each, under a path FILE/PART that is not in configs.
     run_configs = load_configs(configs, overrides, only)
     folders = _folders(run_configs, out)
+    _write_suites(run_configs, folders)
     if shard is not None:
         _run_shards(run_configs, folders, shard, force=force)
         return
@@ -126,7 +127,7 @@ def _show_grid(parts: Mapping[Path, list[Outcome]], form: str, *, report: bool) 
     elif form != "json":
         show_outcomes(outcomes, form)
         show_remarks(outcomes, places=False)
-    for folder in parts if len(parts) <= MOST_DATASETS else {folder.parent: "" for folder in parts}:
+    for folder in parts if len(parts) <= MOST_DATASETS else dict.fromkeys(folder.parent for folder in parts):
         show_place(folder)
     if report and len(parts) > 1:
         from kgeval.cli.display import show_page
@@ -167,15 +168,10 @@ def _run_one(
     """Run a configuration. If there are several, return an error, so that the others still run."""
     from kgeval.base.errors import KgevalError
     from kgeval.cli.display import show_note, watching
-    from kgeval.ranking.protocols.protocol import find_protocol
-    from kgeval.ranking.run_directory.folders import write_suite
     from kgeval.runs.outcome import ModelsFailed
     from kgeval.runs.runner import run
 
     try:
-        if config.suite is not None:
-            metrics = config.metrics or find_protocol(config.protocol).metrics
-            write_suite(folder.parent, config.suite.groups, metrics)
         return run(config, folder, force=force, watch=watching, warn=show_note, thresholds=thresholds), None
     except ModelsFailed as failure:
         return failure.outcomes, failure
@@ -215,6 +211,20 @@ def _folders(configs: Mapping[Path, RunConfig], out: Path | None) -> dict[Path, 
             "two configurations have the same run directory. Run them one by one, or give them different outputs."
         )
     return folders
+
+
+def _write_suites(configs: Mapping[Path, RunConfig], folders: Mapping[Path, Path]) -> None:
+    """Write the groups of graphs beside the runs of each suite."""
+    from kgeval.base.errors import ConfigError
+    from kgeval.ranking.protocols.protocol import find_protocol
+    from kgeval.ranking.run_directory.folders import write_suite
+
+    suites = {(folders[path].parent, path.parent): one for path, one in configs.items() if one.suite is not None}
+    if len({folder for folder, _ in suites}) < len(suites):
+        raise ConfigError("two suites have the same output. Make them one suite, or give them different outputs.")
+    for (folder, _), config in suites.items():
+        groups, metrics = config.suite.groups if config.suite else {}, find_protocol(config.protocol).metrics
+        write_suite(folder, groups, config.metrics or metrics)
 
 
 @click.command("merge")

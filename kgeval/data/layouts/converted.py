@@ -99,7 +99,8 @@ def save_dataset(dataset: Dataset, folder: str | Path, *, replace_folder: bool =
 
 
 def _write(dataset: Dataset, folder: Path) -> None:
-    about = {"version": 1} | {name: getattr(dataset, name) for name in ("name", "layout", "id_source", "notes")}
+    kept = ("name", "layout", "id_source", "notes", "suspicion")
+    about = {"version": 1} | {name: getattr(dataset, name) for name in kept}
     for name in LABELS:
         if (labels := getattr(dataset, name)) is not None:
             table = pa.table({"label": labels.labels}).replace_schema_metadata({KEY: json.dumps(about)})
@@ -167,6 +168,7 @@ def _read_graph(folder: Path) -> Dataset:
         confidences={split: files[split].numbers("confidence") for split in SPLITS if files[split].has("confidence")},
         id_source=about["id_source"],
         layout=str(about.get("layout", "")),
+        suspicion=str(about["suspicion"]) if about.get("suspicion") else None,
         notes=tuple(map(str, about["notes"])),
         where=lambda split, row: f"{paths[split]}: triple {row}",
         negatives={split: files[name].triples() for split, name in FALSE.items() if name in files},

@@ -110,13 +110,17 @@ def _layout(
     def read(folder: Path, columns: Columns = UNSAID) -> Dataset:
         learned, evaluated = _pair(folder, suffixes)
         title = (evaluated.parent if inside else evaluated).name
+        if not suffixes:
+            learned = evaluated = folder
+        elif not folder.is_absolute():  # files are recorded by relative paths then, as those of other layouts
+            learned, evaluated = (Path(os.path.relpath(place)) for place in (learned, evaluated))
         training = None
         if suffixes:
             _refuse_half(name, folder, learned, evaluated)
             training = label_layout.read(learned, needs=("train",), columns=columns)
             training = replace(training, name=f"{title}{suffix[0]}") if inside else training
         elif file := label_layout.candidates(folder).get("train", [])[:1]:
-            training = label_layout.read_files(f"{learned.name}/{file[0].name}", {"train": file[0]}, columns=columns)
+            training = label_layout.read_files(f"{title}/{file[0].name}", {"train": file[0]}, columns=columns)
         files = label_layout.find_needed(evaluated, stems=stems)
         known = None if training is None else training.relations
         dataset = label_layout.read_files(title, files, known, columns=columns)

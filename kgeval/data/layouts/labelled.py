@@ -52,8 +52,8 @@ def read(folder: Path, needs: Sequence[str] = ("train", "test"), columns: Column
         for name in (f"{place.name}_ind", f"{place.name}-ind")
         if "train" in candidates(place.parent / name)
     ]
-    notes = [*beside, *notes_on_unread_triples(folder, dataset), *_notes_on_strangers(dataset)]
-    return replace(dataset, notes=(*dataset.notes, *notes))
+    notes = (*dataset.notes, *beside, *notes_on_unread_triples(folder, dataset))
+    return replace(dataset, notes=notes, suspicion=dataset.suspicion or _strangers(dataset))
 
 
 LABELLED = Layout(
@@ -185,14 +185,15 @@ def notes_on_unread_triples(folder: Path, dataset: Dataset) -> Iterator[str]:
             yield f"{file.name} beside the splits was not read. It has {triples}."
 
 
-def _notes_on_strangers(dataset: Dataset) -> Iterator[str]:
-    """Warn if most test triples name an entity that train lacks, as where the graph of test is missing."""
+def _strangers(dataset: Dataset) -> str | None:
+    """Say that most test triples name an entity that train lacks, as where the graph of test is missing."""
     known = np.concatenate([dataset.train.heads, dataset.train.tails])
     strangers = int((~np.isin(dataset.test.ids[:, ::2], known)).any(axis=1).sum())
-    if len(dataset.train) and 2 * strangers > len(dataset.test):
-        share = f"{strangers:,} of {len(dataset.test):,} test triples have an entity that is in no train triple"
-        files = "msg.txt (InGram), observe.txt (MTDEA), test/test-graph.txt (HM) or a folder X_ind (GraIL)"
-        yield f"{share}. If the graph of test is another one, it is missing: {files}."
+    if not len(dataset.train) or 2 * strangers <= len(dataset.test):
+        return None
+    share = f"{strangers:,} of {len(dataset.test):,} test triples have an entity that is in no train triple"
+    files = "msg.txt (InGram), observe.txt (MTDEA), test-graph.txt (HM) or the folder X_ind (GraIL)"
+    return f"{share}. Perhaps their own graph is missing, such as {files}."
 
 
 def _unknown_triple(file: Path, dataset: Dataset) -> str:

@@ -9,13 +9,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kgeval.base.errors import counted
 from kgeval.metrics.intervals.interval import FEWEST_SEEDS, NoInterval
 from kgeval.metrics.intervals.over_seeds import student_interval
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.summary import Value
-
-FEWEST_GRAPHS = FEWEST_SEEDS
-"""the fewest graphs of which an interval is computed"""
 
 
 def mean_over_graphs(metric: MetricName, values: Sequence[float], *, level: float = 0.95) -> Value:
@@ -35,8 +33,8 @@ def mean_over_graphs(metric: MetricName, values: Sequence[float], *, level: floa
     if not count:
         return Value(metric, reason="no graph has a value of every model")
     mean = Value(metric, float(np.mean(values)))
-    if count < FEWEST_GRAPHS:
-        return mean._replace(reason=f"{count} graph{'s' * (count > 1)}: an interval over graphs needs at least 3")
+    if count < FEWEST_SEEDS:
+        return mean._replace(reason=f"{counted(count, 'graph')}: an interval over graphs needs at least {FEWEST_SEEDS}")
     spread = float(np.std(values, ddof=1) / np.sqrt(count)), count - 1.0
     try:
         return mean.with_interval(

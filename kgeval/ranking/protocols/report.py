@@ -14,7 +14,6 @@ import numpy as np
 from kgeval.base.errors import ConfigError, MetricError, counted, refuse_unknown
 from kgeval.base.tables.shown import Displayed, Parts
 from kgeval.base.tables.table import Cell, Figure, Table
-from kgeval.data.split_names import parts_of
 from kgeval.data.triples import SIDES
 from kgeval.metrics.names import parse
 from kgeval.metrics.ranks.tie_statistics import tied_answers
@@ -163,8 +162,10 @@ def notes_on(rules: Protocol, table: RankTable) -> Iterator[str]:
         yield f"{unlisted:,} of {len(table):,} answers are not {where}: {rules.name} counts their reciprocal rank as 0."
     if names := [metric.name for metric in rules.framework_metrics if metric.from_zero]:
         yield f"{rules.name} counts {' and '.join(names)} from 0."
-    if len(parts_of(table.split)) > 1 and table.split in [it.get("split") for it in rules.of_layout.values()]:
-        yield f"{rules.name} ranks {table.split} of this layout as one split. Test alone: --split test."
+    layouts = [layout for layout, changes in rules.of_layout.items() if changes.get("split") == table.split]
+    if layouts:
+        where = f"in the layout {' and '.join(layouts)}"
+        yield f"{rules.name} ranks {table.split} as one split {where}. Test alone: --split test."
     if rules.repeats == "each" and MULTIPLICITY in table.columns:
         yield f"{rules.name} counts repeated triples each time."
 

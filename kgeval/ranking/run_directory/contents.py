@@ -63,7 +63,7 @@ RESULTS = "pykeen_metrics.json"
 REPORT = "report.html"
 """the page of the run, or of the runs in the folder"""
 
-SUITE = "suite.json"
+SUITE = "kgeval-suite.json"
 """in a folder of runs on many graphs: their groups, over which means are shown, and the metrics that are shown"""
 
 FILES = frozenset({CONFIG, MANIFEST, METRICS, RANKS, LABELS, CURVES, PREDICTIONS, RESULTS, REPORT, SUITE})
@@ -247,7 +247,7 @@ class Models(TypedDict, total=False):
 
 @with_config(STRICT)
 class Suite(TypedDict):
-    """The ``suite.json`` of a folder of runs on many graphs."""
+    """The ``kgeval-suite.json`` of a folder of runs on many graphs."""
 
     groups: dict[str, list[str]]
     """the names of graphs by the name of their group; ``all`` has them all, in their order"""

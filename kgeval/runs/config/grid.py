@@ -6,13 +6,13 @@ with this one dataset and with every model once for each seed; and the problems 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kgeval.analysis.comparison.comparable import bare_name
 from kgeval.analysis.comparison.over_graphs import ALL
 from kgeval.base.errors import ConfigError, did_you_mean
 from kgeval.base.setting_problems import Problem
@@ -70,12 +70,12 @@ class Grid:
     def _datasets(self) -> dict[str, tuple[Place, Any]]:
         """The blocks of datasets by name, and their places in the configuration."""
         content = self.document.content
-        in_suite = "graphs" in _block(content.get("suite"))
-        keys: Place = ("suite", "graphs") if in_suite else ("datasets",)
-        listed = content["suite"]["graphs"] if in_suite else content.get("datasets", [content.get("dataset")])
+        graphs = _block(content.get("suite")).get("graphs")
+        keys: Place = ("datasets",) if graphs is None else ("suite", "graphs")
+        listed = content.get("datasets", [content.get("dataset")]) if graphs is None else graphs
         entries: list[tuple[Any, Place, Any]] = []
         how = "Name it in datasets: {NAME: BLOCK}."
-        if ("dataset" in content) + ("datasets" in content) + in_suite != 1:
+        if ("dataset" in content) + ("datasets" in content) + (graphs is not None) != 1:
             self._refuse(keys, "give either dataset (one), or datasets or suite.graphs (several)")
         elif isinstance(listed, Mapping):
             entries = [(name, (*keys, name), block) for name, block in listed.items()]
@@ -90,16 +90,25 @@ class Grid:
         for name, place, _ in entries:
             if not is_folder_name(name):
                 self._refuse(place, f"the name {name!r:.60} cannot be the name of a folder", how)
-        for name, count in Counter(name for name, *_ in entries).items():
-            if count > 1:
-                blocks = (block for other, _, block in entries if other == name)
-                named = ", ".join(f"{name}-{at}: {_spelled(block)}" for at, block in enumerate(blocks, 1))
-                why, cure = f"{count} datasets are called {name!r:.60}", f"Name them, as in datasets: {{{named}}}."
-                self._refuse(keys, why, cure)
-        parts = {str(name): (place, block) for name, place, block in entries} or {"": (keys, None)}
-        if isinstance(listed, Mapping) or in_suite:
-            parts = {name: (place, _titled(block, name, even=in_suite)) for name, (place, block) in parts.items()}
-        return parts
+        self._refuse_alike(keys, [(str(name), block) for name, _, block in entries])
+        is_named = isinstance(listed, Mapping) or "suite" in content
+        parts = {
+            str(name): (place, _titled(block, str(name), even="suite" in content) if is_named else block)
+            for name, place, block in entries
+        }
+        return parts or {"": (keys, None)}
+
+    def _refuse_alike(self, keys: Place, named: Sequence[tuple[str, Any]]) -> None:
+        """Refuse names that results would take for one."""
+        alike: dict[str, list[tuple[str, Any]]] = {}
+        for name, block in named:
+            alike.setdefault(bare_name(name) or name, []).append((name, block))
+        for same in alike.values():
+            if len(same) > 1:
+                listed = ", ".join(f"{name}-{at}: {_spelled(block)}" for at, (name, block) in enumerate(same, 1))
+                called = " or ".join(repr(name)[:60] for name in dict.fromkeys(name for name, _ in same))
+                cure = f"Name them, as in datasets: {{{listed}}}."
+                self._refuse(keys, f"{len(same)} datasets are called {called}", cure)
 
     def _groups(self, datasets: Sequence[str]) -> dict[str, Any]:
         """The block of a suite as each dataset has it: groups of datasets, of which one has them all."""
@@ -222,8 +231,7 @@ def is_grid(document: Document) -> bool:
     """Whether a configuration has several datasets, or seeds."""
     content = document.content
     blocks = [content.get("model"), *_block(content.get("models")).values()]
-    several = [key for key in KEYS if key in content and (key != "suite" or "dataset" not in content)]
-    return bool(several) or any(SEEDS in _block(block) for block in blocks)
+    return any(key in content for key in KEYS) or any(SEEDS in _block(block) for block in blocks)
 
 
 def chosen_parts(texts: Sequence[str]) -> dict[str, set[str]]:

@@ -13,7 +13,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-import numpy as np
 from pydantic import (
     BeforeValidator,
     ConfigDict,
@@ -137,12 +136,16 @@ class RanksConfig(Settings):
         if changes := [name for name in RANKED if getattr(evaluation, name) != getattr(usual, name)]:
             lacks = f"the ranks in {self.ranks} were computed elsewhere, and cannot follow evaluation.{changes[0]}"
             raise ConfigError(f"{lacks}. Leave it out.")
-        given: Any = {"filter": evaluation.filter, **self.model_dump(include={"columns", "setting", "unmatched"})}
-        given["times"] = evaluation.times if dataset.times and "times" in evaluation.model_fields_set else None
-        table = load_ranks(self.ranks, dataset, split=evaluation.split, **given)
-        if "sides" in evaluation.model_fields_set:
-            table = table.where(np.isin(table.column("side"), evaluation.sides))
-        return ImportedRanks(table, (Path(self.ranks),))
+        explicit, filtered = evaluation.model_fields_set, evaluation.filter
+        given: Any = {
+            "columns": self.columns,
+            "filter": filtered,
+            "setting": self.setting or (None if filtered else "raw"),
+            "times": evaluation.times if dataset.times and "times" in explicit else None,
+        }
+        table = load_ranks(self.ranks, dataset, split=evaluation.split, unmatched=self.unmatched, **given)
+        ranks = ImportedRanks(table, (Path(self.ranks),))
+        return ranks.of_sides(evaluation.sides) if "sides" in explicit else ranks
 
 
 RANKED = ("corruption", "estimate", "restrict_entities_to", "restrict_relations_to", "keep")

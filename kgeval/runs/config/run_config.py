@@ -161,6 +161,7 @@ class RunConfig(TaskRequest, Evaluated):
             "estimate: a sample is not ranked in shards. Leave out evaluation.shards and executor": is_sample
             and in_shards,
             "executor: it ranks shards, and a task has none. Leave it out": self.executor and is_task,
+            "suite: its tables are of ranks, and a task has none. Write datasets": self.suite and is_task,
             "give either evaluation (a ranking) or task (a classification or confidences)": is_task
             and "evaluation" in self.model_fields_set,
         }

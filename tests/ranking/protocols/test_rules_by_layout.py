@@ -50,7 +50,7 @@ def test_every_rank_and_metric_is_ultras_own(shared):
         assert value == pytest.approx(printed[name], rel=2e-7), name  # sums in float32, in an order of its own
     assert metrics.texts["mrr"] == "0.48626"
     assert metrics.texts["hits@10"] == "0.656934"
-    assert any("ultra ranks valid+test of this layout as one split" in note for note in metrics.notes)
+    assert any("ultra ranks valid+test as one split in the layout grail." in note for note in metrics.notes)
     options = ["evaluate", str(folder), "--dataset", str(graph), "--protocol", "ultra"]
     whole, test = (CliRunner().invoke(main, [*options, *more]).output for more in ([], ["--split", "test"]))
     assert "411 valid+test triples, protocol ultra, filtered by train, valid, test" in whole
