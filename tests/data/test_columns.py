@@ -17,7 +17,7 @@ from kgeval import Dataset, classify, evaluate, load_dataset, save_dataset, summ
 from kgeval.base.errors import DatasetError, InputError
 from kgeval.data.columns import Columns, is_header, resolve
 from kgeval.data.text import BLANKS
-from tests.conftest import random_dataset
+from tests.conftest import random_dataset, unwrapped
 
 GRAPH = random_dataset(3)
 SPLITS = {
@@ -479,7 +479,7 @@ def test_a_graph_whose_test_triples_name_other_entities_is_suspected(tmp_path):
     (tmp_path / "test.txt").write_text("a\tr\tc\nx\tr\ty\nz\tr\ta\n")
     data = load_dataset(tmp_path)
     assert str(data.suspicion).startswith("2 of 3 test triples have an entity that is in no train triple.")
-    assert data.suspicion in str(summarize(evaluate(lambda h, r, t: h, data), "mrr"))
+    assert str(data.suspicion) in unwrapped(summarize(evaluate(lambda h, r, t: h, data), "mrr"))
     (tmp_path / "test.txt").write_text("a\tr\tc\nb\tr\ta\nz\tr\ta\n")
     assert load_dataset(tmp_path).suspicion is None
 
