@@ -11,7 +11,7 @@ import numpy as np
 
 from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.analysis.comparison.over_graphs import GraphMeans, graph_table, means_of, standings_of
-from kgeval.base.tables.table import Cell, Figure, written
+from kgeval.base.tables.table import written
 from kgeval.metrics.names import MetricName, title_of
 from kgeval.reports.document import Section
 from kgeval.reports.pictures import metric_panel, slice_panel
@@ -32,9 +32,8 @@ def suite_section(grid: Comparison) -> Section:
         title, means, table = title_of(metric), means_of(grid, metric, {}), graph_table(grid, metric, [{}], paper=True)
         on_graphs = _on_graphs(grid, metric)
         pictures = {f"{title}|{mean.name}": _of_means(grid, mean, on_graphs) for mean in means}
-        legend, lane = PAGE.legend(list(grid.models), 800), max(LANES[0], LANES[1] // len(grid.models))
-        look: Any = {"baselines": grid.baselines, "width": "container", "lane": lane, "legend": legend}
-        pictures[title] = slice_panel(on_graphs, PAGE, **look)
+        look: Any = {"lane": max(LANES[0], LANES[1] // len(grid.models)), "legend": PAGE.legend(list(grid.models), 800)}
+        pictures[title] = slice_panel(on_graphs, PAGE, baselines=grid.baselines, width="container", **look)
         charts |= {name: themed(chart, PAGE) for name, chart in pictures.items()}
         rows, count = [[str(label), *map(cell_of, cells)] for label, *cells in table.rows], len(grid.datasets)
         words = dict(zip(pictures, [*(mean.label for mean in means), "each graph"], strict=True))
@@ -43,10 +42,9 @@ def suite_section(grid: Comparison) -> Section:
     return Section("grid", "Results", "Results over graphs", content, charts, file="suite")
 
 
-def cell_of(cell: Cell) -> dict[str, Any]:
+def cell_of(figure: Any) -> dict[str, Any]:
     """Lay out a number for a template: how it is written, whether it is the best, and by what it is sorted."""
-    figure = cell if isinstance(cell, Figure) else Figure(None, text=str(cell))
-    value = "–" if figure.value is None and not figure.text else written(figure)
+    value = "–" if figure.value is None else written(figure)
     return {"value": value, "best": figure.best, "sort": "" if figure.value is None else repr(float(figure.value))}
 
 

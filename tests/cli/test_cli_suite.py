@@ -144,6 +144,27 @@ def test_ranks_from_elsewhere_are_models_beside_others(graphs, protocol):
     assert invoke("summarize", "runs/g01/m3").exit_code == 0
 
 
+def test_a_graph_whose_models_ranked_other_triples_is_left_out(graphs):
+    names = NAMES[:4]
+    for name in names:
+        table = kgeval.evaluate(lambda h, r, t: (h * 3 + t) % 5, f"graphs/{name}")
+        write_ranks(Path(f"ranks/{name}.parquet"), table.where(table.column("triple") > 0) if name == "g02" else table)
+    write_suite(names, {"types": "baseline:types", "m": {"ranks": "ranks/{dataset}.parquet"}})
+    for shown in (invoke("run", "suite.yaml"), invoke("compare", "runs")):
+        assert shown.exit_code == 0, shown.stderr
+        assert re.findall(r"^g\d\d", shown.stdout.split("mrr:")[1].split("hits")[0], re.MULTILINE) == [
+            "g00",
+            "g01",
+            "g03",
+        ]
+        assert "mean of all (3 of 4 graphs)" in shown.stdout
+        said = unwrapped(shown.stderr)
+        assert (
+            "g02: left out: these runs cannot be compared. triples: the models rank different triples or sides" in said
+        )
+        assert "means leave out the graphs on which a model has no value: g02 (left out)." in said
+
+
 def test_what_cannot_be_read_is_named_and_the_rest_is_shown_in_the_order_of_the_suite(graphs):
     names = ["g04", "g01", "g03", "nowhere"]
     models = {**BASELINES, "scores": {"path": "scores/{dataset}"}}

@@ -103,7 +103,7 @@ def graph_table(
     return Table([*keys, *compared.models], rows, len(keys), title=title)
 
 
-def ranks_over_graphs(compared: ComparedModels) -> tuple[MetricName, DatasetRanks] | None:
+def ranks_over_graphs(compared: ComparedModels) -> list[tuple[MetricName, DatasetRanks]]:
     """Rank the models on the graphs of all of them, by the first metric that measures quality.
 
     There are no ranks of fewer than three models or two graphs.
@@ -113,25 +113,24 @@ def ranks_over_graphs(compared: ComparedModels) -> tuple[MetricName, DatasetRank
         if increasing is not None and len(compared.models) >= FEWEST_MODELS and len(complete) > 1:
             results = {graph: dict(zip(compared.models, values, strict=True)) for graph, values in complete.items()}
             level, reference = compared.options.level, compared.options.reference
-            return metric, rank_models(results, increasing=increasing, level=level, reference=reference)
-    return None
+            return [(metric, rank_models(results, increasing=increasing, level=level, reference=reference))]
+    return []
 
 
 def tables_over_graphs(compared: ComparedModels, *, paper: bool = False) -> list[Table]:
     """Lay out each metric, then the ranks over all graphs."""
-    names = shared_columns(compared.every.values(), compared.by)
-    parts = product(compared.parts_of_rows(), names)
+    parts = product(compared.parts_of_rows(), shared_columns(compared.every.values(), compared.by))
     tables = [graph_table(compared, metric, groups, paper=paper) for groups, metric in parts]
     return [*tables, *standings_of(compared, paper=paper)]
 
 
 def standings_of(compared: ComparedModels, *, paper: bool = False) -> list[Table]:
     """Lay out the ranks over all graphs, if there are any."""
-    if (ranked := ranks_over_graphs(compared)) is None:
-        return []
-    metric, ranks = ranked
-    title = f"ranks over {len(ranks.datasets)} graphs by {title_of(metric) if paper else f'{metric.column}:'}"
-    return [replace(ranks.standings, title=title, item="")]
+    tables = []
+    for metric, ranks in ranks_over_graphs(compared):
+        title = f"ranks over {len(ranks.datasets)} graphs by {title_of(metric) if paper else f'{metric.column}:'}"
+        tables.append(replace(ranks.standings, title=title, item=""))
+    return tables
 
 
 def notes_over_graphs(compared: ComparedModels) -> Iterator[str]:
@@ -146,8 +145,7 @@ def notes_over_graphs(compared: ComparedModels) -> Iterator[str]:
     if missing := dict.fromkeys(graph for mean in means for graph in mean.planned if graph not in mean.graphs):
         reasons = [f"{graph} ({_models_without(compared, graph, group)})" for graph in missing]
         yield f"means leave out the graphs on which a model has no value: {first_few(reasons, MOST_NAMED)}."
-    if ranked := ranks_over_graphs(compared):
-        yield from ranked[1].notes
+    yield from (note for _, ranks in ranks_over_graphs(compared) for note in ranks.notes)
 
 
 def _models_without(compared: ComparedModels, graph: str, group: Mapping[str, Any]) -> str:
@@ -171,5 +169,7 @@ def to_plain_data(compared: ComparedModels) -> dict[str, Any]:
     groups = (group for groups in compared.parts_of_rows() for group in groups)
     means = (mean for group, metric in product(groups, compared.metrics) for mean in means_of(compared, metric, group))
     records = [{"graphs": [*mean.graphs], **value.to_dict()} for mean in means for value in mean.values]
-    ranked = ranks_over_graphs(compared)
-    return {"means": records, "ranks": {} if ranked is None else {ranked[0].column: ranked[1].to_dict()}}
+    return {
+        "means": records,
+        "ranks": {metric.column: ranks.to_dict() for metric, ranks in ranks_over_graphs(compared)},
+    }

@@ -100,15 +100,12 @@ class Grid:
 
     def _refuse_alike(self, keys: Place, named: Sequence[tuple[str, Any]]) -> None:
         """Refuse names that results would take for one."""
-        alike: dict[str, list[tuple[str, Any]]] = {}
-        for name, block in named:
-            alike.setdefault(bare_name(name) or name, []).append((name, block))
-        for same in alike.values():
-            if len(same) > 1:
-                listed = ", ".join(f"{name}-{at}: {_spelled(block)}" for at, (name, block) in enumerate(same, 1))
-                called = " or ".join(repr(name)[:60] for name in dict.fromkeys(name for name, _ in same))
-                cure = f"Name them, as in datasets: {{{listed}}}."
-                self._refuse(keys, f"{len(same)} datasets are called {called}", cure)
+        keys_of = [bare_name(name) or name for name, _ in named]
+        for key in {key for key in keys_of if keys_of.count(key) > 1}:
+            same = [one for one, other in zip(named, keys_of, strict=True) if other == key]
+            listed = ", ".join(f"{name}-{at}: {_spelled(block)}" for at, (name, block) in enumerate(same, 1))
+            called = " or ".join(dict.fromkeys(f"{name!r:.60}" for name, _ in same))
+            self._refuse(keys, f"{len(same)} datasets are called {called}", f"Name them, as in datasets: {{{listed}}}.")
 
     def _groups(self, datasets: Sequence[str]) -> dict[str, Any]:
         """The block of a suite as each dataset has it: groups of datasets, of which one has them all."""
