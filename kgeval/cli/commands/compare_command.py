@@ -105,8 +105,9 @@ def compare_runs(
     options = with_groups(options)
     compared = read_compared(named, options)
     suite, policies = suite_around(Path(path) for _, path in named), common_policies(compared, options)
-    metrics, every = metrics or tuple(suite["metrics"]), grid_of(compared)
-    grid = {name: every[name] for name in (*suite["groups"].get(ALL, ()), *every) if name in every}
+    metrics, by_dataset = metrics or tuple(suite["metrics"]), grid_of(compared)
+    ordered = dict.fromkeys([*suite["groups"].get(ALL, ()), *by_dataset])
+    grid = {name: by_dataset[name] for name in ordered if name in by_dataset}
     if across:
         _show_datasets(grid, metrics or ("mrr",), policies, options, form=form)
         return
