@@ -21,7 +21,7 @@ Listing = tuple[list[str], list[list[str]]]
 
 def _metrics() -> Listing:
     from kgeval.metrics.averages import WEIGHINGS
-    from kgeval.metrics.metric import families, metrics
+    from kgeval.metrics.metric import metrics
     from kgeval.metrics.ranks.ties import tie_policies
 
     cutoffs = {"none": "", "optional": "[@k]", "required": "@k"}
@@ -33,7 +33,7 @@ def _metrics() -> Listing:
         facts["name"] = entry.name.partition("@")[0] + ending
         return [facts.get(column, getattr(entry, column, "")) for column in columns]
 
-    members = [family.member(1, 2) for family in families().values()]
+    among = [metric.among(1, 2) for metric in metrics().values() if metric.among]
     rows = [
         row(
             metric,
@@ -42,7 +42,7 @@ def _metrics() -> Listing:
             better=better[metric.increasing],
             synonyms=", ".join(metric.synonyms),
         )
-        for metric in [*metrics().values(), *members, *metrics("labels").values(), *metrics("confidences").values()]
+        for metric in [*metrics().values(), *among, *metrics("labels").values(), *metrics("confidences").values()]
     ]
     averages = [row(it, ".", needs="ranks, lists" if it.lists else "ranks") for it in WEIGHINGS.values()]
     prefixes = [*averages, *(row(policy, ".", needs="ranks") for policy in tie_policies().values())]

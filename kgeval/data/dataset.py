@@ -72,7 +72,7 @@ class Dataset:
     """why the columns of the files may be in another order, and what to do; results show it first"""
     _leaks: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
     """what train gives away of its splits, once that was searched for"""
-    _others: dict[str, Triples] | None = field(default=None, init=False, repr=False)
+    _others: dict[str, Distinct] | None = field(default=None, init=False, repr=False)
     """in a snapshot: the triples of files, and of several splits, that were asked for"""
 
     @classmethod
@@ -226,23 +226,22 @@ class Dataset:
             return self.splits[name]
         if name in SPLITS:
             raise DatasetError(f"dataset {self.name}: it has no {name} triples. {did_you_mean(name, self.splits)}")
-        others = {} if self._others is None else self._others
-        if name not in others:
-            labels = (self.entities, self.relations, self.times)
-            others[name] = self._joined(name).triples if parts_of(name) else read_own(name, *labels)
-        return others[name]
+        return self._other(name).triples
 
     def multiplicity_of(self, name: str) -> IntArray | None:
         """Return how often each triple of :meth:`split` occurs, int64[triple]; ``None`` if each does once."""
-        return self._joined(name).multiplicity if len(parts_of(name)) > 1 else self.multiplicity.get(name)
+        return self._other(name).multiplicity if len(parts_of(name)) > 1 else self.multiplicity.get(name)
 
-    def _joined(self, name: str) -> Distinct:
-        """Join several splits, with every repetition of a triple."""
-        parts = []
-        for part in parts_of(name):
-            triples, times = self.split(part), self.multiplicity.get(part, np.int64(1))
-            parts.append(triples[np.repeat(np.arange(len(triples)), times)])
-        return Triples.concatenated(parts).distinct()
+    def _other(self, name: str) -> Distinct:
+        """Read a file, or join several splits with every repetition of a triple; in a snapshot, once."""
+        others = {} if self._others is None else self._others
+        if name not in others and not parts_of(name):
+            others[name] = Distinct(read_own(name, self.entities, self.relations, self.times), None)
+        elif name not in others:
+            splits = [(self.split(part), self.multiplicity.get(part, np.int64(1))) for part in parts_of(name)]
+            every = [triples[np.repeat(np.arange(len(triples)), times)] for triples, times in splits]
+            others[name] = Triples.concatenated(every).distinct()
+        return others[name]
 
     def snapshot(self) -> Dataset:
         """Return the dataset for one evaluation, which reads each file of triples once, when it first needs it."""

@@ -13,17 +13,17 @@ import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import DatasetError
-from kgeval.data.dataset import Dataset
+from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.triples import TripleIndex, Triples, reverse
 
-HOW = ("same triple", "same pair", "swapped pair")
+OVERLAP_WAYS = ("same triple", "same pair", "swapped pair")
 """how a graph may have (h, r, t): itself; as (h, r', t), of whichever relation; as (t, r', h)"""
 
 OVERLAP_GROUPS = ("in train", "in valid or test", "pair only", "swapped only", "none")
 
 
-def in_ids_of(dataset: Dataset, other: Dataset) -> dict[str, Triples]:
-    """Take the splits of another graph in the ids of a dataset, by labels and without times.
+def in_ids_of(dataset: Dataset, other: Dataset, splits: Iterable[str] = SPLITS) -> dict[str, Triples]:
+    """Take splits of another graph in the ids of a dataset, by labels and without times.
 
     What models learn from comes first: the train triples of the training graph, if there is one, as ``training graph``.
     A label that the dataset lacks has the first id beyond its own.
@@ -36,17 +36,18 @@ def in_ids_of(dataset: Dataset, other: Dataset) -> dict[str, Triples]:
     vocabularies = (dataset.entities, other.entities), (dataset.relations, other.relations)
     entities, relations = (own.ids(others.labels) % (len(own) + 1) for own, others in vocabularies)  # -1 to the size
     training = other.training_graph
-    parts = {} if training is None else {"training graph": in_ids_of(dataset, training)["train"]}
-    for split, triples in other.splits.items():
-        columns = entities[triples.heads], relations[triples.relations], entities[triples.tails]
-        parts[split] = Triples(np.stack(columns, axis=1))
+    parts = {} if training is None else {"training graph": in_ids_of(dataset, training, ["train"])["train"]}
+    for split in other.present(splits):
+        ids = other.split(split).ids
+        parts[split] = Triples(np.stack([entities[ids[:, 0]], relations[ids[:, 1]], entities[ids[:, 2]]], axis=1))
     return parts
 
 
 def first_overlaps(triples: Triples, parts: Collection[Triples]) -> IntArray:
-    """Find how a graph has each triple, by the first of ``HOW`` that holds in any part, and the first such part.
+    """Find how a graph has each triple: the first of ``OVERLAP_WAYS`` that holds in any part, and the first such part.
 
-    int64[triple], the place of (how, part) among ``itertools.product(HOW, parts)``, or the one behind if there is none.
+    int64[triple], the place of (way, part) among ``itertools.product(OVERLAP_WAYS, parts)``, or the one behind if there
+    is none.
     """
     pairs = _pairs(triples)
     same = [TripleIndex.of(part).contains(triples) for part in parts]
@@ -72,7 +73,7 @@ def overlap_groups(triples: Triples, dataset: Dataset, graphs: Iterable[Dataset]
 def learned_triples(dataset: Dataset) -> Triples:
     """Take what models learn from: the train triples of the training graph, if there is one, in the dataset's ids."""
     training = dataset.training_graph
-    return dataset.train if training is None else in_ids_of(dataset, training)["train"]
+    return dataset.train if training is None else in_ids_of(dataset, training, ["train"])["train"]
 
 
 def in_training_graph(dataset: Dataset, triples: Triples) -> BoolArray:
@@ -96,12 +97,12 @@ def notes_on_labels(dataset: Dataset, other: Dataset) -> Iterator[str]:
     yield f"{note} A triple is counted in the first row of {other.name} that holds; its time is ignored."
 
 
-def refuse_foreign(dataset: Dataset, graphs: Collection[Dataset]) -> None:
-    """Refuse graphs without any entity of a dataset: that nothing overlaps may be due to other spellings."""
+def refuse_foreign(name: str, dataset: Dataset, graphs: Collection[Dataset]) -> None:
+    """Refuse graphs without any entity of a dataset, in a slice: nothing overlaps, perhaps due to other spellings."""
     if not any(count_labels(dataset, graph)[0] for graph in graphs):
         names = ", ".join(graph.name for graph in graphs)
         problem = f"no entity of {dataset.name} is in {names}, by label, so that no triple can be found"
-        raise DatasetError(f"slice overlap: {problem}. Leave the slice out.")
+        raise DatasetError(f"slice {name!r}: {problem}. Leave the slice out.")
 
 
 def count_labels(dataset: Dataset, other: Dataset) -> tuple[int, int]:

@@ -80,8 +80,10 @@ class Metric(Brief):
     """other names, such as PyKEEN's; ``{k}`` is the cut-off"""
     undefined: str = "no ranks"
     """the cases in which it has no value"""
+    among: Callable[[int, int], Metric] | None = None
+    """(k, n) -> the metric ``name@k_n``, the same object each time, for k < n; ``None`` if there are no such metrics"""
     pair: tuple[int, int] | None = None
-    """the k and n of a member of a :class:`MetricFamily`, whose name ends in ``@k_n``"""
+    """the k and n of such a metric"""
 
     def __post_init__(self) -> None:
         check_name("metric", self.name.removesuffix("@{}_{}".format(*self.pair)) if self.pair else self.name)
@@ -119,10 +121,10 @@ class Metric(Brief):
         """
         if self.cutoff == "none":
             raise MetricError(f"metric {self.name!r} has no cut-off.")
-        k, compute = checked_cutoff(k), self.compute
+        k, of = checked_cutoff(k), self.compute
         name, title = f"{self.name}-at-{k}", f"{self.title}, k = {k}"
         return replace(
-            self, name=name, title=title, cutoff="none", synonyms=(), compute=lambda data, _: compute(data, k)
+            self, name=name, title=title, cutoff="none", synonyms=(), among=None, compute=lambda data, _: of(data, k)
         )
 
     @property
@@ -149,18 +151,35 @@ class Metric(Brief):
         end = float(min(max(value, self.lowest), self.highest))
         return end if abs(value - end) <= ROUNDING * max(1, abs(end)) else value
 
-    def cutoff_in(self, text: str) -> int | None:
-        """Parse the cut-off of one of its names, 0 in a name without one; ``None`` if the text is none of its names.
+    def named(self, text: str) -> tuple[Metric, int] | None:
+        """Read one of its names: the metric and its cut-off, 0 in a name without one; ``None`` if it is none of these.
 
-        >>> [metrics()["ndcg"].cutoff_in(text) for text in ("ndcg@10", "ndcg", "map")]
-        [10, 0, None]
+        Raises
+        ------
+        MetricError
+            if it is ``name@…_…``, and k and n are no whole numbers with 1 ≤ k < n
+
+        Examples
+        --------
+        >>> [metrics()["hits"].named(text) for text in ("hits@10", "hits@10_50", "map")]
+        [(Metric(hits), 10), (Metric(hits@10_50), 0), None]
         """
         for spelling in self.spellings():
             shape = re.escape(spelling).replace(r"\{k\}", "([1-9][0-9]*)")
             if match := re.fullmatch(shape, text, re.ASCII):
                 k = match[1] if match.groups() else "0"
-                return int(k) if len(k) <= DIGITS else None
-        return None
+                return (self, int(k)) if len(k) <= DIGITS else None
+        start, _, numbers = text.partition("@")
+        if self.among is None or start != self.name or "_" not in numbers:
+            return None
+        whole = f"([1-9][0-9]{{,{PAIR_DIGITS - 1}}})"
+        match = re.fullmatch(f"{whole}_{whole}", numbers, re.ASCII)
+        k, n = map(int, match.groups()) if match else (0, 0)
+        if k < n:
+            return self.among(k, n), 0
+        why = "where n is at most k, it is 1 at every rank" if match else f"found {numbers!r:.50}"
+        needs = f"{start}@k_n needs two whole numbers, k of at least 1 and n above k and below 10¹⁵"
+        raise MetricError(f"metric {text!r:.80}: {needs}; {why}. Write '{start}@10_50'.")
 
     def spellings(self) -> list[str]:
         """List its names, first that of results; ``{k}`` is the cut-off."""
@@ -171,46 +190,6 @@ class Metric(Brief):
             else:
                 names += [f"{name}@{{k}}"] if self.cutoff == "required" else [name, f"{name}@{{k}}"]
         return names
-
-
-@dataclass(frozen=True)
-class MetricFamily:
-    """Metrics ``name@k_n``, one for each k < n, such as ``hits@10_50``.
-
-    >>> family = families()["hits"]
-    >>> family.read("hits@10_50").pair, family.read("hits@10")
-    ((10, 50), None)
-    """
-
-    name: str
-    """what stands before the ``@``"""
-    member: Callable[[int, int], Metric]
-    """(k, n) -> the metric ``name@k_n``, the same object each time"""
-
-    def read(self, text: str) -> Metric | None:
-        """Return the member that a text names; ``None`` if it is not of the form ``name@…_…``.
-
-        Raises
-        ------
-        MetricError
-            if k and n are no whole numbers with 1 ≤ k < n
-        """
-        name, _, numbers = text.partition("@")
-        if name != self.name or "_" not in numbers:
-            return None
-        whole = f"([1-9][0-9]{{,{PAIR_DIGITS - 1}}})"
-        match = re.fullmatch(f"{whole}_{whole}", numbers, re.ASCII)
-        k, n = map(int, match.groups()) if match else (0, 0)
-        if k < n:
-            return self.member(k, n)
-        why = "with another n, it is 1 at every rank" if match else f"found {numbers!r:.50}"
-        needs = f"{name}@k_n needs two whole numbers, k of at least 1 and n above k and below 10¹⁵"
-        raise MetricError(f"metric {text!r:.80}: {needs}; {why}. Write '{name}@10_50'.")
-
-
-@cache
-def families() -> dict[str, MetricFamily]:
-    return by_name("families of metrics", instances("kgeval.metrics", MetricFamily))
 
 
 @cache

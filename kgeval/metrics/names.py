@@ -1,6 +1,6 @@
 """Metric names: ``[side.][ties.][average.]name[@k]``, with PyKEEN's names as synonyms.
 
-``parse`` reads one, and makes a :class:`MetricName` of it. The names of a family, as ``hits@10_50``, end in ``@k_n``.
+``parse`` reads one, and makes a :class:`MetricName` of it. Names such as ``hits@10_50`` end in ``@k_n``.
 ``relation.mrr`` averages over relations; ``relation_side.mrr`` is the MRR of predicted relations.
 """
 
@@ -13,7 +13,7 @@ from typing import Any, Literal, cast, get_args
 from kgeval.base.errors import MetricError, did_you_mean, nearest
 from kgeval.metrics.averages import AVERAGES, WEIGHINGS, Average
 from kgeval.metrics.kinds import KINDS, KindName
-from kgeval.metrics.metric import Metric, families, metrics
+from kgeval.metrics.metric import Metric, metrics
 from kgeval.metrics.ranks.ties import tie_policies
 
 Part = Literal["both", "head", "tail", "relation"]
@@ -136,24 +136,21 @@ def _prefixes(text: str, prefixes: list[str], kind: KindName) -> tuple[Part | No
 def _resolve(text: str, last: str, kind: KindName, known: dict[str, Metric]) -> tuple[Metric, int]:
     # PyKEEN writes k for its default, 10.
     spelled = last.removesuffix("_k") + "_10" if last.endswith("_at_k") else last
-    members = {one.name: one for family in families().values() if (one := family.read(last))}
-    fitting = {name: metric for name, metric in members.items() if metric.needs in KINDS[kind].needs}
-    for metric in (known | fitting).values():
-        if (k := metric.cutoff_in(spelled)) is not None:
-            return metric, k
+    for metric in known.values():
+        if (metric_and_k := metric.named(spelled)) is not None:
+            return metric_and_k
     _explain_cutoff(text, last, known)
-    for others in (members, *(metrics(*one.needs) for one in KINDS.values() if one.name != kind)):
-        if other := next((metric for metric in others.values() if metric.cutoff_in(last) is not None), None):
+    for others in (metrics(*one.needs) for one in KINDS.values() if one.name != kind):
+        if other := next((metric for metric in others.values() if metric.named(last)), None):
             what = f"{other.name} is computed from {other.needs}, not from {KINDS[kind].needs[0]}"
             raise MetricError(f"metric {text!r}: {what}.")
     names = [[name.replace("{k}", "10") for name in metric.spellings()] for metric in known.values()]
-    names += [[f"{name}@10_50"] for name in families() if name in known]
+    names += [[f"{metric.name}@10_50"] for metric in known.values() if metric.among]
     own, every = [first for first, *_ in names], [name for several in names for name in several]
     near = own if nearest(last, own) else every
     advice = f"{did_you_mean(last, near)} " if nearest(last, near) else ""
-    raise MetricError(
-        f"unknown metric {text!r}{'' if kind == 'ranks' else f' of {kind}'}. {advice}'kgeval list metrics' shows all."
-    )
+    unknown = f"unknown metric {text!r}{'' if kind == 'ranks' else f' of {kind}'}"
+    raise MetricError(f"{unknown}. {advice}'kgeval list metrics' shows all.")
 
 
 def _explain_cutoff(text: str, last: str, known: dict[str, Metric]) -> None:
@@ -166,9 +163,8 @@ def _explain_cutoff(text: str, last: str, known: dict[str, Metric]) -> None:
             raise MetricError(f"metric {text!r}: {stem} has no cut-off. Write {stem!r}.")
         found = f"found {k!r}" if at else "found none"
         bound = "less than 10¹⁸" if k.isdecimal() and len(k) > 18 else "at least 1"
-        raise MetricError(
-            f"metric {text!r}: {stem} needs a cut-off, a whole number of {bound}, {found}. Write {stem + '@10'!r}."
-        )
+        needs = f"{stem} needs a cut-off, a whole number of {bound}, {found}"
+        raise MetricError(f"metric {text!r}: {needs}. Write {stem + '@10'!r}.")
 
 
 def _refuse_unfit(text: str, metric: Metric, ties: str | None, average: Average | None) -> None:

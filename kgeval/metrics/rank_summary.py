@@ -7,6 +7,7 @@ in a group, group by group, which gives the reason.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -112,7 +113,7 @@ class RankSummary(Summary):
                 yield f"{texts[0]} is of no full ranking: {what}. {texts[1]} is of the full one."
             for part in self.parts:
                 pairs = [(group.values.get(name), group.values.get(full)) for group in part]
-                yield from _above_and_below(texts, drawn, [(one, of) for one, of in pairs if None not in (one, of)])
+                yield from _above_and_below(texts, drawn, [pair for pair in pairs if None not in pair])
 
     def columns(self, by: Collection[str] = ()) -> list[MetricName]:
         """The metrics that were requested, each once; one without a side is ``pooled``, in groups by side of none."""
@@ -170,15 +171,14 @@ class RankSummary(Summary):
 
 def _above_and_below(names: tuple[str, str], drawn: int, pairs: Sequence[tuple[Any, Any]]) -> Iterator[str]:
     """Say in how many groups hits@k_n is above hits@k, in how many below it, and why; of one group, what hits@k is."""
-    easier = f"{drawn:,} drawn negatives are an easier task than all candidates"
-    harder = f"of few candidates, {drawn:,} negatives drawn with replacement have the same entity several times"
-    for way, why, number in (
-        ("above", easier, sum(one > of for one, of in pairs)),
-        ("below", harder, sum(one < of for one, of in pairs)),
-    ):
-        if number:
-            where = f", which is {pairs[0][1]:.4f}" if len(pairs) == 1 else f" in {number:,} of {len(pairs):,} groups"
-            yield f"{names[0]} is {way} {names[1]}{where}: {why}."
+    why = {
+        "above": f"{drawn:,} drawn negatives are an easier task than all candidates",
+        "below": f"of few candidates, {drawn:,} negatives drawn with replacement have the same entity several times",
+    }
+    ways = Counter("above" if one > of else "below" for one, of in pairs if one != of)
+    for way, number in sorted(ways.items()):
+        where = f", which is {pairs[0][1]:.4f}" if len(pairs) == 1 else f" in {number:,} of {len(pairs):,} groups"
+        yield f"{names[0]} is {way} {names[1]}{where}: {why[way]}."
 
 
 def rank_summary(

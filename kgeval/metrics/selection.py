@@ -26,7 +26,7 @@ from kgeval.metrics.kinds import Chance, Needs
 from kgeval.metrics.lists.ranked_lists import RankedLists, answer_lists
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName, Part, pooled_side
-from kgeval.metrics.ranks.ranks import Ranks
+from kgeval.metrics.ranks.ranks import Ranks, Rows
 from kgeval.metrics.ranks.ties import Ties, tie_policy, uniform
 
 _LARGEST = 10
@@ -34,8 +34,6 @@ _LARGEST = 10
 
 RETRIEVED = "retrieved"
 """the column of ranks that says which answers their list has; in metrics of lists, the others count as 0"""
-
-Rows = IntArray | slice
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,10 +94,8 @@ def checked_exponents(exponents: Any) -> tuple[float, float]:
     pair = list(exponents) if isinstance(exponents, tuple | list | np.ndarray) else []
     numbers = [float(one) for one in pair if isinstance(one, int | float | np.number) and not isinstance(one, bool)]
     if len(pair) != 2 or len(numbers) != 2 or not all(abs(number) <= _LARGEST for number in numbers):
-        raise MetricError(
-            "popularity: expected two exponents, for the frequencies of answer and relation, each from "
-            f"-{_LARGEST} to {_LARGEST}; found {exponents!r}."
-        )
+        expected = f"two exponents, for the frequencies of answer and relation, each from -{_LARGEST} to {_LARGEST}"
+        raise MetricError(f"popularity: expected {expected}; found {exponents!r}.")
     return numbers[0], numbers[1]
 
 
@@ -227,14 +223,12 @@ class RowSelection:
         options = self.view.options
         ties = ties or options.ties
         # The convention is one of random ranking alone: the length of a list is what it is.
-        uncounted = int(options.chance == "without-answer")
-        candidates = self._counts.candidates - uncounted
+        counts, uncounted = self._counts, int(options.chance == "without-answer")
+        candidates = counts.candidates - uncounted
         draws = self.view.draws_for(ties)
         draws = None if draws is None else draws[self.rows]
         weights = self._weights(average)
-        return replace(
-            self._counts, candidates=candidates, uncounted=uncounted, ties=ties, weights=weights, draws=draws
-        )
+        return replace(counts, candidates=candidates, uncounted=uncounted, ties=ties, weights=weights, draws=draws)
 
     def _weights(self, average: Average | None) -> Float64Array | None:
         """Weigh the answers; ``None`` where all weigh the same; float64[row]."""
@@ -283,10 +277,8 @@ class RowSelection:
     def unweighed(self) -> RankedLists:
         table = self.view.table
         if table.filter is not None and table.split not in table.filter:
-            raise Undefined(
-                f"the {table.split} split is not among the filtered ones, so that each answer was ranked against the "
-                "other answers of its query too"
-            )
+            problem = f"the {table.split} split is not among the filtered ones"
+            raise Undefined(f"{problem}, so that each answer was ranked against the other answers of its query too")
         retrieved = table.column(RETRIEVED)[self.rows] if RETRIEVED in table.columns else None
         return answer_lists(self.numbers("query"), self.view.scores[self.rows], self._counts, retrieved)
 

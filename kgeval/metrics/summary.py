@@ -174,9 +174,8 @@ class Summary(Shown, Mapping[str, float], ABC):
             if (group.predictor, group.key) == (predictor, key):
                 return group
         if not key:
-            raise MetricError(
-                f"this summary is grouped by {', '.join(self.by)}: use its .flat(), .groups or .to_frame()."
-            )
+            columns = ", ".join(self.by)
+            raise MetricError(f"this summary is grouped by {columns}: use its .flat(), .groups or .to_frame().")
         raise MetricError(f"the summary has no group {key}.")
 
     def _spellings(self, name: str | Metric, group: Group) -> Sequence[MetricName]:

@@ -92,7 +92,7 @@ def test_every_row_is_in_the_group_of_sets(rows, one, two):
     there = [{end for part in graph.values() for h, _, t in part for end in (h, t)} & common for graph in (one, two)]
     for held, used, sources in ((there[:1], [one], others[0]), (there, [one, two], [*others])):
         if not any(held):
-            with pytest.raises(DatasetError, match="no entity of other is in other"):
+            with pytest.raises(DatasetError, match="slice 'own': no entity of other is in other"):
                 annotate(ranked(data), data, Slice.of_overlap("own", sources))
             continue
         table = annotate(ranked(data), data, Slice.of_overlap("own", sources))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import kgeval
 from kgeval.base.errors import MetricError
+from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import parse
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.ranking.protocols.framework_metric import FrameworkMetric, float32
@@ -99,7 +100,7 @@ def test_its_names_are_read_back(name):
     [
         *((f"hits@{numbers}", f"found '{numbers}'") for numbers in ("10_", "_50", "10_50_3", "0_5", "010_50", "1_x")),
         ("hits@1_" + "9" * 30, "below 10¹⁵"),
-        ("hits@50_50", "it is 1 at every rank"),
+        ("hits@50_50", "where n is at most k, it is 1 at every rank"),
         ("hits@2_1", "n above k"),
         ("hist@10_50", "Did you mean 'hits@10_50'"),
         ("mrr@10_50", "mrr has no cut-off"),
@@ -132,6 +133,13 @@ def test_a_wide_tie_of_many_draws_is_summed_rank_by_rank():
     wide = Ranks(np.array([0]), np.array([2999]), np.array([3000]), "expected")
     alone = [parse("hits@5_4000")(ranks([rank], [3000])) for rank in range(1, 3001)]
     assert parse("hits@5_4000")(wide) == pytest.approx(np.mean(alone), rel=1e-12)
+
+
+def test_no_ranks_have_no_value_whatever_the_ties():
+    nothing = np.array([], np.int64)
+    for ties in ("realistic", "expected"):
+        with pytest.raises(Undefined, match="there are no ranks"):
+            parse("hits@10_50")(Ranks(nothing, nothing, nothing, ties))
 
 
 def test_intervals_groups_and_tests_are_those_of_a_mean():

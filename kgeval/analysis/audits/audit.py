@@ -31,7 +31,7 @@ from kgeval.base.tables.table import Cell, Figure, Table
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import INVERSE_SHARE
 from kgeval.data.loading import Source, as_dataset, as_datasets
-from kgeval.data.other_graphs import HOW, notes_on_labels
+from kgeval.data.other_graphs import OVERLAP_WAYS, notes_on_labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -196,9 +196,8 @@ class Audit(Shown):
         """Return a row for each finding: kind, subject, partner, split, count, total, share, detail."""
         import pandas as pd
 
-        columns = ["kind", "subject", "partner", "split", "count", "total", "share", "detail"]
-        rows = [[getattr(finding, column) for column in columns] for finding in self.findings]
-        return pd.DataFrame(rows, columns=columns)
+        (table,) = self.csv_tables()
+        return pd.DataFrame(list(table.rows), columns=list(table.columns))
 
     @cached_property
     def _by_kind(self) -> dict[str, tuple[Finding, ...]]:
@@ -210,8 +209,7 @@ class Audit(Shown):
         sizes = ", ".join(f"{len(triples):,} {split}" for split, triples in self.dataset.splits.items())
         entities, relations = len(self.dataset.entities), len(self.dataset.relations)
         about = f"{self.dataset.name}: {entities:,} entities, {relations:,} relations, triples: {sizes}"
-        suspicion = [self.dataset.suspicion] if self.dataset.suspicion else []
-        return (f"{about}, threshold {self.threshold:g}", *suspicion)
+        return (f"{about}, threshold {self.threshold:g}", *filter(None, [self.dataset.suspicion]))
 
     def explanations(self) -> dict[str, str]:
         """Explain each kind that was found, with its worst finding."""
@@ -229,7 +227,7 @@ class Audit(Shown):
 
     def csv_tables(self) -> tuple[Table, ...]:
         """Return a row for each finding, with the columns of :meth:`to_frame`."""
-        columns = [*self.to_frame()]
+        columns = ["kind", "subject", "partner", "split", "count", "total", "share", "detail"]
         return (Table(columns, [[getattr(finding, name) for name in columns] for finding in self.findings]),)
 
     def _brief(self) -> str:
@@ -280,5 +278,5 @@ def _shown(finding: Finding, display: Callable[[str], str]) -> str:
     if finding.detail in WAYS_APART:
         # Labels that look the same have to be distinguished.
         return f"{' and '.join(map(ascii, labels))} ({finding.detail})"
-    split, joint = f" {finding.split}" if finding.detail else "", " in " if finding.kind in HOW else " and "
+    split, joint = f" {finding.split}" if finding.detail else "", " in " if finding.kind in OVERLAP_WAYS else " and "
     return f"{joint.join(map(display, labels))} ({finding.count} of {finding.total}{split})"

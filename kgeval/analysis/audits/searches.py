@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.data.dataset import Dataset
-from kgeval.data.other_graphs import HOW, first_overlaps, in_ids_of
+from kgeval.data.other_graphs import OVERLAP_WAYS, first_overlaps, in_ids_of
 from kgeval.data.queries import starts_of_runs
 from kgeval.data.relation_overlaps import Overlaps, PairedFacts
 from kgeval.data.triples import TripleIndex, Triples
@@ -288,13 +289,14 @@ def flags_of(dataset: Dataset, split: str, related: RelatedRelations, cartesian:
 def overlaps_found(dataset: Dataset, split: str, other: Dataset) -> list[Found]:
     """Count the triples of a split that another graph has, each once, and list them by relation; for each of its parts.
 
-    A triple counts under the first of ``HOW`` that holds in any part, and in the first such part.
+    A triple counts under the first of ``OVERLAP_WAYS`` that holds in any part, and in the first such part.
     """
     parts = in_ids_of(dataset, other)
     first = first_overlaps(dataset.split(split), parts.values())
-    flags = [{kind: first == place + row * len(parts) for row, kind in enumerate(HOW)} for place in range(len(parts))]
-    names = (f"{other.name} {part}" for part in parts)
-    return [leaked_found(dataset, split, *of_part) for of_part in zip(flags, names, strict=True)]
+    flags: dict[str, dict[str, BoolArray]] = {part: {} for part in parts}
+    for code, (way, part) in enumerate(product(OVERLAP_WAYS, parts)):
+        flags[part][way] = first == code
+    return [leaked_found(dataset, split, of_part, f"{other.name} {part}") for part, of_part in flags.items()]
 
 
 def leaked_found(dataset: Dataset, split: str, flags: Mapping[str, BoolArray], partner: str | None = None) -> Found:
@@ -313,7 +315,7 @@ def leaked_found(dataset: Dataset, split: str, flags: Mapping[str, BoolArray], p
 
 def degrees_found(dataset: Dataset) -> Found:
     """Find the triples at hubs and the greatest of these, entities that appear once, and rarely tested relations."""
-    rare, size = _rarely_tested(dataset), len(dataset.entities)
+    rare, size = _rarely_tested(dataset) if len(dataset.test) else [], len(dataset.entities)
     # The places of each entity in the triples of all splits: two of them in a loop.
     ends = [column for part in dataset.splits.values() for column in (part.heads, part.tails)]
     degrees = np.bincount(np.concatenate([np.empty(0, np.int64), *ends]), minlength=size)
@@ -339,9 +341,7 @@ def _triples_of(entities: IntArray, dataset: Dataset) -> int:
 
 
 def _rarely_tested(dataset: Dataset) -> list[Finding]:
-    """List the relations with fewer than ten test triples, the fewest first; none where there is no test split."""
-    if not len(dataset.test):
-        return []
+    """List the relations with fewer than ten test triples, the fewest first."""
     tested = np.bincount(dataset.test.relations, minlength=len(dataset.relations))
     order = np.argsort(tested, kind="stable")
     kind, few = "relations with few test triples", order[tested[order] < FEW].tolist()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -72,17 +71,20 @@ EDGE_CARDINALITY = _of_triples(
     needs=(),
 )
 
+Count = Callable[[EvaluatedRows, Dataset], IntArray]
+"""a function that counts something of each row; int64[row]"""
+
 BINS = "in bins at the quartiles of the nonzero counts of the evaluated split; 0 is a separate bin"
 
 QUANTILES = (0.25, 0.5, 0.75, 1)
 """where counts above 0 are divided: into quarters of the split"""
 
 
-def _in_quarters(name: str, title: str, count: Callable[[EvaluatedRows, Dataset], IntArray], **about: Any) -> Slice:
+def _in_quarters(name: str, title: str, count: Count, *, of_triples: bool = False) -> Slice:
     def assign(rows: EvaluatedRows, dataset: Dataset) -> Categories:
         return quantile_bins(count(rows, dataset), count(rows.of_whole_split(), dataset))
 
-    return Slice(name, title, f"the {title}, {BINS}", "kgeval", assign, **about)
+    return Slice(name, title, f"the {title}, {BINS}", "kgeval", assign, of_triples=of_triples)
 
 
 ANSWER_DEGREE = _in_quarters(
@@ -145,17 +147,14 @@ HALF_LINKS = Slice(
 )
 
 
-def _assign_new_relations(rows: EvaluatedRows, dataset: Dataset) -> Categories:
-    is_new = ~np.isin(rows.relations, learned_triples(dataset).relations)
-    return Categories(is_new.astype(np.int64), ("in the training graph", "new"))
-
-
 NEW_RELATIONS = _of_triples(
     name="new-relations",
     title="whether the relation is new to models of an inductive dataset",
     rule="in the training graph: a train triple of the graph that models learn from has the relation; new: none has",
     source="kgeval",
-    assign=_assign_new_relations,
+    assign=lambda rows, dataset: Categories(
+        1 - np.isin(rows.relations, learned_triples(dataset).relations), ("in the training graph", "new")
+    ),
     needs=(),
     needs_training_graph=True,
 )

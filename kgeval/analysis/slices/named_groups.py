@@ -78,9 +78,8 @@ def check_groups(groups: Any) -> RelationGroups:
         compiled(groups, names_groups=True)
         return groups
     if not isinstance(groups, Mapping) or not groups:
-        raise TableError(
-            f"groups: expected the relations of each group by its name, or a pattern; found {groups!r:.80}."
-        )
+        expected = "the relations of each group by its name, or a pattern"
+        raise TableError(f"groups: expected {expected}; found {groups!r:.80}.")
     for group, members in groups.items():
         listed = () if members is None else [members] if isinstance(members, str) else members
         if not isinstance(group, str) or not isinstance(listed, list | tuple):

@@ -94,7 +94,7 @@ class Slice(Brief):
     of_triples: bool = False
     """whether the triple of a row decides, whatever is predicted of it; other slices take a row's anchor or answer for
     an entity, and put rows that predict relations into a category of their own"""
-    check: Callable[[Dataset], object] | None = None
+    check: Callable[[Dataset], object] = lambda _: None
     """a function that raises an error for an unsuitable dataset"""
     files: Callable[[], tuple[str, ...]] = tuple
     """a function that lists the files that it is read from, beside those of the dataset"""
@@ -182,12 +182,14 @@ class Slice(Brief):
         def assign(rows: EvaluatedRows, dataset: Dataset) -> Categories:
             return Categories(overlap_groups(rows.triples, dataset, read()), OVERLAP_GROUPS)
 
-        about: dict[str, Any] = {
-            "check": lambda dataset: refuse_foreign(dataset, read()),
-            "files": lambda: tuple(str(file) for graph in read() for file in graph.files),
-        }
-        rule = ", ".join(OVERLAP_GROUPS)
-        return cls(name, "how other graphs have the triple", rule, "the user", assign, (), of_triples=True, **about)
+        def check(dataset: Dataset) -> None:
+            refuse_foreign(name, dataset, read())
+
+        def files() -> tuple[str, ...]:
+            return tuple(str(file) for graph in read() for file in graph.files)
+
+        title, rule = "how other graphs have the triple", ", ".join(OVERLAP_GROUPS)
+        return cls(name, title, rule, "the user", assign, needs=(), of_triples=True, check=check, files=files)
 
     @classmethod
     def _by_ids(
@@ -251,8 +253,7 @@ class Slice(Brief):
         if missing:
             problem = f"slice {self.name!r} needs {missing[0]}, and dataset {dataset.name} has none"
             raise DatasetError(f"{problem}. Leave it out.")
-        if self.check is not None:
-            self.check(dataset)
+        self.check(dataset)
 
 
 class Categories(NamedTuple):

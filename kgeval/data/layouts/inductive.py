@@ -17,12 +17,12 @@ from kgeval.base.arrays import BoolArray
 from kgeval.base.errors import DatasetError, counted
 from kgeval.base.provenance import of_split
 from kgeval.data.columns import UNSAID, Columns
-from kgeval.data.dataset import SPLITS, Dataset, Split
+from kgeval.data.dataset import Dataset
 from kgeval.data.layouts import Layout
-from kgeval.data.layouts import labelled as label_layout
+from kgeval.data.layouts.labelled import ENDINGS, candidates, find_needed, read_files
+from kgeval.data.layouts.labelled import STEMS as OF_LABELS
+from kgeval.data.layouts.labelled import read as read_labelled
 from kgeval.data.other_graphs import in_training_graph, learned_triples
-
-EVALUATED: tuple[Split, ...] = ("valid", "test")
 
 
 def with_training_graph(dataset: Dataset, training: Dataset, *, new_relations: bool = False) -> Dataset:
@@ -36,13 +36,12 @@ def with_training_graph(dataset: Dataset, training: Dataset, *, new_relations: b
     if not new_relations and not known[dataset.train.relations].any():
         fault = f"the inference graph shares no relation with the training graph {training.name}"
         raise DatasetError(f"dataset {dataset.name}: {fault}. Nothing that a model learns there applies here.")
-    sizes = f"{len(training.train):,} triples, {len(training.entities):,} entities"
-    learned = f"training graph {training.name} ({sizes})"
-    candidates = f"the {len(dataset.entities):,} entities of the inference graph, whose triples are train"
+    learned = f"training graph {training.name} ({len(training.train):,} triples, {len(training.entities):,} entities)"
+    answers = f"the {len(dataset.entities):,} entities of the inference graph, whose triples are train"
     occur = np.unique(np.concatenate([triples.relations for triples in dataset.splits.values()]))
     num_new = int((~known[occur]).sum())
     new = f" New to the training graph: {num_new:,} of {counted(len(occur), 'relation')}." if num_new else ""
-    notes = [f"inductive dataset: models learn from the {learned}. The candidates are {candidates}.{new}"]
+    notes = [f"inductive dataset: models learn from the {learned}. The candidates are {answers}.{new}"]
     if not dataset.entities.is_numbered:
         notes += _shared(dataset, training.entities.ids(dataset.entities.labels) >= 0)
     notes += _unknown(dataset, known)
@@ -56,22 +55,20 @@ def _shared(dataset: Dataset, shared: BoolArray) -> Iterator[str]:
     example = dataset.display_label(dataset.entities[int(np.argmax(shared))])
     count = f"{int(shared.sum()):,} of the {len(shared):,} entities"
     yield f"{count} are in the training graph too, such as {example}. A model may have learnt them."
-    for split in EVALUATED:
-        if (triples := dataset.splits.get(split)) is not None:
-            learned = in_training_graph(dataset, triples)
-            yield from _of_split(dataset, split, learned, "are in the training graph too")
+    for split in dataset.present(["valid", "test"]):
+        learned = in_training_graph(dataset, dataset.split(split))
+        yield from _of_split(dataset, split, learned, "are in the training graph too")
 
 
 def _unknown(dataset: Dataset, known: BoolArray) -> Iterator[str]:
     """Note triples with a relation (bool[relation]) or entity that a model cannot have learnt."""
     linked = np.zeros(len(dataset.entities), np.bool_)
     linked[dataset.train.heads] = linked[dataset.train.tails] = True
-    for split in SPLITS:
-        if (triples := dataset.splits.get(split)) is not None:
-            lack = "have a relation that the training graph lacks"
-            yield from _of_split(dataset, split, ~known[triples.relations], lack)
-            alone = ~(linked[triples.heads] & linked[triples.tails])
-            yield from _of_split(dataset, split, alone, "have an entity that is in no triple of the inference graph")
+    for split, triples in dataset.splits.items():
+        new = ~known[triples.relations]
+        yield from _of_split(dataset, split, new, "have a relation that the training graph lacks")
+        alone = ~(linked[triples.heads] & linked[triples.tails])
+        yield from _of_split(dataset, split, alone, "have an entity that is in no triple of the inference graph")
 
 
 def _of_split(dataset: Dataset, split: str, flagged: BoolArray, what: str) -> Iterator[str]:
@@ -86,8 +83,8 @@ STEMS: dict[str, Mapping[str, Sequence[str]]] = {
         "valid": ("inference_validation", "inference_valid"),
         "test": ("inference_test",),
     },
-    "ingram": {**label_layout.STEMS, "train": ("msg",)},
-    "grail": label_layout.STEMS,
+    "ingram": {**OF_LABELS, "train": ("msg",)},
+    "grail": OF_LABELS,
     "mtdea": {"train": ("observe",), "test": ("test",)},
     "hm": {"train": ("test-graph",), "test": ("test-fact",)},
 }
@@ -99,53 +96,52 @@ def _layout(
 ) -> Layout:
     """Declare a layout: the inference graph and its splits are called as ``STEMS`` says, the training graph ``train``.
 
-    They lie in one folder, or in two whose names end in one of the pairs of ``suffixes``, which may be folders in
-    one: ``/train``.
-    Relations have the ids of the training graph.
+    All lie in one folder, or each graph in its own: the names of the two end in one of the pairs of ``suffixes``.
     """
     stems = STEMS[name]
-    suffix = suffixes[0] if suffixes else ("", "")
-    inside = suffix[1].startswith("/")
 
     def read(folder: Path, columns: Columns = UNSAID) -> Dataset:
         learned, evaluated = _pair(folder, suffixes)
-        title = (evaluated.parent if inside else evaluated).name
+        title = evaluated.name
         if not suffixes:
-            learned = evaluated = folder
-        elif not folder.is_absolute():  # files are recorded by relative paths then, as those of other layouts
-            learned, evaluated = (Path(os.path.relpath(place)) for place in (learned, evaluated))
-        training = None
-        if suffixes:
+            evaluated, files = folder, candidates(folder).get("train")
+            training = read_files(f"{title}/{files[0].name}", {"train": files[0]}, columns=columns) if files else None
+        else:
+            if not folder.is_absolute():  # files are recorded by relative paths then, as those of other layouts
+                learned, evaluated = (Path(os.path.relpath(place)) for place in (learned, evaluated))
             _refuse_half(name, folder, learned, evaluated)
-            training = label_layout.read(learned, needs=("train",), columns=columns)
-            training = replace(training, name=f"{title}{suffix[0]}") if inside else training
-        elif file := label_layout.candidates(folder).get("train", [])[:1]:
-            training = label_layout.read_files(f"{title}/{file[0].name}", {"train": file[0]}, columns=columns)
-        files = label_layout.find_needed(evaluated, stems=stems)
-        known = None if training is None else training.relations
-        dataset = label_layout.read_files(title, files, known, columns=columns)
-        if training is None:
-            missing = "there is no train file, the graph that models learn from"
-            note = f"{missing}; {files['train'].name} is the graph of test."
-            return replace(dataset, notes=(*dataset.notes, note))
-        return with_training_graph(dataset, training, new_relations=new_relations)
+            training = read_labelled(learned, needs=("train",), columns=columns)
+        return _evaluated(title, evaluated, name, training, columns, new_relations=new_relations)
 
     def recognises(folder: Path) -> bool:
         learned, evaluated = _pair(folder, suffixes)
         return (
-            (evaluated.parent if inside else evaluated).resolve() == folder.resolve()
-            and ((new_relations and not suffixes) or "train" in label_layout.candidates(learned))
-            and "train" in label_layout.candidates(evaluated, stems)
+            evaluated.resolve() == folder.resolve()
+            and ((new_relations and not suffixes) or "train" in candidates(learned))
+            and "train" in candidates(evaluated, stems)
         )
 
-    needed = [] if (suffixes and not inside) or new_relations else ["train"]
-    needed += [stems["train"][0], stems["test"][0]]
-    if inside:
-        needed = [f"{place[1:]}/{stem}" for place, stem in zip((*suffix, suffix[1]), needed, strict=True)]
-    needs = [tuple(f"{stem}{ending}" for ending in label_layout.ENDINGS) for stem in needed]
-    if suffix[0] and not inside:  # without the other folder, one of GraIL is an ordinary graph
-        needs.append((f"the folder of the same name with {suffix[0]} in place of {suffix[1]} beside it",))
-    return Layout(name, summary, recognises, read, tuple(needs), has_columns=True)
+    needs = _needs(*([] if suffixes or new_relations else ["train"]), stems["train"][0], stems["test"][0])
+    if suffixes and suffixes[0][0]:  # without the other folder, one of GraIL is an ordinary graph
+        learned, evaluated = suffixes[0]
+        needs = (*needs, (f"the folder of the same name with {learned} in place of {evaluated} beside it",))
+    return Layout(name, summary, recognises, read, needs, has_columns=True)
+
+
+def _evaluated(
+    title: str, folder: Path, layout: str, training: Dataset | None, columns: Columns, *, new_relations: bool = False
+) -> Dataset:
+    """Read the inference graph and its splits; relations have the ids of the training graph."""
+    files = find_needed(folder, stems=STEMS[layout])
+    dataset = read_files(title, files, training.relations if training else None, columns=columns)
+    if training is not None:
+        return with_training_graph(dataset, training, new_relations=new_relations)
+    note = f"there is no train file, the graph that models learn from; {files['train'].name} is the graph of test."
+    return replace(dataset, notes=(*dataset.notes, note))
+
+
+def _needs(*stems: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(f"{stem}{ending}" for ending in ENDINGS) for stem in stems)
 
 
 def _pair(folder: Path, suffixes: Sequence[tuple[str, str]]) -> tuple[Path, Path]:
@@ -168,7 +164,7 @@ def _refuse_half(name: str, folder: Path, learned: Path, evaluated: Path) -> Non
         (learned, "train", "the graph that models learn from"),
         (evaluated, STEMS[name]["train"][0], "the graph that is evaluated"),
     ):
-        if not label_layout.candidates(place, {"train": (stem,)}):
+        if not candidates(place, {"train": (stem,)}):
             missing = f"has no {stem} file" if place.is_dir() else "is not there"
             needs = f"the layout {name} needs two folders, {learned.name} and {evaluated.name}"
             cure = "Put it there, or use the layout labels (--layout labels) for one graph alone."
@@ -201,9 +197,21 @@ MTDEA = _layout(
     new_relations=True,
 )
 
-HM = _layout(
+
+def read_hm(folder: Path, columns: Columns = UNSAID) -> Dataset:
+    """Read the graph in the folder ``test``, and that in ``train`` as its training graph."""
+    title, learned, evaluated = folder.resolve().name, folder / "train", folder / "test"
+    _refuse_half("hm", folder, learned, evaluated)
+    training = read_labelled(learned, needs=("train",), columns=columns)
+    return _evaluated(title, evaluated, "hm", replace(training, name=f"{title}/train"), columns)
+
+
+HM = Layout(
     "hm",
     "inductive, of Hamaguchi et al. and INDIGO: train/train, which models learn from; test/test-graph, the inference "
     "graph, and test/test-fact",
-    suffixes=[("/train", "/test")],
+    lambda folder: "train" in candidates(folder / "train") and "train" in candidates(folder / "test", STEMS["hm"]),
+    read_hm,
+    _needs("train/train", "test/test-graph", "test/test-fact"),
+    has_columns=True,
 )

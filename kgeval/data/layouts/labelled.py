@@ -235,9 +235,8 @@ def read_red_gnn(folder: Path, columns: Columns = UNSAID) -> Dataset:
     facts = find_needed(folder, ("facts",), FACTS)["facts"]
     files = find_needed(folder)
     dataset = read_files(folder.resolve().name, files, further_train=(facts,), columns=columns)
-    train = files["train"].name
-    together = f"{facts.name} and {train} together are read as train, as in RED-GNN's code"
-    note = f"{together}. To read {train} alone, use the layout labels (--layout labels)."
+    train, alone = files["train"].name, "use the layout labels (--layout labels)"
+    note = f"{facts.name} and {train} together are read as train, as in RED-GNN's code. To read {train} alone, {alone}."
     return replace(dataset, notes=(*dataset.notes, note))
 
 

@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from kgeval.base.errors import counted
-from kgeval.metrics.intervals.interval import FEWEST_SEEDS, NoInterval
-from kgeval.metrics.intervals.over_seeds import student_interval
+from kgeval.metrics.intervals.interval import FEWEST_SEEDS
+from kgeval.metrics.intervals.over_seeds import interval_of_mean
+from kgeval.metrics.intervals.selection_intervals import attempt
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.summary import Value
 
@@ -29,16 +31,9 @@ def mean_over_graphs(metric: MetricName, values: Sequence[float], *, level: floa
     >>> mean_over_graphs(parse("mrr"), [0.3, 0.4]).reason
     '2 graphs: an interval over graphs needs at least 3'
     """
-    count = len(values)
-    if not count:
+    if not len(values):
         return Value(metric, reason="no graph has a value of every model")
-    mean = Value(metric, float(np.mean(values)))
-    if count < FEWEST_SEEDS:
-        return mean._replace(reason=f"{counted(count, 'graph')}: an interval over graphs needs at least {FEWEST_SEEDS}")
-    spread = float(np.std(values, ddof=1) / np.sqrt(count)), count - 1.0
-    try:
-        return mean.with_interval(
-            student_interval(metric.metric, float(np.mean(values)), spread, level=level, unit="graph", units=count)
-        )
-    except NoInterval:
-        return mean._replace(reason="all graphs have the same value")
+    mean, graphs = Value(metric, float(np.mean(values))), counted(len(values), "graph")
+    if len(values) < FEWEST_SEEDS:
+        return mean._replace(reason=f"{graphs}: an interval over graphs needs at least {FEWEST_SEEDS}")
+    return mean.with_interval(attempt(partial(interval_of_mean, metric, values, level, "graph")))

@@ -151,10 +151,8 @@ def refuse_unlike_runs(tables: Sequence[RankColumns]) -> None:
             if one != two:
                 raise MetricError(f"these are not runs of one model: {field} {one} in run 1, {two} in run {number}.")
         if not np.array_equal(_rows(first), _rows(other)):
-            raise MetricError(
-                f"runs 1 and {number} cannot be seeds of one model: they rank different triples or sides. "
-                "If they are two models, give each its own name."
-            )
+            problem = f"runs 1 and {number} cannot be seeds of one model: they rank different triples or sides"
+            raise MetricError(f"{problem}. If they are two models, give each its own name.")
 
 
 def _rows(table: RankColumns) -> IntArray:
@@ -188,7 +186,7 @@ def _mean_over_runs(
         return mean._replace(reason=few)
     made = [
         attempt(partial(_interval_of_seeds_and_units, name, selections, runs, intervals)),
-        attempt(partial(_interval_of_seeds, name, runs, intervals.level)),
+        attempt(partial(interval_of_mean, name, runs, intervals.level, "seed")),
     ]
     both, alone = (one if isinstance(one, Interval) else None for one in made)
     reasons = dict.fromkeys(str(one) for one in made if isinstance(one, NoInterval))
@@ -205,13 +203,13 @@ def _interval_of_seeds_and_units(
     return student_interval(name.metric, value, spread, level=intervals.level, unit=unit, units=count)
 
 
-def _interval_of_seeds(name: MetricName, values: Sequence[float], level: float) -> Interval:
-    """Make Student's interval over the runs' values, the units being the same."""
-    runs, value = len(values), float(np.mean(values))
-    spread = float(np.std(values, ddof=1) / np.sqrt(runs)), runs - 1.0
+def interval_of_mean(name: MetricName, values: Sequence[float], level: float, unit: str) -> Interval:
+    """Make Student's interval of the mean over seeds, on the same triples, or over graphs."""
+    count, value = len(values), float(np.mean(values))
+    spread = float(np.std(values, ddof=1) / np.sqrt(count)), count - 1.0
     if is_rounding(spread[0], value):
-        raise NoInterval("all seeds have the same value")
-    return student_interval(name.metric, value, spread, level=level, unit="seed", units=runs)
+        raise NoInterval(f"all {unit}s have the same value")
+    return student_interval(name.metric, value, spread, level=level, unit=unit, units=count)
 
 
 def student_interval(

@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kgeval.base.arrays import Float64Array, IntArray
-from kgeval.metrics.averages import numbered
-from kgeval.metrics.ranks.ranks import Ranks
+from kgeval.data.queries import starts_of_runs
+from kgeval.metrics.ranks.ranks import Ranks, Rows
 from kgeval.metrics.ranks.ties import EXPECTED
 
 SERIES_FROM = 16
@@ -33,12 +33,8 @@ SMALL_POWER = 1 / 512
 """the largest power for which the series is used: the terms beyond ``ORDER`` are then below the rounding error of the
 others, as the m-th cumulant of ln j is of the order of (m − 1)!"""
 
-
 MOST_NODES = 1000
 """the most nodes of a quadrature, whose computation takes the square of their number"""
-
-Rows = IntArray | slice
-"""rows of a column: their positions, or a range"""
 
 
 @dataclass(frozen=True)
@@ -149,11 +145,10 @@ def mean_of_polynomials(
     >>> mean_of_polynomials(lambda rank, rows: rank**3, 3, np.array([1, 2]), np.array([4, 2]))  # (1 + 8 + 27 + 64) / 4
     array([25.,  8.])
     """
-    lengths, number = numbered(high - low + 1)
-    means, order = np.zeros(len(low)), np.argsort(number, kind="stable")
-    ends = np.cumsum(np.bincount(number, minlength=len(lengths)))
-    for length, rows in zip(lengths.tolist(), np.split(order, ends[:-1]), strict=True):
-        for step, weight in zip(*_nodes(length, degree // 2 + 1), strict=True):
+    lengths, means = high - low + 1, np.zeros(len(low))
+    order = np.argsort(lengths, kind="stable")
+    for rows in np.split(order, starts_of_runs(lengths[order]))[1:]:
+        for step, weight in zip(*_nodes(int(lengths[rows[0]]), degree // 2 + 1), strict=True):
             means[rows] += weight * of(low[rows] + step, rows)
     return means
 

@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.metrics.array_inputs import as_number_row, refuse_items
-from kgeval.metrics.metric import EXPECTED_TIES, Metric, MetricFamily, Undefined, checked_cutoff, declared, measured
+from kgeval.metrics.metric import EXPECTED_TIES, Metric, Undefined, checked_cutoff, declared, measured
 from kgeval.metrics.ranks.moments import (
     GEOMETRIC_MEAN,
     HITS_AT_K,
@@ -38,10 +38,9 @@ from kgeval.metrics.ranks.moments import (
     MEAN_RANK,
     MEAN_RECIPROCAL_RANK,
     Mean,
-    Rows,
     mean_of_polynomials,
 )
-from kgeval.metrics.ranks.ranks import Ranks
+from kgeval.metrics.ranks.ranks import Ranks, Rows
 from kgeval.metrics.ranks.ties import EXPECTED
 
 BORDES, HOYT = "Bordes et al., 2013", "Hoyt et al., 2022"
@@ -98,10 +97,6 @@ MRR = _share(
     source="Voorhees, 1999",
 )
 
-HITS = _share(
-    "hits hits_at_{k} h_at_{k} h", "hits at k: #{r ≤ k} / n", mean_of(HITS_AT_K), source=BORDES, cutoff="required"
-)
-
 
 @cache
 def hits_among(k: int, n: int) -> Metric:
@@ -135,7 +130,14 @@ def hits_among(k: int, n: int) -> Metric:
     )
 
 
-HITS_AMONG = MetricFamily("hits", hits_among)
+HITS = _share(
+    "hits hits_at_{k} h_at_{k} h",
+    "hits at k: #{r ≤ k} / n",
+    mean_of(HITS_AT_K),
+    source=BORDES,
+    cutoff="required",
+    among=hits_among,
+)
 
 
 def hits_at_k(ranks: npt.ArrayLike, k: int) -> float:

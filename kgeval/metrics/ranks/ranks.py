@@ -17,6 +17,9 @@ from kgeval.metrics.averages import means_of_groups, numbered
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.ranks.ties import TiePolicy, Ties, tie_policy, uniform
 
+Rows = IntArray | slice
+"""rows of a column: their positions, or a range"""
+
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
@@ -39,7 +42,6 @@ class Ranks:
     """float64[row], how much each answer counts; all the same by default"""
     draws: Float64Array | None = None
     """float64[row] in [0, 1), for random ties; by default keyed by the number of the row"""
-
     uncounted: int = 0
     """1 where ``candidates`` leave the answer out, as in chance without it"""
 
@@ -82,9 +84,8 @@ class Ranks:
             draws = uniform(0, np.arange(len(self))) if self.policy.random else np.zeros(len(self))
         ranks = np.asarray(self.policy.rank(self.optimistic, self.pessimistic, draws))
         if ranks.shape != draws.shape or not ((self.optimistic <= ranks) & (ranks <= self.pessimistic)).all():
-            raise MetricError(
-                f"tie policy {self.policy.name!r}: expected a rank from 1 + greater to 1 + greater + tied for each row."
-            )
+            expected = "a rank from 1 + greater to 1 + greater + tied for each row"
+            raise MetricError(f"tie policy {self.policy.name!r}: expected {expected}.")
         return ranks.astype(np.float64, copy=False)
 
     @cached_property

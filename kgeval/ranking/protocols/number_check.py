@@ -225,14 +225,9 @@ def _readings(protocol: Protocol, table: RankTable, printed: Sequence[PrintedNum
                 (entry.metric.name, ties, metric.side, setting) in reported
                 for entry, metric in zip(printed, metrics, strict=True)
             )
-            yield Reading(
-                setting,
-                protocol.sides[0] if side == "both" and len(protocol.sides) == 1 else side,
-                candidates[nearest],
-                distances[nearest],
-                (protocol.name,) if is_own else (),
-                (str(ties),),
-            )
+            one_side = protocol.sides[0] if side == "both" and len(protocol.sides) == 1 else side
+            names = (protocol.name,) if is_own else ()
+            yield Reading(setting, one_side, candidates[nearest], distances[nearest], names, (str(ties),))
 
 
 def _reported(protocol: Protocol, table: RankTable) -> set[tuple[str, Ties, Part, Setting]]:
@@ -248,12 +243,11 @@ def _reported(protocol: Protocol, table: RankTable) -> set[tuple[str, Ties, Part
     one_side = ranked if len(ranked) == 1 else ()
     whole = {pooled_side(table.provenance.sides)} if is_ranked_by_it else {pooled_side(protocol.sides), *one_side}
     metrics = protocol.framework_metrics or [FrameworkMetric(it, it, side) for it in protocol.metrics for side in PARTS]
-    splits = filtered_by(table.split, protocol.filter, None)
     by_layout = [it["filter"] for it in protocol.of_layout.values() if is_ranked_by_it and "filter" in it]
-    filters = [splits, *(filtered_by(table.split, of_split, None) for of_split in by_layout)]
+    filters = [filtered_by(table.split, of_split, None) for of_split in (protocol.filter, *by_layout)]
     reported: set[tuple[str, Ties, Part, Setting]] = set()
     for metric in metrics:
-        setting: Setting = metric.setting if splits else "raw"
+        setting: Setting = metric.setting if filters[0] else "raw"
         if setting == "raw" or any(_is_filter_of(names, table) for names in filters):
             name = parse(metric.metric)
             sides = whole if metric.side == "both" else (metric.side,)

@@ -23,6 +23,7 @@ from kgeval.base.provenance import UNKNOWN
 from kgeval.base.registries import by_name, instances, load_entry_points
 from kgeval.base.tables.shown import Brief
 from kgeval.data.dataset import SPLITS, Dataset, Split
+from kgeval.data.layouts import layouts
 from kgeval.data.split_names import filtered_by, parts_of
 from kgeval.data.triples import SIDES, Side
 from kgeval.metrics.kinds import RANKS
@@ -116,13 +117,10 @@ class Protocol(Brief, Rules):
         for name in {name for changes in self.of_layout.values() for name in changes}:
             refuse_unknown(f"protocol {self.name!r}, of_layout: no", name, ("split", "filter", "sides"), ConfigError)
         by_split = self.filter if isinstance(self.filter, Mapping) else {}
-        if {*by_split} != {*SPLITS} or not all(
-            isinstance(names, tuple | list) and {*names} <= {*SPLITS} for names in by_split.values()
-        ):
-            raise ConfigError(
-                f"protocol {self.name!r}, filter: expected the splits that each of train, valid and test is filtered "
-                f"by, such as {dict(EVERY_SPLIT)}; found {self.filter!r:.80}."
-            )
+        fits = all(isinstance(names, tuple | list) and {*names} <= {*SPLITS} for names in by_split.values())
+        if {*by_split} != {*SPLITS} or not fits:
+            expected = f"the splits that each of train, valid and test is filtered by, such as {dict(EVERY_SPLIT)}"
+            raise ConfigError(f"protocol {self.name!r}, filter: expected {expected}; found {self.filter!r:.80}.")
 
     @property
     def rules(self) -> Rules:
@@ -156,6 +154,8 @@ class Protocol(Brief, Rules):
         (('train', 'valid'), 'realistic')
         """
         explicit = evaluation.model_fields_set
+        for layout in self.of_layout:
+            refuse_unknown(f"protocol {self.name!r}, of_layout: no", layout, [*layouts(), "inductive"], ConfigError)
         inductive = dataset.training_graph is not None and dataset.layout not in self.of_layout
         here = self.of_layout.get("inductive" if inductive else dataset.layout, {})
         split, sides = evaluation.split, here.get("sides", self.sides)
@@ -172,9 +172,8 @@ class Protocol(Brief, Rules):
             **({} if split == evaluation.split else {"split": split}),
             **({} if "sides" in explicit or sides == SIDES else {"sides": sides}),
         }
-        return ResolvedEvaluation(
-            self, evaluation.model_copy(update=settings), ties or self.ties, tuple(metrics) or self.metrics
-        )
+        complete = evaluation.model_copy(update=settings)
+        return ResolvedEvaluation(self, complete, ties or self.ties, tuple(metrics) or self.metrics)
 
     def ranks(self, table: RankTable, setting: Setting = "filtered") -> Float64Array:
         """Return the rank of each row by the framework; float64[row].
@@ -211,9 +210,8 @@ class Protocol(Brief, Rules):
             return table
         times = table.column(MULTIPLICITY)
         if times.dtype.kind not in "iu" or (times < 1).any():
-            raise TableError(
-                f"the column {MULTIPLICITY} counts how often a triple is repeated: expected whole numbers from 1."
-            )
+            column = f"the column {MULTIPLICITY} counts how often a triple is repeated"
+            raise TableError(f"{column}: expected whole numbers from 1.")
         return replace(table, data=table.data.take(pa.array(np.repeat(np.arange(len(table)), times))))
 
     def _break_ties(self, table: RankTable, greater: IntArray, tied: IntArray) -> Float64Array:

@@ -58,10 +58,9 @@ def framework_metrics(table: RankTable, *, protocol: str | Protocol | None = Non
         raise MetricError(f"{sample}, and no framework estimates metrics. Use kgeval.summarize, or rank all triples.")
     rules = protocol_of(table) if protocol is None else find_protocol(protocol)
     if protocol is None and rules.name not in protocols():
-        raise ConfigError(
-            f"these ranks follow the protocol {rules.name!r}, which no installed package has. Install its package, "
-            "or give the protocol itself: framework_metrics(table, protocol=…)."
-        )
+        problem = f"these ranks follow the protocol {rules.name!r}, which no installed package has"
+        cure = "Install its package, or give the protocol itself: framework_metrics(table, protocol=…)"
+        raise ConfigError(f"{problem}. {cure}.")
     metrics = [*_applicable(rules, table)]
     by_protocol = {metric.name: rules.value(table, metric) for metric in metrics if not _is_general(metric)}
     values = _general_values(rules, table, [metric for metric in metrics if _is_general(metric)]) | by_protocol
@@ -162,8 +161,7 @@ def notes_on(rules: Protocol, table: RankTable) -> Iterator[str]:
         yield f"{unlisted:,} of {len(table):,} answers are not {where}: {rules.name} counts their reciprocal rank as 0."
     if names := [metric.name for metric in rules.framework_metrics if metric.from_zero]:
         yield f"{rules.name} counts {' and '.join(names)} from 0."
-    layouts = [layout for layout, changes in rules.of_layout.items() if changes.get("split") == table.split]
-    if layouts:
+    if layouts := [layout for layout, changes in rules.of_layout.items() if changes.get("split") == table.split]:
         where = f"in the layout {' and '.join(layouts)}"
         yield f"{rules.name} ranks {table.split} as one split {where}. Test alone: --split test."
     if rules.repeats == "each" and MULTIPLICITY in table.columns:

@@ -123,6 +123,9 @@ def test_explicit_settings_and_missing_splits_come_before_the_layout(tmp_path):
     assert (resolve(ultra).split, resolve(nbfnet).filter) == ("test", ("train", "valid", "test"))
     with pytest.raises(ConfigError, match=r"protocol 'mine', of_layout: no 'splits'"):
         kgeval.Protocol(name="mine", summary="", of_layout={"grail": {"splits": "test"}})
+    mine = kgeval.Protocol(name="mine", summary="", of_layout={"grial": {"split": "test"}})
+    with pytest.raises(ConfigError, match=r"protocol 'mine', of_layout: no 'grial'. Did you mean 'grail'"):
+        resolve(mine)
 
 
 def test_runs_and_explanations_follow_the_layout(tmp_path):
