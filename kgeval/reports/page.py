@@ -11,7 +11,6 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgeval.analysis.comparison.block import Block
 from kgeval.analysis.comparison.compare import compare_grid
 from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.base.errors import InputError, counted
@@ -22,7 +21,7 @@ from kgeval.base.tables.shown import Brief
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source
 from kgeval.metrics.intervals.interval import Unit
-from kgeval.metrics.names import MetricName, short_title, title_of
+from kgeval.metrics.names import short_title, title_of
 from kgeval.metrics.ranks.ties import Ties, common_ties, tie_policy
 from kgeval.ranking.run_directory.folders import suite_around
 from kgeval.reports.document import Section, common_provenance, document, isolated, models_in_words, unvalidated
@@ -37,14 +36,12 @@ from kgeval.reports.evaluated_models import (
 from kgeval.reports.origins import cumulative, origins, triple_table
 from kgeval.reports.pictures import CURVES, curves_chart, metric_panel
 from kgeval.reports.standings import standings
-from kgeval.reports.study import HEADLINES, Study, curve_points, in_order, row_of, study_of
-from kgeval.reports.suite import cell_of, suite_section
+from kgeval.reports.study import HEADLINES, Study, curve_points, in_order, study_of
+from kgeval.reports.suite import cell_of, panel_frame, suite_section
 from kgeval.reports.theme import PAGE, themed
 from kgeval.reports.trust import making, trust
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from kgeval.metrics.labels.label_summary import LabelSummary
 
 
@@ -226,23 +223,11 @@ def _results(grid: Comparison) -> Section:
     }
     charts = {
         f"{block.title}|{titles[metric]}": themed(
-            metric_panel(_panel_frame(grid, block, metric, titles[metric]), PAGE, width="container"), PAGE
+            metric_panel(panel_frame(grid, block, metric, titles[metric]), PAGE, width="container"), PAGE
         )
         for block, metric in columns
     }
     return Section("grid", "Results", "Results over datasets", content, charts)
-
-
-def _panel_frame(grid: Comparison, block: Block, metric: MetricName, title: str) -> pd.DataFrame:
-    """The rows of a chart: a mean with its standard deviation as whiskers, and a dot for each seed."""
-    import pandas as pd
-
-    rows = []
-    for model in grid.models:
-        if (score := block.scores.get((model, metric))) is not None:
-            about = {"model": model, "title": f"{block.title}: {title}", "chance": float("nan")}
-            rows.append({**about, "baseline": model in grid.baselines, **row_of(score, grid.spread or "interval")})
-    return pd.DataFrame(rows)
 
 
 def _of_classifications(summaries: Mapping[str, LabelSummary]) -> Report:

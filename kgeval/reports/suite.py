@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kgeval.analysis.comparison.block import Block
 from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.analysis.comparison.over_graphs import GraphMeans, graph_table, means_of, standings_of
 from kgeval.base.tables.table import written
@@ -27,10 +28,13 @@ LANES = 5, 36
 
 def suite_section(grid: Comparison) -> Section:
     """Lay out each metric: its table, a picture for each group of graphs, and one of the models on each graph."""
+    import pandas as pd
+
     parts, charts = {}, dict[str, Any]()
     for metric in grid.metrics:
         title, means, table = title_of(metric), means_of(grid, metric, {}), graph_table(grid, metric, [{}], paper=True)
-        on_graphs = _on_graphs(grid, metric)
+        frames = [panel_frame(grid, block, metric, title).assign(group=block.title) for block in grid.blocks]
+        on_graphs = pd.concat(frames).assign(category=lambda frame: frame["group"], axis=title)
         pictures = {f"{title}|{mean.name}": _of_means(grid, mean, on_graphs) for mean in means}
         look: Any = {"lane": max(LANES[0], LANES[1] // len(grid.models)), "legend": PAGE.legend(list(grid.models), 800)}
         pictures[title] = slice_panel(on_graphs, PAGE, baselines=grid.baselines, width="container", **look)
@@ -48,16 +52,15 @@ def cell_of(figure: Any) -> dict[str, Any]:
     return {"value": value, "best": figure.best, "sort": "" if figure.value is None else repr(float(figure.value))}
 
 
-def _on_graphs(grid: Comparison, metric: MetricName) -> pd.DataFrame:
-    """Make a row for each graph and model."""
+def panel_frame(grid: Comparison, block: Block, metric: MetricName, title: str) -> pd.DataFrame:
+    """The rows of a chart: a mean with its standard deviation as whiskers, and a dot for each seed."""
     import pandas as pd
 
-    rows = [
-        {"category": graph, "group": graph, "model": model, "axis": title_of(metric)}
-        | row_of(grid.block(graph, {}).value(model, metric), grid.spread or "sd")
-        for graph in grid.datasets
-        for model in grid.models
-    ]
+    rows = []
+    for model in grid.models:
+        if (score := block.scores.get((model, metric))) is not None:
+            about = {"model": model, "title": f"{block.title}: {title}", "chance": float("nan")}
+            rows.append({**about, "baseline": model in grid.baselines, **row_of(score, grid.spread or "interval")})
     return pd.DataFrame(rows)
 
 

@@ -219,12 +219,15 @@ def _write_suites(configs: Mapping[Path, RunConfig], folders: Mapping[Path, Path
     from kgeval.ranking.protocols.protocol import find_protocol
     from kgeval.ranking.run_directory.folders import write_suite
 
-    suites = {(folders[path].parent, path.parent): one for path, one in configs.items() if one.suite is not None}
+    suites = {
+        (folders[path].parent, path.parent): (one.suite.groups, one.metrics or find_protocol(one.protocol).metrics)
+        for path, one in configs.items()
+        if one.suite is not None
+    }
     if len({folder for folder, _ in suites}) < len(suites):
         raise ConfigError("two suites have the same output. Make them one suite, or give them different outputs.")
-    for (folder, _), config in suites.items():
-        groups, metrics = config.suite.groups if config.suite else {}, find_protocol(config.protocol).metrics
-        write_suite(folder, groups, config.metrics or metrics)
+    for (folder, _), groups_and_metrics in suites.items():
+        write_suite(folder, *groups_and_metrics)
 
 
 @click.command("merge")
