@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import kgeval
 from kgeval import load_dataset
 from kgeval.base.errors import DatasetError
 from tests.brute_force import as_counts, brute_force
 from tests.data.folders import lines, write
+from tests.data.test_inductive_graphs import WHOLE, counts_by_sets
 
 SPLITS = {
     "train": [("ant", "likes", "bee"), ("bee", "eats", "cat")],
@@ -80,6 +84,53 @@ def test_relations_of_dackgr_stand_last(folder, tmp_path):
     sides = {name: kgeval.evaluate(score, data, protocol=name).provenance.sides for name in ("standard", "ultra")}
     assert sides == {"standard": ("head", "tail"), "ultra": ("tail",)}
     assert kgeval.evaluate(score, data, protocol="ultra", sides="head").provenance.sides == ("head",)
+
+
+def red_gnn(folder, splits):
+    half = len(splits["train"]) // 2
+    write(folder, {**splits, "facts": splits["train"][:half], "train": splits["train"][half:]})
+    rows = [row for part in splits.values() for row in part]
+    (folder / "entities.txt").write_text(lines({(end,) for h, _, t in rows for end in (h, t)}))
+    (folder / "relations.txt").write_text(lines({(r,) for _, r, _ in rows}))
+    return folder
+
+
+def dackgr(folder, splits):
+    last = {split: [(h, t, r) for h, r, t in rows] for split, rows in splits.items()}
+    write(folder, last, DACKGR, ending=".triples")
+    (folder / "raw.kb").write_text(lines(last["train"]))
+    return folder
+
+
+@settings(max_examples=30)
+@given(
+    seed=st.integers(0, 10**6),
+    write_folder=st.sampled_from([red_gnn, dackgr]),
+    split=st.sampled_from(["valid", "test"]),
+    protocol=st.sampled_from(["standard", "ultra", "nbfnet", "ingram"]),
+)
+def test_all_splits_filter_a_graph_without_a_training_graph(tmp_path_factory, seed, write_folder, split, protocol):
+    rng = np.random.default_rng(seed)
+    sizes = {"train": 14, "valid": 4, "test": 4}
+    splits = {
+        name: [(f"e{h}", f"r{r}", f"e{t}") for h, r, t in rng.integers(0, (8, 3, 8), (size, 3)).tolist()]
+        for name, size in sizes.items()
+    }
+    data = load_dataset(write_folder(tmp_path_factory.mktemp("random"), splits))
+    scores = {(h, r, t): int(rng.integers(4)) for h in data.entities for r in data.relations for t in data.entities}
+
+    def score(heads, relations, tails):
+        rows = zip(heads, relations, tails, strict=True)
+        return np.array([scores[data.entities[h], data.relations[r], data.entities[t]] for h, r, t in rows])
+
+    table = kgeval.evaluate(score, data, entities=data.entities, protocol=protocol, split=split)
+    expected = counts_by_sets(splits, split, WHOLE, scores)
+    only_tails = protocol == "ultra" and write_folder is dackgr
+    kept = {
+        (data.entities[h], data.relations[r], data.entities[t], side): tuple(counts[:3])
+        for (h, r, t, side), counts in as_counts(table).items()
+    }
+    assert kept == {key: counts for key, counts in expected.items() if key[3] == "tail" or not only_tails}
 
 
 def test_files_called_as_dackgrs_are_read_by_what_they_hold(folder, tmp_path):
