@@ -258,9 +258,7 @@ class Comparison(ComparedModels, Shown):
             names = rows[0] if rows else {}
             return frame.set_axis(pd.MultiIndex.from_tuples([*names], names=["dataset", "metric", ""]), axis=1)
         groups = [self.groups.get((self.datasets[0], model, group)) for group, model in self._rows]
-        values = [
-            {} if group is None else {str(name): value for name, value in group.values.items()} for group in groups
-        ]
+        values = [{str(name): value for name, value in group.values.items()} if group else {} for group in groups]
         return pd.DataFrame(values, index)
 
     def differences_frame(self) -> pd.DataFrame:
