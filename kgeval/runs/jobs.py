@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from kgeval.analysis.slices.annotation import annotate, slices_to_add
-from kgeval.analysis.slices.slice import slice_of
+from kgeval.analysis.slices.slice import slices_among
 from kgeval.base.files import ReadFiles, State
 from kgeval.base.progress import Progress
 from kgeval.base.provenance import UNKNOWN
@@ -185,8 +185,7 @@ class Job:
 
     @cached_property
     def _files_of_slices(self) -> list[Path]:
-        chosen = (slice_of(name, self.config.groups) for name in self.config.by or ())
-        return [Path(file) for chosen_slice in chosen if chosen_slice is not None for file in chosen_slice.files()]
+        return [Path(file) for one in slices_among(self.config.by or (), self.config.groups) for file in one.files()]
 
     def _hashed_files(self, model: Any) -> dict[Path, tuple[str, State]]:
         """Hash the files once, when the model has just been read; refuse those that changed while they were."""
