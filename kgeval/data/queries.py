@@ -64,10 +64,13 @@ class Queries:
         )
 
     @classmethod
-    def per_triple(cls, triples: Triples, side: Side) -> Queries:
-        """Make one query of every triple, for candidates that belong to triples; in order of their relations."""
+    def per_triple(cls, triples: Triples, side: Side, *, as_given: bool = False) -> Queries:
+        """Make one query of every triple, for candidates that belong to triples.
+
+        They are in order of their relations, or ``as_given``.
+        """
         anchors, relations, answers = triples.queries_of_side(side)
-        order = np.argsort(relations, kind="stable")
+        order = np.arange(len(triples)) if as_given else np.argsort(relations, kind="stable")
         offsets, contexts = np.arange(len(triples) + 1), triples[order].contexts
         return cls(side, anchors[order], relations[order], offsets, answers[order], order, contexts)
 

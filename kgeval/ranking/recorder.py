@@ -19,7 +19,7 @@ from kgeval.data import SPLITS, KnownTimes
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
-from kgeval.data.triples import TARGETS, Side, Triples
+from kgeval.data.triples import TARGETS, Side
 from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.summarize import summarize
@@ -334,7 +334,7 @@ class ForeignScores:
             raise InputError(
                 f"there are {len(rows)} triples and {len(matrix)} rows of scores: give one row for each triple."
             )
-        queries = _one_by_one(ranking.dataset.split(ranking.evaluation.split)[rows], side)
+        queries = Queries.per_triple(ranking.dataset.split(ranking.evaluation.split)[rows], side, as_given=True)
         candidates = np.flatnonzero(forward >= 0)
         columns, known_columns = self.columns[side]
         facts = ranking.facts.of(ranking.evaluation.filter, side)
@@ -364,10 +364,3 @@ class ForeignModel:
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Another program computes them."""
         raise NotImplementedError
-
-
-def _one_by_one(triples: Triples, side: Side) -> Queries:
-    """Make one query of each triple, in their order."""
-    anchors, relations, answers = triples.queries_of_side(side)
-    numbers = np.arange(len(triples) + 1)
-    return Queries(side, anchors, relations, numbers, answers, numbers[:-1], triples.contexts)

@@ -175,16 +175,15 @@ def render_grid(
     grid = compare_grid(results, metrics, baselines=baselines, suite=suite["groups"], **options)
     sections: list[Section] = []
     metric = grid.metrics[0]
-    if grid.suite:  # the checks of dozens of graphs are on the pages of their own
-        return grid_document(grid), _grid_title(grid)
-    for place, (block, (name, models)) in enumerate(zip(grid.blocks, datasets.items(), strict=True)):
+    # The checks of dozens of graphs are on the pages of their own.
+    parts = [] if grid.suite else zip(grid.blocks, datasets.items(), strict=True)
+    for place, (block, (name, models)) in enumerate(parts):
         means = {model: score.value for (model, of), score in block.scores.items() if of == metric}
         own = (policy, intervals, grid.on_dataset(name))
         study = Study(in_order(models, metric, means), read_dataset(models), *own)
         for part in (trust(study), making(study)):
-            words = {"title": f"{name}: {part.title}", "name": f"{part.name}: {name}"}
-            about: dict[str, Any] = {**words, "file": part.anchor, "anchor": f"{part.anchor}-{place}"}
-            sections.append(replace(part, **about))
+            called = replace(part, title=f"{name}: {part.title}", name=f"{part.name}: {name}")
+            sections.append(replace(called, file=part.anchor, anchor=f"{part.anchor}-{place}"))
     return grid_document(grid, sections), _grid_title(grid)
 
 

@@ -306,15 +306,12 @@ def slice_panel(
     named = altair.Axis(ticks=False, domain=False, labelExpr=LINES)
     words = [altair.Tooltip(f"{key}:N") for key in ("group", "model")]
     numbers = [altair.Tooltip(f"{key}:Q", format=".4f") for key in ("value", "low", "high")]
+    numbers += [altair.Tooltip("count:Q", format=",", title="ranks")] if "count" in groups else []
     base = altair.Chart(records(values)).encode(
         y=altair.Y("category:N", sort=categories, title=None, axis=named),
         yOffset=altair.YOffset("model:N", sort=models, scale=altair.Scale(domain=models, paddingOuter=0.6)),
         color=altair.Color("model:N", scale=palette.scale("color", models, baselines), legend=legend),
-        tooltip=[
-            *words,
-            *numbers,
-            *([altair.Tooltip("count:Q", format=",", title="ranks")] if "count" in groups else []),
-        ],
+        tooltip=[*words, *numbers],
     )
     shape = altair.Shape("model:N", scale=palette.scale("shape", models, baselines), legend=legend)
     size, stroke = 3.5 * lane, min(1.5, lane / 6)

@@ -42,7 +42,7 @@ def suite_section(grid: Comparison) -> Section:
         rows, count = [[str(label), *map(cell_of, cells)] for label, *cells in table.rows], len(grid.datasets)
         words = dict(zip(pictures, [*(mean.label for mean in means), "each graph"], strict=True))
         parts[title] = {"columns": table.columns, "rows": [rows[:count], rows[count:]], "charts": words}
-    content = {"parts": parts, "standings": standings_of(grid, paper=True), "notes": grid.notes}
+    content = {"parts": parts, "standings": [*standings_of(grid, paper=True)], "notes": grid.notes}
     return Section("grid", "Results", "Results over graphs", content, charts, file="suite")
 
 

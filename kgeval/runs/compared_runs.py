@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.analysis.comparison.comparable import dataset_names
+from kgeval.analysis.slices.slice import slices_among
 from kgeval.base.errors import ConfigError, InputError
 from kgeval.data.dataset import Dataset
 from kgeval.metrics.names import MetricName
@@ -27,7 +28,6 @@ from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.runs.stored import (
     IMPORT_OPTIONS,
     group_stored,
-    names_slices,
     notes_on_unknown,
     option_name,
     own_groups,
@@ -77,7 +77,7 @@ def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -
     given = options.get("groups", {})
     groups = {**_common_groups([run for _, run in places], {*by} - {*given}), **given}
     raw = imported.get("filter") == ()
-    used = {"dataset": names_slices(by, groups), "filter": raw}
+    used = {"dataset": bool(slices_among(by, groups)), "filter": raw}
     idle = [name for name in imported if not used.get(name)]
     if idle and not any(run.is_text for _, run in places):
         raise ConfigError(

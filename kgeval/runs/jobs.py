@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from kgeval.analysis.slices.annotation import annotate, slices_to_add
-from kgeval.analysis.slices.slice import slice_of
+from kgeval.analysis.slices.slice import slices_among
 from kgeval.base.files import ReadFiles, State
 from kgeval.base.progress import Progress
 from kgeval.base.provenance import UNKNOWN
@@ -46,6 +46,9 @@ from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.outcome import Outcome, task_policies
 from kgeval.runs.resume import Fingerprint, leaves
 from kgeval.runs.training import train
+
+Evaluable: TypeAlias = Scorer | VectorScorer | ImportedRanks
+"""what is evaluated: a model, or ranks in its place"""
 
 
 class Job:
@@ -114,9 +117,9 @@ class Job:
             return self.source.load(self.dataset, self._resolved.evaluation)
         return self.config.load_model(self.dataset)
 
-    def load(self) -> Scorer | VectorScorer | ImportedRanks:
+    def load(self) -> Evaluable:
         """Return the model, read or trained now unless it was read before; or the ranks in its place."""
-        model: Scorer | VectorScorer | ImportedRanks
+        model: Evaluable
         if isinstance(self.source, TrainingConfig):
             model = train(self.source, self.dataset, self.stage or Path())
         else:
@@ -182,8 +185,7 @@ class Job:
 
     @cached_property
     def _files_of_slices(self) -> list[Path]:
-        chosen = (slice_of(name, self.config.groups) for name in self.config.by or ())
-        return [Path(file) for chosen_slice in chosen if chosen_slice is not None for file in chosen_slice.files()]
+        return [Path(file) for one in slices_among(self.config.by or (), self.config.groups) for file in one.files()]
 
     def _hashed_files(self, model: Any) -> dict[Path, tuple[str, State]]:
         """Hash the files once, when the model has just been read; refuse those that changed while they were."""
@@ -193,13 +195,11 @@ class Job:
             self._digests[files] = {path: self._read.sha256(path) for path in files}
         return self._digests[files]
 
-    def fingerprint(self, model: Scorer | VectorScorer | ImportedRanks | None) -> Fingerprint:
+    def fingerprint(self, model: Evaluable | None) -> Fingerprint:
         config, files = leaves(self.content), self.input_digests(model)
         return Fingerprint(config, self.dataset.sha256(), files, version("kgeval"))
 
-    def manifest(
-        self, model: Scorer | VectorScorer | ImportedRanks, outcome: Outcome, seconds: Mapping[str, float]
-    ) -> dict[str, Any]:
+    def manifest(self, model: Evaluable, outcome: Outcome, seconds: Mapping[str, float]) -> dict[str, Any]:
         for path, (_, state) in self._hashed_files(model).items():
             self._read.refuse_changed(path, state)
         dataset, learned, negatives = self.dataset, self.dataset.training_graph, self._negatives
@@ -233,7 +233,7 @@ class Job:
         return config.document.write(content)
 
 
-def _model_facts(model: Scorer | VectorScorer | ImportedRanks, write: Callable[[str], str]) -> dict[str, Any]:
+def _model_facts(model: Evaluable, write: Callable[[str], str]) -> dict[str, Any]:
     if isinstance(model, FittedBaseline | ImportedRanks):
         return model.describe()
     if not isinstance(model, Checkpoint):

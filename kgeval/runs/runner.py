@@ -35,8 +35,6 @@ from kgeval.base.threads import bound_threads
 from kgeval.data.dataset import Dataset
 from kgeval.models.baselines import Baseline, FittedBaseline
 from kgeval.models.checkpoints import Checkpoint
-from kgeval.models.scorer import Scorer, VectorScorer
-from kgeval.ranking.import_ranks import ImportedRanks
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.run_directory.contents import STAGE, is_run, other_files
 from kgeval.ranking.run_directory.folders import CommonTable
@@ -47,7 +45,7 @@ from kgeval.runs.config.models import CheckpointConfig, RanksConfig
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.config.yaml_document import Document, ExpandingLoader, WrittenLoader, parse_value, paths_of
 from kgeval.runs.executors import LocalExecutor, ShardedRanking
-from kgeval.runs.jobs import Job
+from kgeval.runs.jobs import Evaluable, Job
 from kgeval.runs.metric_bounds import Threshold
 from kgeval.runs.outcome import ModelsFailed, Outcome, common_table
 from kgeval.runs.resume import Fingerprint, is_to_be_tightened, refuse_changes
@@ -208,7 +206,7 @@ class _JobRunner:
         words = str(error) if isinstance(error, KgevalError) else f"{type(error).__name__}: {reason(error)}."
         return RunError(self.config.document.conceal(words))
 
-    def _earlier_sample(self, job: Job, model: Scorer | VectorScorer | ImportedRanks) -> RankTable | None:
+    def _earlier_sample(self, job: Job, model: Evaluable) -> RankTable | None:
         """Read the sample of an earlier estimate, which a tighter one continues."""
         run = self._earlier_run(job)
         if run is None or job.config.evaluation.estimate is None:
@@ -250,13 +248,13 @@ class _JobRunner:
             )
         return outcome
 
-    def _refuse_unfit_thresholds(self, job: Job, model: Scorer | VectorScorer | ImportedRanks | None) -> None:
+    def _refuse_unfit_thresholds(self, job: Job, model: Evaluable | None) -> None:
         if model is not None and self.config.kind == "ranks":
             for threshold in self.thresholds:
                 if threshold.model in {"", job.name}:
                     threshold.refuse_unfit("ranks", sides=job.sides_of(model))
 
-    def _sharded(self, job: Job, model: Scorer | VectorScorer | ImportedRanks) -> ShardedRanking:
+    def _sharded(self, job: Job, model: Evaluable) -> ShardedRanking:
         """Return how a model's ranking is divided; shards of a live model, which no later run knows, are not kept."""
         store = ShardStore(job.stage) if job.stage and isinstance(model, Checkpoint | FittedBaseline) else None
         begin = partial(_begin_shards, self.config, job, model, force=self.force)
@@ -266,10 +264,9 @@ class _JobRunner:
 
 def _has_unreadable_files(error: Exception, job: Job) -> bool:
     """Whether an error is of the files of a model; otherwise its configuration is wrong."""
-    in_checkpoint = isinstance(error, CheckpointError) and not isinstance(error, UsageError)
-    in_ranks = isinstance(error, DatasetError | TableError) and isinstance(job.source, RanksConfig)
-    is_file = in_ranks or (in_checkpoint and isinstance(job.source, CheckpointConfig))
-    return not isinstance(error, InputError) or is_file
+    of_files = {CheckpointConfig: (CheckpointError,), RanksConfig: (DatasetError, TableError)}.get(type(job.source), ())
+    is_of_files = isinstance(error, of_files) and not isinstance(error, UsageError)
+    return is_of_files or not isinstance(error, InputError)
 
 
 @dataclass

@@ -14,7 +14,7 @@ from typing import Any
 
 from kgeval.analysis.slices.annotation import annotate, slices_to_add
 from kgeval.analysis.slices.named_groups import groupings
-from kgeval.analysis.slices.slice import slice_of, slices
+from kgeval.analysis.slices.slice import slice_of, slices, slices_among
 from kgeval.base.errors import ConfigError, InputError, MetricError, refuse_unknown
 from kgeval.base.files import exists_safely, sha256_of_file, suggest_paths
 from kgeval.base.settings_text import expanded
@@ -195,13 +195,9 @@ def _read_ranking(
             f"{option_name(next(iter(imported)))} applies to text files of ranks, with --dataset; a stored run keeps "
             "its own setting. Leave it out."
         )
-    table = run.ranks(None if run.is_stored and names_slices(by, groups) else options.get("dataset"), **imported)
+    # Of a stored run, it is the dataset of slices.
+    table = run.ranks(None if run.is_stored and slices_among(by, groups) else options.get("dataset"), **imported)
     return table.raw() if raw else table
-
-
-def names_slices(by: Sequence[str], groups: Mapping[str, Any]) -> bool:
-    """Whether some of the names are slices, which need the dataset; columns do not."""
-    return any(slice_of(name, groups) is not None for name in by)
 
 
 def own_groups(run: StoredRun) -> dict[str, Any]:

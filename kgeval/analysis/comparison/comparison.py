@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
 from typing import TYPE_CHECKING, Any
 
 from kgeval.analysis.comparison.block import Block, ComparedModels
@@ -182,12 +182,8 @@ class Comparison(ComparedModels, Shown):
 
     @property
     def _rows(self) -> list[tuple[tuple[Any, ...], str]]:
-        return [
-            (tuple(group.items()), model)
-            for groups in self.parts_of_rows()
-            for group in groups
-            for model in self.models
-        ]
+        groups = chain.from_iterable(self.parts_of_rows())
+        return [(tuple(group.items()), model) for group, model in product(groups, self.models)]
 
     def _board(self, groups: Sequence[Mapping[str, Any]], *, paper: bool = False) -> Table:
         """Lay out a row for each model, in each group, and a column for each metric on each dataset."""
@@ -262,9 +258,7 @@ class Comparison(ComparedModels, Shown):
             names = rows[0] if rows else {}
             return frame.set_axis(pd.MultiIndex.from_tuples([*names], names=["dataset", "metric", ""]), axis=1)
         groups = [self.groups.get((self.datasets[0], model, group)) for group, model in self._rows]
-        values = [
-            {} if group is None else {str(name): value for name, value in group.values.items()} for group in groups
-        ]
+        values = [{str(name): value for name, value in group.values.items()} if group else {} for group in groups]
         return pd.DataFrame(values, index)
 
     def differences_frame(self) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 from kgeval.analysis.comparison.block import ComparedModels
@@ -64,13 +64,15 @@ class GraphMeans:
         return [Figure(mean.value, mean.interval, FEWEST_DECIMALS, best=mean.value == best) for mean in self.values]
 
 
-def complete_values(compared: ComparedModels, metric: MetricName, group: Mapping[str, Any]) -> dict[str, list[float]]:
-    """Look up a metric on a group of rows of each graph on which all models have it: a value for each model."""
-    values: dict[str, list[Any]] = {}
+def complete_values(
+    compared: ComparedModels, metric: MetricName, group: Mapping[str, Any]
+) -> dict[str, dict[str, float]]:
+    """Look up a metric on a group of rows of each graph on which all models have it: {graph: {model: value}}."""
+    values: dict[str, dict[str, Any]] = {}
     for dataset in compared.datasets:
         block = compared.block(dataset, group)
-        values[dataset] = [block.value(model, metric).value for model in compared.models]
-    return {dataset: of_models for dataset, of_models in values.items() if None not in of_models}
+        values[dataset] = {model: block.value(model, metric).value for model in compared.models}
+    return {dataset: of_models for dataset, of_models in values.items() if None not in of_models.values()}
 
 
 def means_of(compared: ComparedModels, metric: MetricName, group: Mapping[str, Any]) -> list[GraphMeans]:
@@ -79,10 +81,10 @@ def means_of(compared: ComparedModels, metric: MetricName, group: Mapping[str, A
         return []
     complete, means, level = complete_values(compared, metric, group), [], compared.options.level
     for name, planned in compared.suite.items():
-        graphs = [graph for graph in planned if graph in complete]
-        columns = [[complete[graph][at] for graph in graphs] for at in range(len(compared.models))]
-        made = [mean_over_graphs(metric, column, level=level)._replace(dataset=name, group=group) for column in columns]
-        values = [mean._replace(model=model) for mean, model in zip(made, compared.models, strict=True)]
+        graphs, values = [graph for graph in planned if graph in complete], []
+        for model in compared.models:
+            mean = mean_over_graphs(metric, [complete[graph][model] for graph in graphs], level=level)
+            values.append(mean._replace(dataset=name, group=group, model=model))
         means.append(GraphMeans(name, planned, graphs, values))
     return means
 
@@ -111,9 +113,8 @@ def ranks_over_graphs(compared: ComparedModels) -> list[tuple[MetricName, Datase
     for metric in compared.metrics:
         complete, increasing = complete_values(compared, metric, {}), metric.metric.increasing
         if increasing is not None and len(compared.models) >= FEWEST_MODELS and len(complete) > 1:
-            results = {graph: dict(zip(compared.models, values, strict=True)) for graph, values in complete.items()}
             level, reference = compared.options.level, compared.options.reference
-            return [(metric, rank_models(results, increasing=increasing, level=level, reference=reference))]
+            return [(metric, rank_models(complete, increasing=increasing, level=level, reference=reference))]
     return []
 
 
@@ -124,18 +125,16 @@ def tables_over_graphs(compared: ComparedModels, *, paper: bool = False) -> list
     return [*tables, *standings_of(compared, paper=paper)]
 
 
-def standings_of(compared: ComparedModels, *, paper: bool = False) -> list[Table]:
+def standings_of(compared: ComparedModels, *, paper: bool = False) -> Iterator[Table]:
     """Lay out the ranks over all graphs, if there are any."""
-    tables = []
     for metric, ranks in ranks_over_graphs(compared):
         title = f"ranks over {len(ranks.datasets)} graphs by {title_of(metric) if paper else f'{metric.column}:'}"
-        tables.append(replace(ranks.standings, title=title, item=""))
-    return tables
+        yield replace(ranks.standings, title=title, item="")
 
 
 def notes_over_graphs(compared: ComparedModels) -> Iterator[str]:
     """Say what the means over graphs are, which graphs they leave out and why, and how ranks were tested."""
-    group = next((group for groups in compared.parts_of_rows() for group in groups), {})
+    group = next(chain.from_iterable(compared.parts_of_rows()), {})
     means = [mean for metric in compared.metrics for mean in means_of(compared, metric, group)]
     if not means:
         return
@@ -166,8 +165,8 @@ def long_table(compared: ComparedModels) -> Table:
 
 def to_plain_data(compared: ComparedModels) -> dict[str, Any]:
     """Return the means over graphs, each with the graphs that it is of, and the ranks over graphs."""
-    groups = (group for groups in compared.parts_of_rows() for group in groups)
-    means = (mean for group, metric in product(groups, compared.metrics) for mean in means_of(compared, metric, group))
+    parts = product(chain.from_iterable(compared.parts_of_rows()), compared.metrics)
+    means = (mean for group, metric in parts for mean in means_of(compared, metric, group))
     records = [{"graphs": [*mean.graphs], **value.to_dict()} for mean in means for value in mean.values]
     return {
         "means": records,

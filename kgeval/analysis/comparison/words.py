@@ -260,11 +260,9 @@ def collected_notes(
         general = {place: [_without_examples(text, place[0]) for text in texts] for place, texts in kept.items()}
         of_kind = general if joined and len(_distinct(kept.values())) > 1 else kept
         texts, parts = _distinct(of_kind.values()), dict[str, list[tuple[str, str]]]()
-        for dataset in dict.fromkeys(dataset for dataset, _ in of_kind):
-            here = [place for place in of_kind if place[0] == dataset]
+        for dataset in [""] if joined else dict.fromkeys(dataset for dataset, _ in of_kind):
+            here = [place for place in of_kind if joined or place[0] == dataset]
             parts.setdefault(_with_ranges(_distinct(of_kind[place] for place in here)), []).extend(here)
-        if len(parts) > (1 if joined else MOST_DATASETS):
-            parts = {_with_ranges(texts): [*of_kind]}
         for text, of_part in parts.items():
             several = text not in texts  # a range of several models
             names = _places_in_words(of_part, list(notes), named=named or len(texts) > 1, models_too=several)

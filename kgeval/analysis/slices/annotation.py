@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kgeval.analysis.slices.slice import EvaluatedRows, Slice, find_slice, slice_of
+from kgeval.analysis.slices.slice import EvaluatedRows, Slice, find_slice, slices_among
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import TableError
 from kgeval.base.provenance import UNKNOWN
@@ -82,8 +82,7 @@ def annotate(table: RankTable, dataset: Dataset | Source, slices: str | Slice | 
 
 def slices_to_add(table: RankTable, names: Iterable[str], groups: Mapping[str, Any] | None = None) -> list[Slice]:
     """List the slices of those names that are no columns of the table yet; ``groups`` are a configuration's own."""
-    slices = (slice_of(name, groups) for name in names if name not in table.columns)
-    return [rule for rule in slices if rule is not None]
+    return slices_among([name for name in names if name not in table.columns], groups)
 
 
 def _rows_in(dataset: Dataset, table: RankTable) -> EvaluatedRows:

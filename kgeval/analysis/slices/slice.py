@@ -7,7 +7,7 @@ A file of this folder declares a :class:`Slice`; its ``assign`` gives :class:`Ev
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -313,6 +313,11 @@ def slice_of(name: str, groups: Mapping[str, Any] | None = None) -> Slice | None
         return makers[match[1]](name, match[2])
     named_groups = groupings(groups) if groups else {}
     return Slice.of_groups(name, named_groups[name]) if name in named_groups else slices().get(name)
+
+
+def slices_among(names: Iterable[str], groups: Mapping[str, Any] | None = None) -> list[Slice]:
+    """Take the slices among some names; ``groups`` are a configuration's own."""
+    return [one for name in names if (one := slice_of(name, groups)) is not None]
 
 
 def find_slice(name: str | Slice) -> Slice:

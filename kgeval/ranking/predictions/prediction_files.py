@@ -90,9 +90,7 @@ def write_trec(table: PredictionTable, dataset: Dataset, path: str | Path) -> Pa
     times = () if dataset.times is None or TIME not in table.columns else (dataset.times.ids(table.column(TIME)),)
     run = pd.DataFrame(
         {
-            "query": query_names(
-                table.column("side"), *(table.column(name) for name in ("anchor", "relation")), *times
-            ),
+            "query": query_names(table.column("side"), table.column("anchor"), table.column("relation"), *times),
             "iteration": "Q0",
             "entity": table.column("entity"),
             "place": places,

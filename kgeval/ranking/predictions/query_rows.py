@@ -225,7 +225,6 @@ def queries_of_rows(ids: IntArray) -> Iterator[NumberedQueries]:
 
 def as_triples(parts: Sequence[NumberedQueries]) -> Triples:
     """Take one triple for each query, with its anchor on both sides, to measure the work by."""
-    columns = [np.concatenate([getattr(part.queries, name) for part in parts]) for name in ("anchors", "relations")]
-    contexts = [part.queries.contexts for part in parts if part.queries.contexts is not None]
-    ids = np.stack([columns[0], columns[1], columns[0]], axis=1)
-    return Triples(ids, np.concatenate(contexts) if contexts else None)
+    asked = [part.queries for part in parts]
+    ids = [np.stack([it.anchors, it.relations, it.anchors], axis=1) for it in asked]
+    return Triples.concatenated([Triples(rows, it.contexts) for rows, it in zip(ids, asked, strict=True)])

@@ -102,11 +102,10 @@ def suite_around(paths: Iterable[Path]) -> Suite:
         place for path in paths for place in [path.absolute(), *path.absolute().parents[: DEPTH + 1]]
     )
     suites = [read_record(place / SUITE, Suite) for place in places if exists_safely(place / SUITE)]
-    groups: dict[str, dict[str, None]] = {}
+    groups: dict[str, list[str]] = {}
     for name, graphs in (group for suite in suites for group in suite["groups"].items()):
-        groups.setdefault(name, {}).update(dict.fromkeys(graphs))
-    metrics = suites[0]["metrics"] if suites else []
-    return {"groups": {name: [*graphs] for name, graphs in groups.items()}, "metrics": metrics}
+        groups.setdefault(name, []).extend(graphs)
+    return {"groups": groups, "metrics": suites[0]["metrics"] if suites else []}
 
 
 def holds_runs(folder: Path) -> bool:

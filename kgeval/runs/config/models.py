@@ -58,10 +58,15 @@ def _only_run_repeats(value: Any) -> Any:
 Repeated = BeforeValidator(_only_run_repeats)
 
 
+def require_any(schema: dict[str, Any], *keys: str) -> None:
+    """Let a schema require any of some keys in place of the first."""
+    schema["required"].remove(keys[0])
+    schema["anyOf"] = [{"required": [key]} for key in keys]
+
+
 def _path_or_seeds(schema: dict[str, Any]) -> None:
     """Let the schema require a path, or those of several seeds."""
-    schema["required"].remove("path")
-    schema["anyOf"] = [{"required": ["path"]}, {"required": ["seeds"]}]
+    require_any(schema, "path", "seeds")
     or_text(schema)
 
 

@@ -28,7 +28,14 @@ from kgeval.ranking.run_directory.contents import is_run_name
 from kgeval.ranking.tasks.classification import Classification
 from kgeval.ranking.tasks.confidences import Confidences
 from kgeval.runs.config.metric_request import MetricRequest
-from kgeval.runs.config.models import CheckpointConfig, ModelConfig, RanksConfig, TrainingConfig, model_block
+from kgeval.runs.config.models import (
+    CheckpointConfig,
+    ModelConfig,
+    RanksConfig,
+    TrainingConfig,
+    model_block,
+    require_any,
+)
 from kgeval.runs.config.yaml_document import Document
 from kgeval.runs.executors import ExecutorConfig
 from kgeval.runs.trackers import TrackerConfig
@@ -94,16 +101,10 @@ class TaskRequest(MetricRequest):
     """the task, if it is not a ranking: classification of triples, or prediction of confidences"""
 
 
-def _with_datasets(schema: dict[str, Any]) -> None:
-    """Let the schema require one dataset or several."""
-    schema["required"].remove("dataset")
-    schema["anyOf"] = [{"required": [key]} for key in ("dataset", "datasets", "suite")]
-
-
 class RunConfig(TaskRequest, Evaluated):
     """One experiment: one dataset, one evaluation, one or several models."""
 
-    model_config = ConfigDict(json_schema_extra=_with_datasets)
+    model_config = ConfigDict(json_schema_extra=lambda schema: require_any(schema, "dataset", "datasets", "suite"))
 
     display_name = "configuration"
 

@@ -285,14 +285,12 @@ MIDDLE = replace(
 
 # AmpliGraph 1 has another evaluator (``EmbeddingModel.py``, 1.4.0): before 1.3.2 it compared unrounded floats; known
 # answers are left out by the rule that counted them; and without a filter an answer competes with itself.
-AMPLIGRAPH_1 = Protocol(
+AMPLIGRAPH_1 = replace(
+    AMPLIGRAPH,
     name="ampligraph1",
     summary="AmpliGraph 1.3.2 to 1.4: pessimistic ranks; scores are cut to 5 decimals",
-    ties="pessimistic",
     tie_rule=tied_under(truncate_to_decimals(5)),
-    competes=in_train,
     self_counting="raw",
-    framework_metrics=AMPLIGRAPH.framework_metrics,
     tie_note="AmpliGraph 1 treats scores with the same hundred-thousandths as ties",
 )
 
