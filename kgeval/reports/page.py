@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgeval.analysis.comparison.compare import compare_grid
 from kgeval.analysis.comparison.comparison import Comparison
+from kgeval.analysis.comparison.over_graphs import as_in_suite
 from kgeval.base.errors import InputError, counted
 from kgeval.base.progress import long_loop
 from kgeval.base.provenance import UNKNOWN
@@ -165,12 +166,13 @@ def render_grid(
 ) -> tuple[str, str]:
     """Make the page and its title; single triples are on the page of each dataset."""
     policy = ties or common_ties(model.ties for models in datasets.values() for model in models)
+    suite = suite_around(run.folder for models in datasets.values() for one in models for run in one.runs if run.folder)
+    datasets = as_in_suite(datasets, suite["groups"])
     results = {
         name: {model.name: [run.table for run in model.runs] for model in models} for name, models in datasets.items()
     }
     baselines = {model.name for models in datasets.values() for model in models if model.baseline}
     options: dict[str, Any] = {"intervals": intervals, "ties": policy, "allow": allow}
-    suite = suite_around(run.folder for models in datasets.values() for one in models for run in one.runs if run.folder)
     metrics = suite["metrics"] or HEADLINES
     grid = compare_grid(results, metrics, baselines=baselines, suite=suite["groups"], **options)
     sections: list[Section] = []

@@ -184,6 +184,10 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_shown_in_the_order_of_the_
         assert re.findall(r"^(g\d\d|mean of \w+ .*?\))", table, re.MULTILINE) == [
             *names[:3], "mean of some (1 of 2 graphs)", "mean of all (3 of 4 graphs)"
         ]  # fmt: skip
+    pytest.importorskip("altair", reason="a page needs the extra [report]")
+    assert invoke("report", "runs", "--out", "page.html").exit_code == 0
+    rows = re.findall(r'<tr><th scope="row"><bdi class="label" title="(g\d\d)"', Path("page.html").read_text())
+    assert rows[:3] == names[:3]
 
 
 WRONG = {

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, product
-from typing import Any
+from typing import Any, TypeVar
 
 from kgeval.analysis.comparison.block import ComparedModels
 from kgeval.analysis.comparison.dataset_ranks import FEWEST_MODELS, DatasetRanks, rank_models
@@ -24,6 +24,8 @@ from kgeval.metrics.names import MetricName, title_of
 from kgeval.metrics.rank_summary import shared_columns
 from kgeval.metrics.summary import Value
 
+OfGraph = TypeVar("OfGraph")
+
 ALL = "all"
 """the group that every graph is in"""
 
@@ -35,6 +37,16 @@ def suite_of(groups: Mapping[str, Sequence[str]], datasets: Sequence[str]) -> di
     every = tuple(dict.fromkeys([*datasets, *(graph for graphs in groups.values() for graph in graphs)]))
     suite = {name: tuple(dict.fromkeys(graphs)) for name, graphs in groups.items() if name != ALL}
     return suite if any({*graphs} == {*every} for graphs in suite.values()) else {**suite, ALL: every}
+
+
+def as_in_suite(by_graph: Mapping[str, OfGraph], groups: Mapping[str, Sequence[str]]) -> dict[str, OfGraph]:
+    """Put graphs in the order in which a configuration named them; others follow.
+
+    >>> as_in_suite({"B": 1, "C": 2, "A": 3}, {"all": ["A", "B"]})
+    {'A': 3, 'B': 1, 'C': 2}
+    """
+    names = dict.fromkeys([*groups.get(ALL, ()), *by_graph])
+    return {name: by_graph[name] for name in names if name in by_graph}
 
 
 @dataclass(frozen=True)

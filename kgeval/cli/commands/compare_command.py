@@ -91,7 +91,7 @@ def compare_runs(
 ) -> None:
     """Show models with their differences, over datasets and seeds, or by their ranks on datasets."""
     from kgeval.analysis.comparison.compare import compare, compare_grid
-    from kgeval.analysis.comparison.over_graphs import ALL
+    from kgeval.analysis.comparison.over_graphs import as_in_suite
     from kgeval.ranking.run_directory.folders import suite_around
     from kgeval.runs.compared_runs import (
         common_policies,
@@ -106,8 +106,7 @@ def compare_runs(
     compared = read_compared(named, options)
     suite, policies = suite_around(Path(path) for _, path in named), common_policies(compared, options)
     metrics, by_dataset = metrics or tuple(suite["metrics"]), grid_of(compared)
-    ordered = dict.fromkeys([*suite["groups"].get(ALL, ()), *by_dataset])
-    grid = {name: by_dataset[name] for name in ordered if name in by_dataset}
+    grid = as_in_suite(by_dataset, suite["groups"])
     if across:
         _show_datasets(grid, metrics or ("mrr",), policies, options, form=form)
         return
