@@ -53,6 +53,7 @@ from kgeval.ranking.ranking_notes import (
     notes_on_masks,
     notes_on_nan,
     notes_on_repetitions,
+    notes_on_shared_times,
     notes_on_sides,
     notes_on_unlisted,
     notes_on_unseen,
@@ -80,7 +81,8 @@ def ranking_of(
     known, quirks = scorer.knows(dataset.split(split)), rules.applicable_to(scorer)
     evaluation.require_splits(dataset)
     evaluation.require_relations(rules)
-    evaluation.require_times(dataset, rules)
+    evaluation.require_times(dataset)
+    evaluation.require_both_times(dataset, rules)
     unseen = notes_on_unseen(dataset, dataset.split(split), known, evaluation.unseen, noun=f"{split} triple")
     allowed, kept, restricted = restriction(dataset, evaluation, restrict_entities_to)
     known = known & kept
@@ -95,6 +97,8 @@ def ranking_of(
     triples = dataset.split(split)[: len(known)][known]
     wrong += notes_on_unlisted(scorer, triples, sides)
     moved = [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) and not allowed.all() else []
+    if rules.second == "static":
+        moved += notes_on_shared_times(dataset, split, evaluation.filter)
     explained = [*dataset.notes, *notes_on_repetitions(dataset, split), *notes_on_sides(scorer)]
     notes = RankingNotes(tuple(wrong), tuple(moved), tuple(explained))
     tie_rule = reduce(lambda rule, quirk: quirk.tie_rule(rule), quirks, rules.tie_rule)

@@ -51,6 +51,7 @@ NAN = ("nan_candidates", "nan_answer")
 
 ALIKE_IN_SHARDS = {name: f"{name}s" for name in ("split", "filter", "protocol", "model", "dataset")}
 ALIKE_IN_SHARDS |= {"times": "filtered times", "competing": "numbers of entities that the model knows"}
+ALIKE_IN_SHARDS |= {"static_filter": "static filters"}
 
 TIME = "time"
 """the further column of a temporal graph: the label of each row's time"""
@@ -159,7 +160,7 @@ class RankTable(RankColumns):
             unknown = name.startswith("raw_") and self.knows_no_raw  # where ranks were made elsewhere
             if name != "score" and not name.endswith("_label") and not unknown and self.data.column(name).null_count:
                 raise TableError(f"the column {name} has empty cells.")
-        for prefix in ("",) if self.knows_no_raw else ("", "raw_"):
+        for prefix in ("", *([] if self.knows_no_raw else ["raw_"]), *(["static_"] if self.static_filter else [])):
             wrong = RankCounts.of(self.data, prefix).impossible
             if wrong.any():
                 raise TableError(f"row {int(np.argmax(wrong))}: its {prefix}counts are impossible.")

@@ -457,9 +457,9 @@ DICEE = _repeating(
 
 _FILTERS = {"raw_ent": "raw", "filter_ent": "filtered", "static_ent": "static"}
 
-# The time-aware filter is of RE-GCN (``load_all_answers_for_time_filter``: the facts of the evaluated split at the time of
-# the query), the static one of TKG-Forecasting-Evaluation (Gastinger et al., 2023), which evaluates RE-GCN, CEN and
-# others by the same code (``load_all_answers_for_filter``: all facts). Its other metrics are those of RE-GCN.
+# RE-GCN filters by the facts of the evaluated split at the query's time (``load_all_answers_for_time_filter``). The
+# static filter is that of TKG-Forecasting-Evaluation (Gastinger et al., 2023), which evaluates RE-GCN, CEN and others
+# by code derived from RE-GCN's (``load_all_answers_for_filter``: facts of all splits).
 REGCN = _repeating(
     name="regcn",
     summary="for temporal graphs: raw, time-aware by the evaluated split, static; place in a sort (ties: mean place)",
