@@ -173,7 +173,7 @@ class ModelRanking(ModelOnDataset):
         known, dataset, changes = self.evaluation.filter, self.dataset, dict[str, Any]()
         if self.rules.second == "with_test" and "test" not in known and "test" in dataset.splits:
             changes = {"filter": (*known, "test")}
-        elif self.rules.second == "static":
+        elif self.rules.second == "static" and self.evaluation.times != "static":
             changes = {"filter": tuple(dict.fromkeys([*dataset.present(SPLITS), *known])), "times": "static"}
         if not (known and changes):
             return None

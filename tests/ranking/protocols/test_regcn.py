@@ -14,6 +14,7 @@ from kgeval import (
     Baseline,
     Dataset,
     RankTable,
+    Recorder,
     check_numbers,
     compare,
     evaluate,
@@ -65,6 +66,33 @@ def test_three_filters_are_those_of_plain_loops(seed, name, apart):
         for k in (1, 3, 10):
             assert printed[f"Hits ({setting}) @ {k}"] == pytest.approx(np.mean(ranks <= k), rel=1e-6)
     assert len(printed) == 12
+
+
+def test_snapshots_of_scores_are_recorded_with_three_filters():
+    """As RE-GCN has them: of each snapshot the facts (s, r, o), then (o, r + R, s), and scores of all entities."""
+    dataset, rng = random_graph(5, times=4, rows=120), np.random.default_rng(5)
+    scores = rng.integers(0, 6, (2, 2, 7, 4, 7)) / 4  # side, relation, anchor, time, entity
+    relations = len(dataset.relations)
+    recorder = Recorder(dataset, protocol="regcn")
+    for _ in range(2):
+        recorder.reset()
+        for time in np.unique(dataset.test.contexts):
+            snapshot = dataset.test.ids[dataset.test.contexts == time]
+            facts = np.concatenate([snapshot, snapshot[:, ::-1] + [0, relations, 0]])
+            final = scores[facts[:, 1] // relations, facts[:, 1] % relations, facts[:, 0], time]
+            turned, at = facts[:, 1] >= relations, np.full((len(snapshot), 1), time)
+            recorder.update(np.hstack([facts[~turned], at]), final[~turned], side="tail")
+            heads = facts[turned][:, ::-1] - [0, relations, 0]
+            recorder.update(np.hstack([heads, at]), final[turned], side="head")
+    table = recorder.table()
+
+    def score(h, r, t, time, side):
+        return scores[0, r, h, time, t] if side == "tail" else scores[1, r, t, time, h]
+
+    assert all_counts(table) == expected_of(table, score, dataset)
+    assert (table.protocol, table.static_filter) == ("regcn", ("train", "valid", "test"))
+    with pytest.raises(InputError, match=r"protocol libkge has rules that need the model \(tie_rule\)"):
+        Recorder(dataset, protocol="libkge")
 
 
 def test_splits_that_share_times_are_counted_in_a_note():
