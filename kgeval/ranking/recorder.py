@@ -351,9 +351,12 @@ class ForeignScores:
         if (rows < 0).any():
             place = int(np.argmax(rows < 0))
             named, split = dataset.triple(*ids[place, :3].tolist()), self.ranking.evaluation.split
+            at, cure = "", ""
+            if dataset.times is not None:
+                at, cure = f" at time {ids[place, 3]}", " The fourth is the place of a time in dataset.times."
             raise InputError(
-                f"triples[{place}], {named}, is not a {split} triple of dataset {dataset.name} that the model knows. "
-                "Give another split=, or the labels of the model's ids with entities= and relations=."
+                f"triples[{place}], {named}{at}, is not a {split} triple of dataset {dataset.name} that the model "
+                f"knows. Give another split=, or the labels of the model's ids with entities= and relations=.{cure}"
             )
         return rows
 
@@ -361,7 +364,9 @@ class ForeignScores:
         forward = self.forward[side]
         if len(wrong := np.flatnonzero((ids < 0) | (ids >= len(forward)))):
             unknown = f"{self.ranking.dataset.answers_of(side).kind} {ids[wrong[0]]}"
-            raise InputError(f"triples[{wrong[0]}] names {unknown}, and the model's ids are 0 to {len(forward) - 1}.")
+            inverse = " Of an inverse relation r + R, give the fact itself, with side='head'." * (side == "relation")
+            limit = f"the model's ids are 0 to {len(forward) - 1}.{inverse}"
+            raise InputError(f"triples[{wrong[0]}] names {unknown}, and {limit}")
         return forward[ids]
 
     def rank(self, side: Side, rows: IntArray, scores: Any) -> Ranked:

@@ -91,6 +91,10 @@ def test_snapshots_of_scores_are_recorded_with_three_filters():
 
     assert all_counts(table) == expected_of(table, score, dataset)
     assert (table.protocol, table.static_filter) == ("regcn", ("train", "valid", "test"))
+    with pytest.raises(InputError, match=r"at time 24, is not a test triple .* The fourth is the place of a time in"):
+        recorder.update(np.hstack([snapshot[:1], [[24]]]), final[:1], side="tail")
+    with pytest.raises(InputError, match=r"ids are 0 to 1. Of an inverse relation r \+ R, give the fact itself"):
+        recorder.update(np.hstack([facts[turned], at]), final[turned], side="tail")
     with pytest.raises(InputError, match=r"protocol libkge has rules that need the model \(tie_rule\)"):
         Recorder(dataset, protocol="libkge")
 
