@@ -76,12 +76,13 @@ KBC = LabelFiles("ent_id", "rel_id", LABEL_FIRST, times="ts_id")
 MARIUS = LabelFiles("node_mapping.txt", "relation_mapping.txt", LABEL_FIRST, "a comma")
 TSV = LabelFiles("entity_to_id.tsv", "relation_to_id.tsv", LABEL_FIRST, columns_may_be_swapped=True)
 JSON = LabelFiles("entity_to_id.json", "relation_to_id.json", LABEL_FIRST)
+TLOGIC = LabelFiles("entity2id.json", "relation2id.json", LABEL_FIRST, times="ts2id.json")
 PYKEEN = LabelFiles("entity_to_id.tsv.gz", "relation_to_id.tsv.gz")
 PYKEEN_SAVED = LabelFiles("training_triples/entity_to_id.tsv.gz", "training_triples/relation_to_id.tsv.gz")
 
-LABEL_FILES = (ROTATE, DGLKE, LIBKGE, OPENKE, KBC, MARIUS, TSV, JSON, PYKEEN_SAVED, PYKEEN)
-"""of the RotatE code, DGL-KE, LibKGE, OpenKE, kbc, tkbc, Marius, PyKEEN, and as users of PyTorch Geometric do; of two
-that have equally many files in a folder, the first is taken"""
+LABEL_FILES = (ROTATE, DGLKE, LIBKGE, OPENKE, KBC, MARIUS, TSV, JSON, TLOGIC, PYKEEN_SAVED, PYKEEN)
+"""of the RotatE code, DGL-KE, LibKGE, OpenKE, kbc, tkbc, Marius, TLogic, PyKEEN, and as users of PyTorch Geometric do;
+of two that have equally many files in a folder, the first is taken"""
 
 
 def vocabulary_by_id(table: NamedTable, kind: str) -> Vocabulary:

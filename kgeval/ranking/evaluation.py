@@ -254,6 +254,16 @@ class Evaluation(Settings):
         if dataset.times is None and self.times == "static":
             raise InputError(f"times (--times): the triples of dataset {dataset.name} have no times. Leave it out.")
 
+    def require_both_times(self, dataset: Dataset, rules: Rules) -> None:
+        """Refuse what does not go with rules by which a temporal graph has time-aware and static ranks."""
+        if rules.second != "static":
+            return
+        both = f"the protocol {rules.name} has time-aware ranks and static ones"
+        if dataset.times is None:
+            raise InputError(f"{both}, but the triples of dataset {dataset.name} have no times. Use another protocol.")
+        if self.times == "static":
+            raise InputError(f"times (--times): {both}. Leave times out, or use the protocol standard.")
+
     def require_relations(self, rules: Rules) -> None:
         """Refuse to predict relations by rules or a corruption for entities only."""
         if "relation" not in self.sides:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,7 @@ from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import InputError
 from kgeval.base.progress import Progress, unreported
 from kgeval.base.threads import bound_threads
-from kgeval.data.dataset import Dataset
+from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.known import SortedFacts, known_triples
 from kgeval.data.leaks import count_leaks
 from kgeval.data.queries import Queries
@@ -41,7 +42,7 @@ from kgeval.ranking.rank_table import (
     join_parts,
     stack,
     to_rank_columns,
-    with_test_known,
+    with_second_counts,
 )
 from kgeval.ranking.ranking_notes import (
     RESTRICTED_SAMPLE,
@@ -52,6 +53,7 @@ from kgeval.ranking.ranking_notes import (
     notes_on_masks,
     notes_on_nan,
     notes_on_repetitions,
+    notes_on_shared_times,
     notes_on_sides,
     notes_on_unlisted,
     notes_on_unseen,
@@ -80,6 +82,7 @@ def ranking_of(
     evaluation.require_splits(dataset)
     evaluation.require_relations(rules)
     evaluation.require_times(dataset)
+    evaluation.require_both_times(dataset, rules)
     unseen = notes_on_unseen(dataset, dataset.split(split), known, evaluation.unseen, noun=f"{split} triple")
     allowed, kept, restricted = restriction(dataset, evaluation, restrict_entities_to)
     known = known & kept
@@ -94,13 +97,20 @@ def ranking_of(
     triples = dataset.split(split)[: len(known)][known]
     wrong += notes_on_unlisted(scorer, triples, sides)
     moved = [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) and not allowed.all() else []
+    if rules.second == "static":
+        moved += notes_on_shared_times(dataset, split, evaluation.filter)
     explained = [*dataset.notes, *notes_on_repetitions(dataset, split), *notes_on_sides(scorer)]
     notes = RankingNotes(tuple(wrong), tuple(moved), tuple(explained))
     tie_rule = reduce(lambda rule, quirk: quirk.tie_rule(rule), quirks, rules.tie_rule)
     engine = replace(engine_for(scorer, triples, evaluation), progress=progress or unreported, tie_rule=tie_rule)
-    names = dataset.present(dict.fromkeys([*dataset.splits, *evaluation.filter, split]))
-    facts = SortedFacts(dict(zip(names, known_triples(dataset, names, evaluation.times), strict=True)))
+    facts = _facts(dataset, evaluation)
     return ModelRanking(scorer, dataset, evaluation, rules, quirks, sides, engine, known, allowed, notes, facts)
+
+
+def _facts(dataset: Dataset, evaluation: Evaluation) -> SortedFacts:
+    """Collect the facts of all splits and files of an evaluation, at their own times or at all."""
+    names = dataset.present(dict.fromkeys([*dataset.splits, *evaluation.filter, evaluation.split]))
+    return SortedFacts(dict(zip(names, known_triples(dataset, names, evaluation.times), strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,8 +148,14 @@ class ModelRanking(ModelOnDataset):
         parts = []
         for side in self.sides:
             parts.append(self.part(side, np.arange(len(self.known))))
-            self.facts.forget()
+            self.forget_facts()
         return parts
+
+    def forget_facts(self) -> None:
+        """Free the memory of the known answers of a side."""
+        self.facts.forget()
+        if self.second:
+            self.second.facts.forget()
 
     def notes_on_scores(self) -> tuple[str, ...]:
         """Note tables of a model most of whose rows are equal, and scores that differ when they are computed again."""
@@ -151,24 +167,30 @@ class ModelRanking(ModelOnDataset):
         """The triples of the split that the model ranks by its scores."""
         return self.dataset.split(self.evaluation.split)[: len(self.known)][self.known]
 
-    @property
-    def with_test(self) -> bool:
-        """Whether each triple is ranked twice, the second time with the triples of test known too."""
-        known = self.evaluation.filter
-        return bool(self.rules.with_test and known and "test" not in known and "test" in self.dataset.splits)
+    @cached_property
+    def second(self) -> ModelRanking | None:
+        """The same by the second filter of the rules, if they have one and it differs; without a filter none does."""
+        known, dataset, changes = self.evaluation.filter, self.dataset, dict[str, Any]()
+        if self.rules.second == "with_test" and "test" not in known and "test" in dataset.splits:
+            changes = {"filter": (*known, "test")}
+        elif self.rules.second == "static" and self.evaluation.times != "static":
+            changes = {"filter": tuple(dict.fromkeys([*dataset.present(SPLITS), *known])), "times": "static"}
+        if not (known and changes):
+            return None
+        evaluation, engine = self.evaluation.model_copy(update=changes), replace(self.engine, progress=unreported)
+        return replace(self, evaluation=evaluation, engine=engine, facts=_facts(dataset, evaluation))
 
     def part(self, side: Side, triples: IntArray) -> RankedPart:
         """Rank some triples of the split (int64[triple], its rows) on one side.
 
         The counts of a triple do not depend on the others, unless a quirk compares them: parts of a side concatenate.
-        Where the rules want it and the filter leaves test out, they are ranked again with test known.
+        Where the rules have a second filter, they are ranked again by it.
         """
-        part = self._rank_triples(side, triples)
-        if not self.with_test:
+        part, second = self._rank_triples(side, triples), self.rules.second
+        if self.second is None or second is None:
             return part
-        wider = self.evaluation.model_copy(update={"filter": (*self.evaluation.filter, "test")})
-        again = replace(self, evaluation=wider, engine=replace(self.engine, progress=unreported))
-        return replace(part, data=with_test_known(part.data, again._rank_triples(side, triples).data))
+        again = self.second._rank_triples(side, triples)
+        return replace(part, data=with_second_counts(part.data, again.data, second))
 
     def table(self, parts: Sequence[RankedPart], title: str, *, notes: tuple[str, ...] = ()) -> RankTable:
         """Lay the counts of all parts out as a table: side after side, each in the order of the split."""
@@ -194,6 +216,7 @@ class ModelRanking(ModelOnDataset):
             work,
             filter=evaluation.filter,
             times=None if dataset.times is None else evaluation.times,
+            static_filter=self.second.evaluation.filter if self.second and self.rules.second == "static" else (),
             protocol=self.rules.name,
             model=title,
             dataset=dataset.name,

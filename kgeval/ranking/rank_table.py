@@ -51,6 +51,7 @@ NAN = ("nan_candidates", "nan_answer")
 
 ALIKE_IN_SHARDS = {name: f"{name}s" for name in ("split", "filter", "protocol", "model", "dataset")}
 ALIKE_IN_SHARDS |= {"times": "filtered times", "competing": "numbers of entities that the model knows"}
+ALIKE_IN_SHARDS |= {"static_filter": "static filters"}
 
 TIME = "time"
 """the further column of a temporal graph: the label of each row's time"""
@@ -74,6 +75,8 @@ class RankTable(RankColumns):
 
     times: KnownTimes | None = None
     """for a temporal graph, which facts were known answers: those at the ``same`` time, or at ``all`` times"""
+    static_filter: tuple[str, ...] = ()
+    """the splits whose facts of all times were known answers for the columns ``static_…``, where there are any"""
     leaks: LeakCounts | None = None
     """how many triples of the split can be looked up in train; None if there are none, or if that is not known"""
     has_ties: bool = True
@@ -157,7 +160,7 @@ class RankTable(RankColumns):
             unknown = name.startswith("raw_") and self.knows_no_raw  # where ranks were made elsewhere
             if name != "score" and not name.endswith("_label") and not unknown and self.data.column(name).null_count:
                 raise TableError(f"the column {name} has empty cells.")
-        for prefix in ("",) if self.knows_no_raw else ("", "raw_"):
+        for prefix in ("", *([] if self.knows_no_raw else ["raw_"]), *(["static_"] if self.static_filter else [])):
             wrong = RankCounts.of(self.data, prefix).impossible
             if wrong.any():
                 raise TableError(f"row {int(np.argmax(wrong))}: its {prefix}counts are impossible.")
@@ -201,6 +204,22 @@ class RankTable(RankColumns):
         self.refuse_without_raw()
         raw = {name: self.data.column(f"raw_{name}") for name in COUNTS}
         return replace(self, data=with_columns(self.data, raw), filter=())
+
+    def static(self) -> RankTable:
+        """Return the ranks whose known answers are facts of all times.
+
+        Raises
+        ------
+        TableError
+            if the table has time-aware ranks alone
+        """
+        if self.times == "static":
+            return self
+        if not self.static_filter:
+            cure = "Evaluate with times static (--times static), or with the protocol regcn, which counts both"
+            raise TableError(f"these ranks are not static, and the static ranks are not known. {cure}.")
+        static = {name: self.data.column(f"static_{name}") for name in COUNTS}
+        return replace(self, data=with_columns(self.data, static), filter=self.static_filter, times="static")
 
     def refuse_without_raw(self) -> None:
         """Refuse ranks whose raw counts are not known.
@@ -275,9 +294,6 @@ def _joint_leaks(tables: Sequence[RankTable], triples: int) -> LeakCounts | None
 MULTIPLICITY = "multiplicity"
 """the column that says how often a triple stands in its split, where one is repeated"""
 
-WITH_TEST = "with_test_"
-"""what the names of counts begin with for which the triples of test were known answers too"""
-
 
 def to_rank_columns(dataset: Dataset, split: str, rows: IntArray, side: Side, ranked: Ranked) -> pa.Table:
     """Lay the counts of rows of a split out as columns of a rank table."""
@@ -308,9 +324,9 @@ def with_times(dataset: Dataset, table: pa.Table, contexts: IntArray | None) -> 
     return table.append_column(TIME, pa.DictionaryArray.from_arrays(codes, dataset.times.labels, ordered=True))
 
 
-def with_test_known(table: pa.Table, other: pa.Table) -> pa.Table:
-    """Add the filtered counts of another table of the same rows, for which the triples of test were known too."""
-    return with_columns(table, {WITH_TEST + name: other[name] for name in COUNTS})
+def with_second_counts(table: pa.Table, other: pa.Table, name: str) -> pa.Table:
+    """Add the filtered counts of another table of the same rows, by a second filter of this name."""
+    return with_columns(table, {f"{name}_{count}": other[count] for count in COUNTS})
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import InputError, counted
-from kgeval.data.dataset import Dataset
+from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.models.adapters.array_scorers import TripleArrays
@@ -74,6 +74,15 @@ def notes_on_repetitions(dataset: Dataset, split: str) -> list[str]:
     count = 0 if times is None else int((times - 1).sum())
     note = f"{counted(count, f'repeated {split} triple')}: kgeval's own metrics count each triple once."
     return [note] if count else []
+
+
+def notes_on_shared_times(dataset: Dataset, split: str, filter: Sequence[str]) -> list[str]:
+    """Count the facts at the times of a split that a time-aware filter leaves aside, as they are of other splits."""
+    times = {name: np.asarray(dataset.split(name).contexts) for name in (*dataset.present(SPLITS), split)}
+    others = {name: int(np.isin(times[name], times[split]).sum()) for name in times if name not in (*filter, split)}
+    shared = [counted(count, f"{name} fact") for name, count in others.items() if count]
+    what = f"at the times of {split}, {' and '.join(shared)} hold too, which the time-aware filter leaves aside"
+    return [f"{what}. To filter by them: --filter {','.join(SPLITS)}."] if shared and filter else []
 
 
 def notes_on_unseen(

@@ -15,7 +15,7 @@ import numpy as np
 
 from kgeval.base.arrays import FloatArray, IntArray, detached
 from kgeval.base.errors import InputError, counted, did_you_mean
-from kgeval.data import SPLITS, KnownTimes
+from kgeval.data import KnownTimes
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
@@ -30,9 +30,13 @@ from kgeval.ranking.engine import UndefinedScore
 from kgeval.ranking.evaluation import Evaluation, NaNPolicy, UnseenPolicy
 from kgeval.ranking.model_ranking import ModelRanking, ranking_of
 from kgeval.ranking.protocols.number_check import NumberCheck, check_numbers
-from kgeval.ranking.protocols.protocol import find_protocol
-from kgeval.ranking.rank_table import RankedPart, RankTable, to_rank_columns
+from kgeval.ranking.protocols.protocol import Protocol, find_protocol
+from kgeval.ranking.rank_table import RankedPart, RankTable, to_rank_columns, with_second_counts
 from kgeval.ranking.ranking_task import RankCounts, Ranked, concatenated
+from kgeval.ranking.rules import Rules
+
+OF_MODELS = ("tie_rule", "competes", "corruption", "batch", "quirks", "listed")
+"""the rules of a protocol that more than a matrix of scores decides"""
 
 
 class Recorder:
@@ -46,7 +50,10 @@ class Recorder:
     dataset
         the graph, or the folder or PyKEEN name of one
     split, sides, filter, times, unseen, nan
-        as :func:`kgeval.evaluate` takes them
+        as :func:`kgeval.evaluate` takes them; by default the protocol decides the filter and the sides
+    protocol
+        the protocol whose names metrics have, and whose filters and ties, if it compares plain scores of all entities:
+        ``"regcn"`` counts raw, time-aware and static ranks
     entities, relations
         the label of each of the model's ids, if these are not the dataset's: a list, an array or a ``Vocabulary``,
         or a dictionary of the id of each label
@@ -78,23 +85,36 @@ class Recorder:
         dataset: Dataset | str | Path,
         *,
         split: str | Sequence[str] = "test",
-        sides: Side | Sequence[Side] = ("head", "tail"),
-        filter: str | Sequence[str] = SPLITS,
+        sides: Side | Sequence[Side] | None = None,
+        filter: str | Sequence[str] | None = None,
         times: KnownTimes = "time-aware",
         unseen: UnseenPolicy = "error",
         nan: NaNPolicy = "error",
         entities: Labels | None = None,
         relations: Labels | None = None,
         model: str = "recorded scores",
+        protocol: str | Protocol = "standard",
     ) -> None:
         dataset = as_dataset(dataset)
         settings = {"split": split, "sides": sides, "filter": filter, "times": times, "unseen": unseen, "nan": nan}
-        resolved = find_protocol("standard").resolve(Evaluation.of_keywords(settings), dataset)
-        self._source = ForeignScores.of(dataset, resolved.evaluation, entities, relations)
-        self._model, self._sides = model, self._source.ranking.sides
-        name = resolved.evaluation.split
+        given = {name: it for name, it in settings.items() if it is not None or name not in Evaluation.decided_later}
+        rules = find_protocol(protocol)
+        if needs := [name for name in OF_MODELS if getattr(rules, name) != getattr(find_protocol("standard"), name)]:
+            why = f"protocol {rules.name} has rules that need the model ({', '.join(needs)})"
+            raise InputError(f"{why}, not its scores alone. Use kgeval.evaluate.")
+        evaluation = rules.resolve(Evaluation.of_keywords(given), dataset).evaluation
+        self._begin(ForeignScores.of(dataset, evaluation, rules, entities, relations), model)
+
+    def _begin(self, source: ForeignScores, model: str) -> None:
+        """Record by the known answers of a source, and by those of the second filter of its rules."""
+        self._source, self._model, self._sides = source, model, source.ranking.sides
+        dataset, name = source.ranking.dataset, source.ranking.evaluation.split
         repeats = dataset.multiplicity_of(name)
         self._allowed: IntArray = np.ones(len(dataset.split(name)), np.int64) if repeats is None else repeats
+        self._second: Recorder | None = None
+        if (second := source.ranking.second) is not None:
+            self._second = Recorder.__new__(Recorder)
+            self._second._begin(source.by(second), model)
         self.reset()
 
     def reset(self) -> None:
@@ -103,6 +123,8 @@ class Recorder:
         counts = RankCounts(nothing, nothing, nothing)
         self._batches = [Batch(side, nothing, Ranked(np.empty(0), counts, counts)) for side in self._sides]
         self._seen = {side: np.zeros_like(self._allowed) for side in self._sides}
+        if self._second is not None:
+            self._second.reset()
 
     @property
     def _recorded(self) -> int:
@@ -149,6 +171,8 @@ class Recorder:
         self._seen[side][distinct] += times
         first = first[is_recorded == 0]
         self._batches.append(Batch(side, rows[first], ranked.take(first)))
+        if self._second is not None:
+            self._second.update(triples, scores, side=side)
 
     def _refuse(self, side: Side, row: int, why: str) -> None:
         dataset, split = self._source.ranking.dataset, self._source.ranking.evaluation.split
@@ -164,6 +188,17 @@ class Recorder:
             if nothing was recorded
         """
         ranking = self._source.ranking
+        parts = self._parts()
+        if not parts:
+            raise InputError("nothing was recorded: call update with each batch first.")
+        missing = self._expected - self._recorded
+        notes = (f"not recorded: {counted(missing, 'rank')} of {self._expected:,}.",) if missing else ()
+        recorded = replace(ranking, sides=tuple(part.side for part in parts))
+        return replace(recorded.table(parts, self._model, notes=notes), missing=missing)
+
+    def _parts(self) -> list[RankedPart]:
+        """Lay out what was recorded of each side, with the counts by a second filter."""
+        ranking, rules = self._source.ranking, self._source.ranking.rules
         dataset, split = ranking.dataset, ranking.evaluation.split
         num_candidates = np.array([len(dataset.entities)])
         joined = [self._joined(side, self._batches) for side in self._sides]
@@ -172,12 +207,10 @@ class Recorder:
             for side, rows, ranked in joined
             if len(rows)
         ]
-        if not parts:
-            raise InputError("nothing was recorded: call update with each batch first.")
-        missing = self._expected - self._recorded
-        notes = (f"not recorded: {counted(missing, 'rank')} of {self._expected:,}.",) if missing else ()
-        recorded = replace(ranking, sides=tuple(part.side for part in parts))
-        return replace(recorded.table(parts, self._model, notes=notes), missing=missing)
+        if self._second is None or rules.second is None:
+            return parts
+        both = zip(parts, self._second._parts(), strict=True)
+        return [replace(one, data=with_second_counts(one.data, other.data, rules.second)) for one, other in both]
 
     def compute(self, metrics: str | Metric | Sequence[str | Metric] = (), **options: Any) -> Summary:
         """Compute metrics of the ranks so far: ``kgeval.summarize(recorder.table(), metrics, …)``."""
@@ -229,6 +262,8 @@ class Recorder:
             self._batches = [self._joined(side, batches) for side in self._sides]
             for side, rows, _ in self._batches:
                 self._seen[side][rows] = self._allowed[rows]
+        if self._second is not None:
+            self._second.gather()
         return self
 
     def _joined(self, side: Side, batches: Sequence[Batch]) -> Batch:
@@ -266,7 +301,12 @@ class ForeignScores:
 
     @classmethod
     def of(
-        cls, dataset: Dataset, evaluation: Evaluation, entities: Labels | None, relations: Labels | None
+        cls,
+        dataset: Dataset,
+        evaluation: Evaluation,
+        rules: Rules,
+        entities: Labels | None,
+        relations: Labels | None,
     ) -> ForeignScores:
         """Match the labels of the model's ids with the dataset; by default they are the dataset's."""
         vocabularies = [
@@ -275,15 +315,19 @@ class ForeignScores:
         ]
         model = ForeignModel(*map(len, vocabularies))
         scorer = align(model, dataset, entities=vocabularies[0], relations=vocabularies[1])
-        ranking = ranking_of(scorer, dataset, evaluation)
+        ranking = ranking_of(scorer, dataset, evaluation, rules=rules)
         rows = {triple: row for row, triple in enumerate(dataset.split(evaluation.split)) if ranking.known[row]}
         forward: dict[Side, IntArray] = {}
         for side in TARGETS:
             reverse = ranking.scorer.answer_rows(side)
             forward[side] = np.full(model.num_relations if side == "relation" else model.num_entities, -1)
             forward[side][reverse[reverse >= 0]] = np.flatnonzero(reverse >= 0)
-        foreign = cls(ranking, rows, forward, {})
-        for side in ranking.sides:  # known answers are sorted now, and not in the first batch
+        return cls(ranking, rows, forward, {}).by(ranking)
+
+    def by(self, ranking: ModelRanking) -> ForeignScores:
+        """Rank by the known answers of a ranking of the same; they are sorted now, and not in the first batch."""
+        foreign = replace(self, ranking=ranking, columns={})
+        for side in ranking.sides:
             foreign.columns[side] = foreign._columns(side)
         return foreign
 
@@ -307,9 +351,12 @@ class ForeignScores:
         if (rows < 0).any():
             place = int(np.argmax(rows < 0))
             named, split = dataset.triple(*ids[place, :3].tolist()), self.ranking.evaluation.split
+            at, cure = "", ""
+            if dataset.times is not None:
+                at, cure = f" at time {ids[place, 3]}", " The fourth is the place of a time in dataset.times."
             raise InputError(
-                f"triples[{place}], {named}, is not a {split} triple of dataset {dataset.name} that the model knows. "
-                "Give another split=, or the labels of the model's ids with entities= and relations=."
+                f"triples[{place}], {named}{at}, is not a {split} triple of dataset {dataset.name} that the model "
+                f"knows. Give another split=, or the labels of the model's ids with entities= and relations=.{cure}"
             )
         return rows
 
@@ -317,7 +364,9 @@ class ForeignScores:
         forward = self.forward[side]
         if len(wrong := np.flatnonzero((ids < 0) | (ids >= len(forward)))):
             unknown = f"{self.ranking.dataset.answers_of(side).kind} {ids[wrong[0]]}"
-            raise InputError(f"triples[{wrong[0]}] names {unknown}, and the model's ids are 0 to {len(forward) - 1}.")
+            inverse = " Of an inverse relation r + R, give the fact itself, with side='head'." * (side == "relation")
+            limit = f"the model's ids are 0 to {len(forward) - 1}.{inverse}"
+            raise InputError(f"triples[{wrong[0]}] names {unknown}, and {limit}")
         return forward[ids]
 
     def rank(self, side: Side, rows: IntArray, scores: Any) -> Ranked:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.triples import Side
 from kgeval.models.aligned import Aligned
 from kgeval.ranking.ranking_task import Ranked, RankingTask
+
+SecondFilter = Literal["with_test", "static"]
+"""``with_test``: the filter and test; ``static``: of a temporal graph, the facts of all splits at all times"""
 
 TieRule = Callable[[Float64Array], tuple[Float64Array, Float64Array]]
 """answers' scores, float64[answer] -> the ends of their tie intervals, lowest and highest; float64[answer]"""
@@ -52,8 +55,8 @@ class Rules:
     """rules for some models only"""
     listed: bool = False
     """whether candidates in a model's prediction list are ranked by their positions there instead of their scores"""
-    with_test: bool = False
-    """whether there are also counts with test in the filter, where the filter lacks it"""
+    second: SecondFilter | None = None
+    """a second filter, by which the answers are counted too where it differs from that of the evaluation"""
     predicts_relations: bool = False
     """whether relations are ranked too"""
 

@@ -27,11 +27,13 @@ from kgeval.ranking.run_directory.seeds import RunOf, Training, join_seeds, mode
 from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.runs.stored import (
     IMPORT_OPTIONS,
+    VIEWS,
     group_stored,
     notes_on_unknown,
     option_name,
     own_groups,
     read_request,
+    viewed,
 )
 
 
@@ -59,7 +61,8 @@ def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -
     Runs on different datasets may have the same name, unless ``allow`` has ``dataset``: then they are compared as one
     dataset. Other files of a run or of a folder of runs, as ``runs/*/*`` finds them, are skipped. Options are ``by``
     (columns or slices); ``dataset``, for text files and for slices of files that do not name it; for text files also
-    those of :func:`kgeval.load_ranks`. For stored ranks, an empty ``filter`` means raw ranks.
+    those of :func:`kgeval.load_ranks`. For stored ranks, an empty ``filter`` means raw ranks,
+    and ``times`` static the static ones.
     """
     places = [
         (f"{name}/{model}" if name and model else name, StoredRun(run))
@@ -76,14 +79,13 @@ def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -
     by = tuple(options.get("by", ()))
     given = options.get("groups", {})
     groups = {**_common_groups([run for _, run in places], {*by} - {*given}), **given}
-    raw = imported.get("filter") == ()
-    used = {"dataset": bool(slices_among(by, groups)), "filter": raw}
+    used = {"dataset": bool(slices_among(by, groups))} | {name: imported.get(name) == it for name, it in VIEWS.items()}
     idle = [name for name in imported if not used.get(name)]
     if idle and not any(run.is_text for _, run in places):
         raise ConfigError(
             f"{option_name(idle[0])} applies to text files of ranks only; a stored run keeps its setting. Leave it out."
         )
-    tables = [run.ranks(**imported) if run.is_text else run.ranks().raw() if raw else run.ranks() for _, run in places]
+    tables = [run.ranks(**imported) if run.is_text else viewed(run.ranks(), imported) for _, run in places]
     datasets = dataset_names(tables)
     apart = len(set(datasets)) > 1 and "dataset" not in options.get("allow", ())
     names = distinct_names(

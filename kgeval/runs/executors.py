@@ -98,7 +98,7 @@ class LocalExecutor(Executor):
         for _, of_side in groupby(shards, key=attrgetter("side")):
             for shard in of_side:
                 yield shard, RankedShard.of(ranking.part(shard.side, shard.rows))
-            ranking.facts.forget()
+            ranking.forget_facts()
 
 
 RETRIES = 10

@@ -42,6 +42,9 @@ from kgeval.runs.config.run_config import RunConfig, TaskRequest
 from kgeval.runs.config.yaml_document import Document, read_document
 from kgeval.runs.outcome import Outcome, task_policies
 
+VIEWS = {"filter": (), "times": "static"}
+"""of stored ranks: the options that choose the raw ones, or the static ones, where a table has these as well"""
+
 IMPORT_OPTIONS = ("split", "filter", "times", "setting", "unmatched", "columns", "separator")
 """of ranks that were made elsewhere, beside their dataset: the options of :func:`kgeval.load_ranks`"""
 
@@ -181,9 +184,7 @@ def _read_ranking(
 ) -> RankTable:
     imported = {name: options[name] for name in IMPORT_OPTIONS if name in options}
     as_stored = run.is_stored or "dataset" not in options
-    raw = imported.get("filter") == () and as_stored
-    if raw:
-        del imported["filter"]
+    view = {name: imported.pop(name) for name, value in VIEWS.items() if as_stored and imported.get(name) == value}
     if "filter" in imported and as_stored:
         known = ", ".join(run.ranks().filter or ()) or "no split"
         raise ConfigError(
@@ -195,9 +196,15 @@ def _read_ranking(
             f"{option_name(next(iter(imported)))} applies to text files of ranks, with --dataset; a stored run keeps "
             "its own setting. Leave it out."
         )
-    # Of a stored run, it is the dataset of slices.
     table = run.ranks(None if run.is_stored and slices_among(by, groups) else options.get("dataset"), **imported)
-    return table.raw() if raw else table
+    return viewed(table, view)
+
+
+def viewed(table: RankTable, options: Mapping[str, Any]) -> RankTable:
+    """Take the raw ranks of a stored table, or the static ones, if options say so."""
+    if options.get("filter") == VIEWS["filter"]:
+        return table.raw()
+    return table.static() if options.get("times") == VIEWS["times"] else table
 
 
 def own_groups(run: StoredRun) -> dict[str, Any]:

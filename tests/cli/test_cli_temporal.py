@@ -37,6 +37,23 @@ def test_the_filters_are_words_of_the_command_line(dated):
     assert "filtered by train, test (static)" in invoke(*EVALUATE, "--times", "static").stdout
 
 
+def test_one_run_of_regcn_has_three_filters(dated):
+    result = json.loads(invoke(*EVALUATE, "--json", "--protocol", "regcn", "--out", "three").stdout)
+    said = result["protocol"]["metrics"]
+    assert said["MRR (raw_ent)"] <= said["MRR (filter_ent)"] < said["MRR (static_ent)"]
+    assert "MRR (static_ent)" in invoke(*EVALUATE, "--protocol", "regcn").stdout
+    views = {"raw_ent": ("--filter", "none"), "filter_ent": (), "static_ent": ("--times", "static")}
+    for name, words in views.items():
+        summary = json.loads(invoke("summarize", "three", "-m", "mrr", "--json", *words).stdout)
+        assert summary["metrics"]["both"]["mrr"] == pytest.approx(said[f"MRR ({name})"], rel=1e-6)
+    invoke(*EVALUATE, "--times", "static", "--out", "static")
+    words = ("compare", "three", "static", "--times", "static", "--allow", "protocol")
+    assert "the same ranks in every row" in " ".join(invoke(*words).output.split())
+    invoke(*EVALUATE, "--out", "aware")
+    refused = invoke("summarize", "aware", "--times", "static")
+    assert (refused.exit_code, "with the protocol regcn" in refused.stderr) == (2, True)
+
+
 def test_a_run_keeps_the_times_and_groups_by_them(dated):
     model = {"path": "timed", "options": {"model": "TComplEx"}}
     content = {"dataset": "./dated", "model": model, "evaluation": {"times": "static"}, "by": ["time"]}

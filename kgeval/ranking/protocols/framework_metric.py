@@ -17,11 +17,11 @@ import numpy as np
 
 from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.metrics.names import Part, parse
-from kgeval.ranking.rank_table import WITH_TEST
+from kgeval.ranking.rules import SecondFilter
 
-Setting = Literal["filtered", "raw", "with_test"]
+Setting = Literal["filtered", "raw"] | SecondFilter
 
-PREFIXES: dict[Setting, str] = {"filtered": "", "raw": "raw_", "with_test": WITH_TEST}
+PREFIXES: dict[Setting, str] = {"filtered": "", "raw": "raw_", "with_test": "with_test_", "static": "static_"}
 """the prefix of a setting's counts among the columns of a rank table"""
 
 

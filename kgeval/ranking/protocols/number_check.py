@@ -205,13 +205,13 @@ def _readings(protocol: Protocol, table: RankTable, printed: Sequence[PrintedNum
     A number may come from the framework's sums, or from exact ones, as a reader of its ranks computes them.
     """
     reported = _reported(protocol, table)
-    settings: list[Setting] = [] if table.knows_no_raw else ["raw"]
-    if table.filter != () and any(protocol.filter.values()):
-        settings = ["filtered", *settings]
+    unfiltered: list[Setting] = [] if table.knows_no_raw else ["raw"]
+    filtered: list[Setting] = ["filtered"] if table.filter != () and any(protocol.filter.values()) else []
+    static: list[Setting] = ["static"] if table.static_filter else []
     sides = [part for part in PARTS if part in table.provenance.sides]
     parts: list[Part] = ["both", *sides] if {*protocol.sides} <= {*sides} else [*sides]
     policies = dict.fromkeys([*_policies(protocol), *(ties for _, ties, _, _ in reported)])
-    for setting, side, ties in product(settings, parts, policies):
+    for setting, side, ties in product([*filtered, *unfiltered, *static], parts, policies):
         metrics = [_as_printed(protocol, entry.metric, entry.metric.side or side, setting) for entry in printed]
         sums = [replace(protocol, ties=ties, mean=mean) for mean in dict.fromkeys([protocol.mean, float64])]
         with suppress(Undefined, TableError):  # some need raw counts, which a file of ranks may lack
@@ -262,7 +262,7 @@ def _policies(protocol: Protocol) -> list[Ties]:
 
 
 def _expected_value(table: RankTable, metric: FrameworkMetric) -> float:
-    ranks = table.raw() if metric.setting == "raw" else table
+    ranks = {"raw": table.raw, "static": table.static}.get(metric.setting, lambda: table)()
     name = f"{metric.side}.{EXPECTED.name}.{metric.metric}"
     return summarize(ranks, name)[name]
 
@@ -271,6 +271,8 @@ def _has_candidates_of(protocol: Protocol, table: RankTable) -> bool:
     """Whether a table has the triples and candidates that a protocol ranks, as far as that is known."""
     is_ranked_by_it = table.protocol == protocol.name
     fills_batches = protocol.num_ranked(table.num_triples) == table.num_triples
+    if protocol.second == "static" and table.times is None:
+        return False
     if protocol.corruption is not None or (protocol.competes is not None and is_ranked_by_it):
         return is_ranked_by_it
     among_all = table.candidates.startswith("all ") and "those among" not in table.candidates

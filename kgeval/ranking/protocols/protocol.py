@@ -53,6 +53,9 @@ SplitFilter = Mapping[Split, tuple[Split, ...]]
 EVERY_SPLIT: SplitFilter = MappingProxyType(dict.fromkeys(SPLITS, SPLITS))
 """train, valid and test, whichever of them is evaluated"""
 
+EVALUATED_SPLIT: SplitFilter = MappingProxyType({split: (split,) for split in SPLITS})
+"""the split that is evaluated"""
+
 NOTHING: SplitFilter = MappingProxyType(dict.fromkeys(SPLITS, ()))
 """no split: the raw setting"""
 

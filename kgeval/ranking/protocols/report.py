@@ -133,6 +133,7 @@ def _applicable(rules: Protocol, table: RankTable) -> Iterator[FrameworkMetric]:
     for metric in rules.framework_metrics:
         evaluated = metric.side in sides and f"{PREFIXES[metric.setting]}greater" in table.columns
         evaluated &= metric.setting != "raw" or not table.knows_no_raw
+        evaluated &= metric.setting != "filtered" or rules.second != "static" or table.times != "static"
         if evaluated and not (rules.hits_need_candidates and parse(metric.metric).k > most):
             yield metric
 

@@ -136,7 +136,9 @@ def _array_model(
     for side, file in files.items():
         if (rows := len(arrays[side])) != len(triples):
             fault = f"{rows} rows, but {source} has {len(triples)} triples"
-            cure = f"Name it with the option split=NAME, or write {QUERIES} beside it (head<TAB>relation<TAB>tail)."
+            time = "" if dataset.times is None else "<TAB>time"
+            columns = f"head<TAB>relation<TAB>tail{time}"
+            cure = f"Name it with the option split=NAME, or write {QUERIES} beside it ({columns})."
             raise CheckpointError(f"{file}: {fault}. {cure}")
     with naming(folder):
         asked = triples if entities is None else _in_ids_of(entities, triples, dataset)

@@ -55,7 +55,7 @@ def read(path: Path, options: Options) -> Predictions:
     lists = CheckedLists(path, options)
     checked(path, times=JSON)
     for where, content in _objects(path):
-        _add(where, content, lists)
+        add_list(where, content, lists)
     return lists.predictions("predictions")
 
 
@@ -91,7 +91,8 @@ def _parsed(where: str, text: str) -> Any:
         raise CheckpointError(f"{where}: not JSON ({reason(error)}).") from error
 
 
-def _add(where: str, content: Any, lists: CheckedLists) -> None:
+def add_list(where: str, content: Any, lists: CheckedLists) -> None:
+    """Take one list as an object has it; ``where`` is its place in the file, for refusals."""
     if not has_list(content) or not {*SIDES} & content.keys():
         shown = (", ".join(map(repr, content)) or "none") if isinstance(content, dict) else repr(content)
         raise CheckpointError(f"{where}: expected keys head (or tail), relation and predictions; found {shown:.80}.")

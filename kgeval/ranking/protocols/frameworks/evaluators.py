@@ -34,7 +34,7 @@ from kgeval.ranking.protocols.framework_metric import (
     running32,
     sum32,
 )
-from kgeval.ranking.protocols.protocol import NOTHING, TRAIN_ALONE, Protocol
+from kgeval.ranking.protocols.protocol import EVALUATED_SPLIT, NOTHING, TRAIN_ALONE, Protocol
 from kgeval.ranking.ranking_task import RankCounts, Ranked, RankingTask
 from kgeval.ranking.rules import (
     FrameworkQuirk,
@@ -235,7 +235,7 @@ LIBKGE = Protocol(
     summary="scores within 1e-5 + 1e-4 |s| tie; the mean of tied ranks is rounded up; float32 histogram",
     ties="rounded",
     filter={"train": ("train", "valid"), "valid": ("train", "valid"), "test": ("train", "valid", "test")},
-    with_test=True,
+    second="with_test",
     tie_rule=isclose_ties(relative=1e-4, absolute=1e-5),
     repeats="each",
     mean=histogram32,
@@ -451,6 +451,25 @@ DICEE = _repeating(
         "dice-embeddings leaves the order of ties to a sort (unless configuration.json has another eval_tie_policy); "
         "kgeval takes the mean of their ranks"
     ),
+)
+
+_FILTERS = {"raw_ent": "raw", "filter_ent": "filtered", "static_ent": "static"}
+
+# RE-GCN filters by the facts of the evaluated split at the query's time (``load_all_answers_for_time_filter``). The
+# static filter is that of TKG-Forecasting-Evaluation (Gastinger et al., 2023), which evaluates RE-GCN, CEN and others
+# by code derived from RE-GCN's (``load_all_answers_for_filter``: facts of all splits).
+REGCN = _repeating(
+    name="regcn",
+    summary="for temporal graphs: raw, time-aware by the evaluated split, static; place in a sort (ties: mean place)",
+    filter=EVALUATED_SPLIT,
+    second="static",
+    mean=float32,
+    framework_metrics=(
+        *named("MRR ({setting})", setting=_FILTERS, metric={"": "mrr"}),
+        *named("Hits ({setting}) @ {metric}", setting=_FILTERS, metric=hits("{}", 1, 3, 10)),
+    ),
+    text="{:.6f}".format,
+    tie_note="RE-GCN leaves the order of ties to an unstable sort; kgeval takes the mean of their ranks",
 )
 
 PYG = _repeating(
