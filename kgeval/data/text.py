@@ -181,6 +181,11 @@ def _cells(lines: Iterator[str], delimiter: str, *, quoted: bool) -> Iterator[tu
             yield number, text.split(delimiter) if text else []
 
 
+def further_columns(path: Path, named: int, skip: int = 0) -> list[str]:
+    """Name the columns of the first row that come after the first ``named`` ones, by their numbers from 1."""
+    return [str(number + 1) for number in range(named, len(next(rows(path, skip), Row(0, 0, [])).cells))]
+
+
 def line_of(path: Path, row: int, skip: int = 0, *, delimiter: str | None = None) -> int:
     """Find the line in which a row begins, counted from 0 and without blank lines."""
     return next(islice(rows(path, skip, delimiter=delimiter), row, None)).line
