@@ -209,7 +209,7 @@ def read_renet(folder: Path) -> Dataset:
         raise DatasetError(f"{folder / STAT}, line 1: expected the numbers of entities and of relations, {found}.")
     sizes = dict(zip(SIZES.values(), map(int, numbers), strict=False))
     made_up, check = _numbers(folder / STAT, sizes, SIZES), _sized(STAT, sizes, SIZES)
-    varied = []
+    varied: list[str] = []
 
     def decode(path: Path, _: str) -> Triples:
         table = read_text(path, [*FACT, *further_columns(path, len(FACT))[:1]], kind=pa.int64())
@@ -279,8 +279,10 @@ def _graph(
 
 def _labelled_times(splits: Mapping[str, Triples]) -> tuple[dict[str, Triples], Vocabulary]:
     """Number the times of all splits in their order, and label them by their values."""
-    values = np.unique(np.concatenate([triples.contexts for triples in splits.values()]))
-    numbered = {split: Triples(it.ids, np.searchsorted(values, it.contexts)) for split, it in splits.items()}
+    times = [triples.contexts for triples in splits.values() if triples.contexts is not None]
+    values, numbers = np.unique(np.concatenate(times), return_inverse=True)
+    parts = np.split(numbers, np.cumsum([*map(len, times)])[:-1])
+    numbered = {split: Triples(it.ids, part) for (split, it), part in zip(splits.items(), parts, strict=True)}
     return numbered, Vocabulary(pa.array(values).cast(pa.string()), "time")
 
 
@@ -309,7 +311,7 @@ def _sized(source: str, settings: Mapping[str, Any], sizes: Mapping[str, str]) -
     """Refuse labels that are not as many as the settings of a file, the ``source``, say."""
 
     def check(path: Path, labels: Vocabulary) -> None:
-        key = sizes.get(labels.kind)
+        key = sizes[labels.kind]
         if settings.get(key) not in (None, len(labels)):
             raise DatasetError(f"{path}: {len(labels)} {labels.kind} labels, but {source} says {key}: {settings[key]}.")
 
