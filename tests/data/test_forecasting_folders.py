@@ -1,4 +1,4 @@
-"""RE-Net's folders, as forecasting papers have them: ids, times in units of the file, ``stat.txt``."""
+"""Folders of forecasting: RE-Net's ids and times in units of the file, and TGB 2.0's edge lists."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from kgeval import load_dataset
 from kgeval.base.errors import DatasetError
 from tests.data.folders import lines
+from tests.data.tgb_graphs import Graph
 
 FILES = {
     "stat.txt": "4\t2\t0",
@@ -137,3 +138,72 @@ def test_a_real_folder_has_the_facts_of_its_lines(shared):
         rows = [line.split("\t") for line in (folder / f"{split}.txt").read_text().splitlines()]
         assert quadruples(data, split) == [(int(h), int(r), int(t), time) for h, r, t, time, _ in rows]
         assert len(rows) == size
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.tuples(st.integers(-5, 40), *[st.integers(0, 9)] * 3), min_size=1, max_size=50),
+    st.sampled_from(["tkgl-made", "tkgl-yago"]),
+    st.sampled_from(
+        ["timestamp,head,tail,relation_type", "ts,head,tail,relation_type", "date,head,tail,relation_type"]
+    ),
+    st.booleans(),
+)
+def test_tgbs_edge_lists_have_its_ids_and_splits(rows, name, header, text):
+    graph = Graph([(t, f"Q{h}", f"Q{o}", f"P{r}") if text else (t, h, o, r) for t, h, o, r in rows], name)
+    with tempfile.TemporaryDirectory() as folder:
+        graph.write(Path(folder), header)
+        data = load_dataset(folder)
+    assert (data.name, data.layout) == (name, "tgb")
+    assert [*data.entities] == [*map(str, graph.entities)]
+    assert [*data.relations] == [*map(str, graph.relations)]
+    assert [*data.times] == [*map(str, sorted({row[0] for row in rows}))]
+    assert {*data.splits} == {*graph.splits}
+    for split, facts in graph.splits.items():
+        counts = Counter((h, r, t, str(time)) for h, r, t, time in facts)
+        assert quadruples(data, split) == [*counts]
+        assert data.multiplicity.get(split, [1] * len(counts)) == pytest.approx([*counts.values()])
+
+
+def test_the_times_of_tgbs_splits_are_told_and_static_facts_left_aside(tmp_path):
+    graph = Graph([(time, "a", "b", "r") for time in range(100, 200, 10)])
+    graph.write(tmp_path)
+    (tmp_path / "tkgl-made_static_edgelist.csv").write_text("head,tail,relation_type\na,c,r\n")
+    (tmp_path / "tkgl-made_test_ns.pkl").write_bytes(b"")
+    data = load_dataset(tmp_path)
+    assert data.notes == (
+        "split as TGB does, at the quantiles 0.7 and 0.85 of all times: train to 163, valid to 180, then test.",
+        "tkgl-made_static_edgelist.csv was not read: its facts have no times.",
+    )
+    assert [path.name for path in data.files] == ["tkgl-made_edgelist.csv", "tkgl-made_test_ns.pkl"]
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        (
+            {"a_edgelist.csv": "ts,head,tail,relation_type\n1,a,b,r\n", "b_edgelist.csv": ""},
+            "Put the one to read into a",
+        ),
+        (
+            {"thgl-x_edgelist.csv": "ts,head,tail,relation_type\n1,a,b,r\n"},
+            "one edge list of a temporal knowledge graph",
+        ),
+        ({"a_edgelist.csv": "1,2,3,0\n2,3,4,0\n"}, "expected a header (timestamp, head, tail, relation_type)"),
+        ({"a_edgelist.csv": "head,relation,tail,ts\na,r,b,1\n"}, "its first line is 'head, relation, tail, ts'"),
+        ({"a_edgelist.csv": "ts,head,tail,relation_type\n"}, "expected a header"),
+        ({"a_edgelist.csv": ""}, "expected a header"),
+        (
+            {"a_edgelist.csv": "ts,head,tail,relation_type\n1,a,b,r\n1.5,a,b,r\n"},
+            "line 3: the time '1.5' is not a whole",
+        ),
+        ({"a_edgelist.csv": "ts,head,tail,relation_type\n1,a,b,r\n2,a,b\n"}, "line 3: 3 columns where 4 columns"),
+    ],
+)
+def test_what_is_wrong_with_an_edge_list_is_told(tmp_path, files, message):
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    with pytest.raises(DatasetError) as caught:
+        load_dataset(tmp_path)
+    assert message in str(caught.value)
+    assert str(tmp_path) in str(caught.value)

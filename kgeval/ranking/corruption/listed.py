@@ -206,7 +206,7 @@ class TGBNegatives(CorruptionGenerator):
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         size = f"all {len(dataset.entities):,} entities" if self.known_splits(dataset) else size_range(sizes)
-        return f"{size} of TGB's file {Path(self.path).name}"
+        return f"{size} by TGB's file {Path(self.path).name}"
 
 
 def _is_repeated(rows: IntArray) -> BoolArray:

@@ -84,11 +84,11 @@ def _own_file(dataset: Dataset, protocol: str, pattern: str) -> str:
     """Find the file of a dataset with the fixed negatives of a protocol."""
     files = [file for file in dataset.files if file.match(pattern)]
     if not files:
-        fault = f"the protocol {protocol!r} ranks among the fixed negatives of {pattern.replace('*', '<name>', 1)}"
+        named = f"{protocol.upper()}'s {pattern.replace('*', '<name>', 1)}"
         raise DatasetError(
-            f"{fault}, and dataset {dataset.name} has no such file. Give the folder of a dataset that has it, or say "
-            "which candidates compete: evaluation: {corruption: {kind: all}} in a configuration, "
-            "corruption=AllEntities() in Python."
+            f"the protocol {protocol!r} ranks among the fixed negatives of {named}, and dataset {dataset.name} has no "
+            "such file. Give the folder of a dataset that has it, or say which candidates compete: evaluation: "
+            "{corruption: {kind: all}} in a configuration, corruption=AllEntities() in Python."
         )
     return str(files[0])
 
@@ -122,7 +122,7 @@ def negatives_at_times(corruption: Corruption | None, dataset: Dataset, split: s
 # TGB asks for the heads of a relation as the tails of its inverse. Its examples average float32 values, edges first.
 TGB = Protocol(
     name="tgb",
-    summary="temporal graphs: realistic ranks among TGB 2.0's negatives; time-filtered by the split, or not (dst)",
+    summary="for temporal graphs: realistic ranks among TGB 2.0's negatives, a sample or all but facts of that time",
     filter={split: (split,) for split in SPLITS},
     corruption=negatives_at_times,
     repeats="each",
