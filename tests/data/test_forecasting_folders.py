@@ -128,6 +128,8 @@ def test_other_folders_with_such_files_are_what_they_were(tmp_path):
     made(labels, {**rows, "entity2id.json": '{"A": 0, "B": 1}', "ts2id.json": '{"2014-01-01": 0}'})
     data = load_dataset(labels)
     assert (data.layout, [*data.times]) == ("labels", ["2014-01-01", "2014-01-02"])
+    (labels / "whole_edgelist.csv").write_text("ts,head,tail,relation_type\n1,a,b,r\n")
+    assert load_dataset(labels).sha256() == data.sha256()
 
 
 def test_a_real_folder_has_the_facts_of_its_lines(shared):

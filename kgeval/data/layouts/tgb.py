@@ -21,6 +21,7 @@ from kgeval.data.columns import meaning
 from kgeval.data.dataset import SPLITS, Dataset, Split
 from kgeval.data.known import KnownAnswers
 from kgeval.data.layouts import Layout
+from kgeval.data.layouts.labelled import candidates
 from kgeval.data.numbering import encode, number
 from kgeval.data.queries import Queries, Rows, starts_of_runs
 from kgeval.data.tables import NamedTable, read_text
@@ -72,7 +73,7 @@ TGB = Layout(
     name="tgb",
     summary="forecasting, of TGB 2.0: NAME_edgelist.csv of time, head, tail, relation, which is split at quantiles of "
     "its times; negatives in NAME_val_ns.pkl and NAME_test_ns.pkl (optional)",
-    recognises=lambda folder: bool(_edge_lists(folder)),
+    recognises=lambda folder: bool(_edge_lists(folder)) and "train" not in candidates(folder),
     read=read_tgb,
     needs=((EDGES,),),
 )

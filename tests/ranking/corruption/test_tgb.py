@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgeval import ScoreTable, evaluate, framework_metrics, load_dataset
+from kgeval import ScoreTable, check_numbers, evaluate, framework_metrics, load_dataset
 from kgeval.base.errors import DatasetError, InputError
 from kgeval.ranking.corruption import AllEntities, TGBNegatives
 from tests.data.tgb_graphs import SHORT, Graph, write_lists
@@ -157,6 +157,7 @@ def test_the_content_decides_whatever_a_file_is_called(tmp_path):
     table = evaluate(score, made(tmp_path, samples), protocol="tgb")
     assert table.provenance.candidates == "2 by TGB's file tkgl-made_test_ns.pkl"
     assert (table.filter, (table.column("candidates") == 3).all()) == ((), True)
+    assert "(tgb)" in str(check_numbers({"tgb": table}, {"mrr": round(float(framework_metrics(table)["mrr"]), 5)}))
 
 
 def test_what_is_given_goes_first(tmp_path):
