@@ -56,8 +56,8 @@ class LabelFiles:
     def table(self, path: Path, *, skip: int = 0, **form: Any) -> NamedTable:
         """Read the columns ``id`` and ``label`` of one of the files, whose delimiter and quotes may be known."""
         if not self.between or (self.counted and find_delimiter(path, skip) == "\t"):
-            others = further_columns(path, 2, skip) if self.further else []
-            table = read_text(path, [*self.columns, *others], skip=skip, **form)
+            others = further_columns(path, 2, skip) if self.further else ()
+            table = read_text(path, self.columns, skip=skip, untyped=others, **form)
             return replace(table, data=table.data.select(self.columns))
         return read_pairs(path, self.columns, self.between, skip=skip)
 

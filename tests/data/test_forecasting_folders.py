@@ -44,6 +44,7 @@ def quadruples(data, split):
         ("0  \t0    \t1\t48\t0\n1    \t1  \t2\t0\t0\n0\t0\t1\t0\t0", FILES["entity2id.txt"].replace("\n", "\r\n")),
         (FILES["train.txt"].replace("\t0\n", "\t-1\r\n"), FILES["entity2id.txt"].replace("\n", "\t1913-##-##\t####\n")),
         (FILES["train.txt"].replace("\t0\n", "\n"), FILES["entity2id.txt"]),
+        (FILES["train.txt"].replace("\t0\n", "\t-\n"), FILES["entity2id.txt"]),
     ],
 )
 def test_the_forms_of_the_real_files_are_one_graph(tmp_path, train, entities):

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kgeval.base.errors import DatasetError
 from kgeval.base.files import free_memory, read_bytes
@@ -212,11 +213,12 @@ def read_renet(folder: Path) -> Dataset:
     varied: list[str] = []
 
     def decode(path: Path, _: str) -> Triples:
-        table = read_text(path, [*FACT, *further_columns(path, len(FACT))[:1]], kind=pa.int64())
+        further = further_columns(path, len(FACT))[:1]
+        table = read_text(path, FACT, kind=pa.int64(), untyped=further)
         _refuse_empty(table)
-        subjects, relations, objects, times, *further = (column.to_numpy() for column in table.data.columns)
-        varied.extend(path.name for column in further if np.ptp(column))
-        return Triples(np.stack([subjects, relations, objects], axis=1), times)
+        varied.extend(path.name for name in further if len(pc.unique(table[name])) > 1)
+        ids = np.stack([table[name].to_numpy() for name in FACT], axis=1)
+        return Triples(ids[:, :3], ids[:, 3])
 
     settings = [folder / STAT]
     dataset = _graph(folder, "{}.txt".format, decode, id_files.RENET, made_up, settings=settings, check=check)

@@ -87,7 +87,8 @@ def _read_edges(path: Path) -> NamedTable:
     if not isinstance(table, NamedTable) or not len(table) or WHOLE_NUMBER.fullmatch(header[0]):
         expected = "a header (timestamp, head, tail, relation_type) and edges below it"
         raise DatasetError(f"{path}: expected {expected}; its first line is {', '.join(header)[:60]!r}.")
-    table = table.with_column("time", pc.utf8_trim_whitespace(table["time"]))
+    for name in COLUMNS:
+        table = table.with_column(name, pc.utf8_trim_whitespace(table[name]))
     table.refuse(~np.asarray(pc.match_substring_regex(table["time"], WHOLE)), "time", "is not a whole number.")
     return table
 
