@@ -118,7 +118,7 @@ def read_libkge(folder: Path) -> Dataset:
     label_files = LabelFiles(file("entity_ids"), file("relation_ids"))
     decode = partial(_rows_of_ids, names=("subject", "predicate", "object"))
     numbers = _numbers(folder / CONFIG, settings, sizes)
-    check = _sized(CONFIG, settings, sizes)
+    check = partial(_check_size, CONFIG, settings, sizes)
     dataset = _graph(folder, file, decode, label_files, numbers, settings=[folder / CONFIG], check=check)
     return replace(dataset, name=str(settings.get("name") or dataset.name))
 
@@ -209,7 +209,7 @@ def read_renet(folder: Path) -> Dataset:
         found = f"found {' '.join(numbers)[:40]!r}"
         raise DatasetError(f"{folder / STAT}, line 1: expected the numbers of entities and of relations, {found}.")
     sizes = dict(zip(SIZES.values(), map(int, numbers), strict=False))
-    made_up, check = _numbers(folder / STAT, sizes, SIZES), _sized(STAT, sizes, SIZES)
+    made_up, check = _numbers(folder / STAT, sizes, SIZES), partial(_check_size, STAT, sizes, SIZES)
     varied: list[str] = []
 
     def decode(path: Path, _: str) -> Triples:
@@ -281,10 +281,9 @@ def _graph(
 
 def _labelled_times(splits: Mapping[str, Triples]) -> tuple[dict[str, Triples], Vocabulary]:
     """Number the times of all splits in their order, and label them by their values."""
-    times = [triples.contexts for triples in splits.values() if triples.contexts is not None]
-    values, numbers = np.unique(np.concatenate(times), return_inverse=True)
-    parts = np.split(numbers, np.cumsum([*map(len, times)])[:-1])
-    numbered = {split: Triples(it.ids, part) for (split, it), part in zip(splits.items(), parts, strict=True)}
+    times = {split: np.asarray(triples.contexts) for split, triples in splits.items()}
+    values = np.unique(np.concatenate([*times.values()]))
+    numbered = {split: Triples(it.ids, np.searchsorted(values, times[split])) for split, it in splits.items()}
     return numbered, Vocabulary(pa.array(values).cast(pa.string()), "time")
 
 
@@ -309,15 +308,13 @@ def _numbers(file: Path, settings: Mapping[str, Any], sizes: Mapping[str, str]) 
     return numbered
 
 
-def _sized(source: str, settings: Mapping[str, Any], sizes: Mapping[str, str]) -> Callable[[Path, Vocabulary], None]:
+def _check_size(
+    source: str, settings: Mapping[str, Any], sizes: Mapping[str, str], path: Path, labels: Vocabulary
+) -> None:
     """Refuse labels that are not as many as the settings of a file, the ``source``, say."""
-
-    def check(path: Path, labels: Vocabulary) -> None:
-        key = sizes[labels.kind]
-        if settings.get(key) not in (None, len(labels)):
-            raise DatasetError(f"{path}: {len(labels)} {labels.kind} labels, but {source} says {key}: {settings[key]}.")
-
-    return check
+    key = sizes[labels.kind]
+    if settings.get(key) not in (None, len(labels)):
+        raise DatasetError(f"{path}: {len(labels)} {labels.kind} labels, but {source} says {key}: {settings[key]}.")
 
 
 def _rows_of_ids(path: Path, _: str, names: Sequence[str], *, counted: bool = False) -> Triples:
