@@ -86,7 +86,7 @@ TOPICS = {
         "Corruptions",
         "generate_negatives corruption.AllEntities corruption.CandidateUnion corruption.DegreeWeighted "
         "corruption.EntityList corruption.FileNegatives corruption.OGBNegatives corruption.PopularityWeighted "
-        "corruption.TypeConstrained corruption.Uniform",
+        "corruption.TGBNegatives corruption.TypeConstrained corruption.Uniform",
     ),
     "tasks": (
         "Labels and confidences",

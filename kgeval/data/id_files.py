@@ -7,7 +7,7 @@ have them, are checked by :func:`stored_triples`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from kgeval.base.errors import DatasetError, naming, refusing
 from kgeval.base.files import exists_safely
 from kgeval.base.settings_text import read_yaml
 from kgeval.data.tables import NO_INTERVALS, NamedTable, read_pairs, read_text
-from kgeval.data.text import WHOLE_NUMBER, find_delimiter, first_line, refuse_missing
+from kgeval.data.text import WHOLE_NUMBER, find_delimiter, first_line, further_columns, refuse_missing
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 
@@ -40,7 +40,9 @@ class LabelFiles:
     columns_may_be_swapped: bool = False
     """whether some published files have the columns in the other order"""
     times: str | None = None
-    """the file of a temporal graph's times"""
+    """the file of a temporal graph's times; without one, times are whole numbers that label themselves"""
+    further: bool = False
+    """whether there may be further columns, which are not read"""
 
     def in_folder(self, folder: Path) -> dict[str, Path]:
         """Return the files that are in a folder, by the kind of labels: one may be there without the other."""
@@ -54,7 +56,9 @@ class LabelFiles:
     def table(self, path: Path, *, skip: int = 0, **form: Any) -> NamedTable:
         """Read the columns ``id`` and ``label`` of one of the files, whose delimiter and quotes may be known."""
         if not self.between or (self.counted and find_delimiter(path, skip) == "\t"):
-            return read_text(path, self.columns, skip=skip, **form)
+            others = further_columns(path, 2, skip) if self.further else ()
+            table = read_text(path, self.columns, skip=skip, untyped=others, **form)
+            return replace(table, data=table.data.select(self.columns))
         return read_pairs(path, self.columns, self.between, skip=skip)
 
     def read(self, path: Path, kind: str) -> Vocabulary:
@@ -72,6 +76,7 @@ ROTATE = LabelFiles("entities.dict", "relations.dict")
 DGLKE = LabelFiles("entities.tsv", "relations.tsv", columns_may_be_swapped=True)
 LIBKGE = LabelFiles("entity_ids.del", "relation_ids.del")
 OPENKE = LabelFiles("entity2id.txt", "relation2id.txt", LABEL_FIRST, "spaces", counted=True)
+RENET = LabelFiles("entity2id.txt", "relation2id.txt", LABEL_FIRST, further=True)
 KBC = LabelFiles("ent_id", "rel_id", LABEL_FIRST, times="ts_id")
 MARIUS = LabelFiles("node_mapping.txt", "relation_mapping.txt", LABEL_FIRST, "a comma")
 TSV = LabelFiles("entity_to_id.tsv", "relation_to_id.tsv", LABEL_FIRST, columns_may_be_swapped=True)

@@ -67,15 +67,17 @@ def read_columns(
     *,
     skip: int = 0,
     kind: pa.DataType | None = None,
+    untyped: Sequence[str] = (),
     delimiter: str | None = None,
     quoted: bool | None = None,
 ) -> pa.Table:
     """Read a delimited text file, compressed or not, in which every row has the named columns.
 
-    ``kind`` is the type of every column: int64, or (by default) strings, of which none is null. ``skip`` lines precede
-    the first row. By default the first rows tell the delimiter; cells may be quoted where it is one of ``QUOTING``.
+    ``kind`` is the type of these columns: int64, or (by default) strings, of which none is null. Strings of ``untyped``
+    columns follow them. ``skip`` lines precede the first row. By default the first rows tell the delimiter; cells may
+    be quoted where it is one of ``QUOTING``.
     """
-    kind = kind or pa.string()
+    kinds = dict.fromkeys(names, kind or pa.string()) | dict.fromkeys(untyped, pa.string())
     delimiter = delimiter or find_delimiter(path, skip)
     quoted = delimiter in QUOTING if quoted is None else quoted
     try:
@@ -85,18 +87,16 @@ def read_columns(
             source.seek(0)
             table = pa_csv.read_csv(
                 source,
-                read_options=pa_csv.ReadOptions(column_names=list(names), skip_rows=skip),
+                read_options=pa_csv.ReadOptions(column_names=list(kinds), skip_rows=skip),
                 parse_options=pa_csv.ParseOptions(
                     delimiter=delimiter, quote_char='"' if quoted else False, newlines_in_values=quoted
                 ),
-                convert_options=pa_csv.ConvertOptions(
-                    column_types=dict.fromkeys(names, kind), strings_can_be_null=False, null_values=[]
-                ),
+                convert_options=pa_csv.ConvertOptions(column_types=kinds, strings_can_be_null=False, null_values=[]),
             )
     except pa.ArrowInvalid as error:
         if "Empty CSV" in str(error):
-            return pa.table({name: pa.array([], kind) for name in names})
-        _explain(rows(path, skip, delimiter=delimiter, quoted=quoted), path, names, kind, reason(error))
+            return pa.table({name: pa.array([], kind) for name, kind in kinds.items()})
+        _explain(rows(path, skip, delimiter=delimiter, quoted=quoted), path, kinds, reason(error))
     text = [column for column in table.columns if quoted and pa.types.is_string(column.type)]
     if ends_in_quotes or any(pc.any(pc.match_substring_regex(column, "[\r\n]")).as_py() for column in text):
         # A quote that is never closed swallows the rows after it, or the end of the file, and Arrow lets it.
@@ -121,14 +121,14 @@ def _for_arrow(path: Path) -> Iterator[pa.NativeFile]:
             pa.enable_signal_handlers(enable=True)
 
 
-def _explain(walk: Iterator[Row], path: Path, names: Sequence[str], kind: pa.DataType, why: str) -> NoReturn:
-    expected = f"{len(names)} columns ({', '.join(names)})"
+def _explain(walk: Iterator[Row], path: Path, kinds: Mapping[str, pa.DataType], why: str) -> NoReturn:
+    expected = f"{len(kinds)} columns ({', '.join(kinds)})"
     for row in walk:
-        if len(row.cells) != len(names):
-            hint = _how_to_name(len(row.cells)) if "tail" in names and len(row.cells) > len(names) else ""
+        if len(row.cells) != len(kinds):
+            hint = _how_to_name(len(row.cells)) if "tail" in kinds and len(row.cells) > len(kinds) else ""
             problem = f"{counted(len(row.cells), 'column')} where {expected} are expected."
             raise DatasetError(f"{path}, line {row.line}: {problem}{hint}")
-        for name, cell in zip(names, row.cells, strict=True):
+        for (name, kind), cell in zip(kinds.items(), row.cells, strict=True):
             if pa.types.is_integer(kind) and not WHOLE_NUMBER.fullmatch(cell):
                 raise DatasetError(f"{path}, line {row.line}: the {name} {cell[:40]!r} is not a whole number.")
     raise DatasetError(f"{path}: cannot be read as {expected}: {why}.")
@@ -179,6 +179,11 @@ def _cells(lines: Iterator[str], delimiter: str, *, quoted: bool) -> Iterator[tu
         for number, line in enumerate(lines, 1):
             text = line.rstrip("\r\n")
             yield number, text.split(delimiter) if text else []
+
+
+def further_columns(path: Path, named: int, skip: int = 0) -> list[str]:
+    """Name the columns of the first row that come after the first ``named`` ones, by their numbers from 1."""
+    return [str(number + 1) for number in range(named, len(next(rows(path, skip), Row(0, 0, [])).cells))]
 
 
 def line_of(path: Path, row: int, skip: int = 0, *, delimiter: str | None = None) -> int:

@@ -163,7 +163,7 @@ class Evaluation(Settings):
     times)"""
     corruption: Corruption = AllEntities()
     """the entities that are the candidates. By default the protocol decides: all entities, or the fixed negatives of
-    OGB"""
+    OGB or TGB"""
     restrict_entities_to: LabelList | None = None
     """the entities to restrict candidates and test triples to: a file with one label per line, or a label. In
     Python and configurations also a list of labels"""

@@ -76,7 +76,7 @@ PUBLIC = {
     ],
     "kgeval.corruption": [
         *("AllEntities", "CandidateUnion", "CorruptionGenerator", "DegreeWeighted", "EntityList", "FileNegatives"),
-        *("OGBNegatives", "PopularityWeighted", "TypeConstrained", "Uniform"),
+        *("OGBNegatives", "PopularityWeighted", "TGBNegatives", "TypeConstrained", "Uniform"),
     ],
     "kgeval.metrics": [
         *(

@@ -1,4 +1,4 @@
-"""Layouts of ids beside files of labels: those of OpenKE, the RotatE code, LibKGE, Marius, and kbc with tkbc.
+"""Layouts of ids beside files of labels: those of OpenKE, the RotatE code, LibKGE, Marius, kbc with tkbc, and RE-Net.
 
 Each framework has a function that reads its folder and, below it, a ``Layout``, which the registry of layouts finds.
 :func:`_graph` is what they have in common, all but the RotatE code's.
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kgeval.base.errors import DatasetError
 from kgeval.base.files import free_memory, read_bytes
@@ -34,7 +35,7 @@ from kgeval.data.labelled_triples import read_triple_ids
 from kgeval.data.layouts import Layout
 from kgeval.data.layouts.labelled import candidates
 from kgeval.data.tables import NamedTable, read_text
-from kgeval.data.text import line_of, refuse_missing
+from kgeval.data.text import WHOLE_NUMBER, Row, first_line, further_columns, line_of, refuse_missing, rows
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 
@@ -117,12 +118,7 @@ def read_libkge(folder: Path) -> Dataset:
     label_files = LabelFiles(file("entity_ids"), file("relation_ids"))
     decode = partial(_rows_of_ids, names=("subject", "predicate", "object"))
     numbers = _numbers(folder / CONFIG, settings, sizes)
-
-    def check(path: Path, labels: Vocabulary) -> None:
-        key = sizes[labels.kind]
-        if settings.get(key) not in (None, len(labels)):
-            raise DatasetError(f"{path}: {len(labels)} {labels.kind} labels, but {CONFIG} says {key}: {settings[key]}.")
-
+    check = partial(_check_size, CONFIG, settings, sizes)
     dataset = _graph(folder, file, decode, label_files, numbers, settings=[folder / CONFIG], check=check)
     return replace(dataset, name=str(settings.get("name") or dataset.name))
 
@@ -193,6 +189,58 @@ KBC = Layout(
     needs=(("train.pickle",), ("test.pickle",)),
 )
 
+STAT = "stat.txt"
+"""how many entities and relations there are"""
+
+SIZES = {"entity": "entities", "relation": "relations"}
+"""the first two numbers in that file"""
+
+FACT = ("subject", "relation", "object", "time")
+
+
+def read_renet(folder: Path) -> Dataset:
+    """Read ``{train,valid,test}.txt`` (rows: subject, relation, object, time, perhaps more) and ``stat.txt``.
+
+    Labels are in ``entity2id.txt`` and ``relation2id.txt`` (rows: label, id, perhaps more); ids without them are
+    labelled by themselves, as many as ``stat.txt`` says. Times are whole numbers in units of the files.
+    """
+    numbers = first_line(folder / STAT).split()
+    if len(numbers) < 2 or not all(cell.isascii() and WHOLE_NUMBER.fullmatch(cell) for cell in numbers[:2]):
+        found = f"found {' '.join(numbers)[:40]!r}"
+        raise DatasetError(f"{folder / STAT}, line 1: expected the numbers of entities and of relations, {found}.")
+    sizes = dict(zip(SIZES.values(), map(int, numbers), strict=False))
+    made_up, check = _numbers(folder / STAT, sizes, SIZES), partial(_check_size, STAT, sizes, SIZES)
+    varied: list[str] = []
+
+    def decode(path: Path, _: str) -> Triples:
+        further = further_columns(path, len(FACT))[:1]
+        table = read_text(path, FACT, kind=pa.int64(), untyped=further)
+        _refuse_empty(table)
+        varied.extend(path.name for name in further if len(pc.unique(table[name])) > 1)
+        ids = np.stack([table[name].to_numpy() for name in FACT], axis=1)
+        return Triples(ids[:, :3], ids[:, 3])
+
+    settings = [folder / STAT]
+    dataset = _graph(folder, "{}.txt".format, decode, id_files.RENET, made_up, settings=settings, check=check)
+    note = f"the fifth column of {' and '.join(varied)} is not the same in all rows. It was not read."
+    return replace(dataset, notes=(note,) if varied else ())
+
+
+def _holds_facts(path: Path) -> bool:
+    """Whether the first row of a file is four or five whole numbers."""
+    first = next(rows(path), Row(0, 0, [])).cells if path.is_file() else []
+    return len(first) in (4, 5) and all(map(WHOLE_NUMBER.fullmatch, first[:4]))
+
+
+RENET = Layout(
+    name="renet",
+    summary="forecasting, of RE-Net, RE-GCN, CyGNet and others: stat.txt, train.txt, valid.txt (optional), test.txt of "
+    "subject, relation, object, time ids; entity2id.txt, relation2id.txt (optional)",
+    recognises=lambda folder: (folder / STAT).is_file() and _holds_facts(folder / "train.txt"),
+    read=read_renet,
+    needs=((STAT,), ("train.txt",), ("test.txt",)),
+)
+
 MadeUp = Callable[[str, Mapping[str, Triples]], Vocabulary]
 """(kind, splits) -> labels, where no file has them"""
 
@@ -218,6 +266,8 @@ def _graph(
     }
     for kind, path in places.items():
         check(path, labels[kind])
+    if timed and label_files.times is None:
+        splits, labels["time"] = _labelled_times(splits)
     return Dataset.build(
         folder.resolve().name,
         splits,
@@ -227,6 +277,14 @@ def _graph(
         files=(*settings, *(path for path in places.values() if path.is_file()), *paths.values()),
         where=lambda split, row: _where(paths[split], row, counted=label_files.counted),
     )
+
+
+def _labelled_times(splits: Mapping[str, Triples]) -> tuple[dict[str, Triples], Vocabulary]:
+    """Number the times of all splits in their order, and label them by their values."""
+    times = {split: np.asarray(triples.contexts) for split, triples in splits.items()}
+    values = np.unique(np.concatenate([*times.values()]))
+    numbered = {split: Triples(it.ids, np.searchsorted(values, times[split])) for split, it in splits.items()}
+    return numbered, Vocabulary(pa.array(values).cast(pa.string()), "time")
 
 
 def _where(path: Path, row: int, *, counted: bool) -> str:
@@ -248,6 +306,15 @@ def _numbers(file: Path, settings: Mapping[str, Any], sizes: Mapping[str, str]) 
         return Vocabulary.numbered(size, kind)
 
     return numbered
+
+
+def _check_size(
+    source: str, settings: Mapping[str, Any], sizes: Mapping[str, str], path: Path, labels: Vocabulary
+) -> None:
+    """Refuse labels that are not as many as the settings of a file, the ``source``, say."""
+    key = sizes[labels.kind]
+    if settings.get(key) not in (None, len(labels)):
+        raise DatasetError(f"{path}: {len(labels)} {labels.kind} labels, but {source} says {key}: {settings[key]}.")
 
 
 def _rows_of_ids(path: Path, _: str, names: Sequence[str], *, counted: bool = False) -> Triples:

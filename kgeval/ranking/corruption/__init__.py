@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kgeval.ranking.corruption.generator import CorruptionGenerator as CorruptionGenerator
     from kgeval.ranking.corruption.listed import FileNegatives as FileNegatives
     from kgeval.ranking.corruption.listed import OGBNegatives as OGBNegatives
+    from kgeval.ranking.corruption.listed import TGBNegatives as TGBNegatives
     from kgeval.ranking.corruption.unsampled import AllEntities as AllEntities
     from kgeval.ranking.corruption.unsampled import CandidateUnion as CandidateUnion
     from kgeval.ranking.corruption.unsampled import EntityList as EntityList

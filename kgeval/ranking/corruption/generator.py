@@ -94,6 +94,10 @@ class CorruptionGenerator(ReadOnce):
         """The splits whose triples its choice depends on."""
         return ()
 
+    def known_splits(self, dataset: Dataset) -> tuple[Split, ...] | None:
+        """Return the splits that are filtered by default if these candidates decide it; ``None``: the protocol does."""
+        return None
+
     def queries(self, triples: Triples, side: Side) -> Queries:
         """Collect the queries that get candidates: each distinct one, once for all of its answers."""
         from kgeval.data.queries import Queries

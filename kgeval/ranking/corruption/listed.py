@@ -1,4 +1,4 @@
-"""Negatives that a file lists: of queries (``file``), or of each triple, as the Open Graph Benchmark does (``ogb``).
+"""Negatives that a file lists: of queries (``file``, ``tgb``), or of each triple, as OGB does (``ogb``).
 
 Each is a corruption: a configuration names it by its ``kind``, and ranking asks it for the candidates of queries.
 """
@@ -13,10 +13,11 @@ import numpy as np
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import DatasetError, counted, nearest
 from kgeval.base.threads import slices
-from kgeval.data.dataset import Dataset
+from kgeval.data.dataset import Dataset, Split
 from kgeval.data.known import KnownAnswers
 from kgeval.data.labelled_triples import false_rows, read_triple_ids
 from kgeval.data.layouts.ogb_and_pbg import find_ids, read_content, triples_of
+from kgeval.data.layouts.tgb import Listed, read_listed
 from kgeval.data.queries import Queries, Rows
 from kgeval.data.tables import read_triples
 from kgeval.data.triples import SIDES, Side, TripleIndex, Triples
@@ -154,6 +155,58 @@ class OGBNegatives(CorruptionGenerator):
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         listed = ", as listed" if self.as_listed else ""
         return f"{size_range(sizes)} of OGB's file {'/'.join(Path(self.path).parts[-3:])}{listed}"
+
+
+class TGBNegatives(CorruptionGenerator):
+    """The negatives of each query in a file of TGB 2.0 (``NAME_val_ns.pkl``, ``NAME_test_ns.pkl``).
+
+    The file lists the negatives of each query at its time (dst-time-filtered); all of them are candidates, true answers
+    and the answer itself too, and nothing is filtered unless a filter is given. Or it lists the true answers
+    (time-filtered); all entities are candidates then, and the filter is the split of the file. Which one it is shows by
+    its content.
+
+    >>> TGBNegatives(path="tkgl_wikidata/tkgl-wikidata_test_ns.pkl")
+    TGBNegatives(kind='tgb', path='tkgl_wikidata/tkgl-wikidata_test_ns.pkl')
+    """
+
+    kind: Literal["tgb"] = "tgb"
+    """the fixed negatives of TGB 2.0"""
+    path: str
+    """``NAME_test_ns.pkl`` or ``NAME_val_ns.pkl``, in the numbers of the edge list that the dataset was read from"""
+
+    leaves_out_answers: ClassVar[bool] = True
+
+    def read(self, dataset: Dataset) -> Listed:
+        return read_listed(Path(self.path), dataset)
+
+    def known_splits(self, dataset: Dataset) -> tuple[Split, ...]:
+        listed: Listed = self.content(dataset)
+        return (listed.split,) if listed.are_answers else ()
+
+    def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
+        lengths = self._lists(queries, dataset).lengths
+        return np.zeros_like(lengths) if self.known_splits(dataset) else lengths
+
+    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
+        if self.known_splits(dataset):
+            return Candidates.shared(np.arange(len(dataset.entities)))
+        return Candidates(self._lists(queries, dataset), as_listed=True)
+
+    def _lists(self, queries: Queries, dataset: Dataset) -> Rows:
+        listed: Listed = self.content(dataset)
+        lists = listed.of(queries)
+        if not lists.lengths.all():
+            fault = f"it is the file of {listed.split}, and a {queries.side} query to rank is not in it"
+            raise DatasetError(f"{self.path}: {fault}. Rank {listed.split}, or give the file of the other split.")
+        return lists
+
+    def notes(self, queries: Queries, dataset: Dataset) -> tuple[str, ...]:
+        notes: tuple[str, ...] = self.content(dataset).notes
+        return notes
+
+    def describe(self, dataset: Dataset, sizes: IntArray) -> str:
+        size = f"all {len(dataset.entities):,} entities" if self.known_splits(dataset) else size_range(sizes)
+        return f"{size} by TGB's file {Path(self.path).name}"
 
 
 def _is_repeated(rows: IntArray) -> BoolArray:

@@ -245,6 +245,8 @@ def _reported(protocol: Protocol, table: RankTable) -> set[tuple[str, Ties, Part
     metrics = protocol.framework_metrics or [FrameworkMetric(it, it, side) for it in protocol.metrics for side in PARTS]
     by_layout = [it["filter"] for it in protocol.of_layout.values() if is_ranked_by_it and "filter" in it]
     filters = [filtered_by(table.split, of_split, None) for of_split in (protocol.filter, *by_layout)]
+    if is_ranked_by_it and protocol.corruption is not None and not table.filter:
+        filters = [()]  # the negatives decide the filter, as those of TGB
     reported: set[tuple[str, Ties, Part, Setting]] = set()
     for metric in metrics:
         setting: Setting = metric.setting if filters[0] else "raw"

@@ -164,11 +164,12 @@ class Protocol(Brief, Rules):
         split, sides = evaluation.split, here.get("sides", self.sides)
         if "split" in here and "split" not in explicit:
             split = "+".join(dataset.present(parts_of(here["split"]))) or split
-        names = filtered_by(split, here.get("filter", self.filter), evaluation.filter if "filter" in explicit else None)
         corruption = evaluation.corruption
         if self.corruption is not None:
             own = corruption if "corruption" in explicit else None
             corruption = self.corruption(own, dataset, split)
+        given = evaluation.filter if "filter" in explicit else corruption.known_splits(dataset)
+        names = filtered_by(split, here.get("filter", self.filter), given)
         settings = {
             "filter": dataset.present(names),
             "corruption": corruption,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kgeval.base.errors import DatasetError
-from kgeval.data.dataset import Dataset
+from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.metrics.names import PARTS
-from kgeval.ranking.corruption import OGBNegatives
+from kgeval.ranking.corruption import OGBNegatives, TGBNegatives
 from kgeval.ranking.corruption.generator import Corruption
 from kgeval.ranking.protocols.framework_metric import (
     FrameworkMetric,
@@ -80,17 +80,22 @@ KB2E = Protocol(
 )
 
 
+def _own_file(dataset: Dataset, protocol: str, pattern: str) -> str:
+    """Find the file of a dataset with the fixed negatives of a protocol."""
+    files = [file for file in dataset.files if file.match(pattern)]
+    if not files:
+        named = f"{protocol.upper()}'s {pattern.replace('*', '<name>', 1)}"
+        raise DatasetError(
+            f"the protocol {protocol!r} ranks among the fixed negatives of {named}, and dataset {dataset.name} has no "
+            "such file. Give the folder of a dataset that has it, or say which candidates compete: evaluation: "
+            "{corruption: {kind: all}} in a configuration, corruption=AllEntities() in Python."
+        )
+    return str(files[0])
+
+
 def fixed_negatives(corruption: Corruption | None, dataset: Dataset, split: str) -> Corruption:
     """Return the corruption of the evaluation, by default OGB's fixed negatives; OGB's lists are used as listed."""
-    if corruption is None:
-        files = [file for file in dataset.files if file.match(f"split/*/{split}.pt")]
-        if not files:
-            raise DatasetError(
-                f"the protocol 'ogb' ranks among the fixed negatives of OGB's split/<name>/{split}.pt, and dataset "
-                f"{dataset.name} has no such file. Give the folder of a dataset that has it, or say which candidates "
-                "compete: evaluation: {corruption: {kind: all}} in a configuration, corruption=AllEntities() in Python."
-            )
-        corruption = OGBNegatives(path=str(files[0]))
+    corruption = corruption or OGBNegatives(path=_own_file(dataset, "ogb", f"split/*/{split}.pt"))
     if isinstance(corruption, OGBNegatives) and "as_listed" not in corruption.model_fields_set:
         return corruption.model_copy(update={"as_listed": True})
     return corruption
@@ -105,6 +110,25 @@ OGB = Protocol(
     mean=float32,
     framework_metrics=named("{metric}_list", metric={"mrr": "mrr", **hits("hits@{}", 1, 3, 10)}),
     text="{:f}".format,  # as its examples log them
+)
+
+
+def negatives_at_times(corruption: Corruption | None, dataset: Dataset, split: str) -> Corruption:
+    """Return the corruption of the evaluation, by default TGB's fixed negatives."""
+    pattern = f"*_{'val' if split == 'valid' else split}_ns*.pkl"
+    return (corruption or TGBNegatives(path=_own_file(dataset, "tgb", pattern))).prepare(dataset)
+
+
+# TGB asks for the heads of a relation as the tails of its inverse. Its examples average float32 values, edges first.
+TGB = Protocol(
+    name="tgb",
+    summary="for temporal graphs: realistic ranks among TGB 2.0's negatives, a sample or all but facts of that time",
+    filter={split: (split,) for split in SPLITS},
+    corruption=negatives_at_times,
+    repeats="each",
+    mean=float32,
+    metrics=("mrr", "hits@10", "count"),
+    framework_metrics=named(metric={"mrr": "mrr", **hits("hits@{}", 10)}),
 )
 
 
