@@ -62,7 +62,9 @@ class SharedRows:
 
     def keys(self, unit: Unit) -> IntArray:
         """Number the unit of each row; int64[row]."""
-        return self.relations if unit == "relation" else self._queries if unit == "query" else self.triples
+        if unit == "query":
+            return self._queries
+        return {"triple": self.triples, "relation": self.relations, "time": self.times}[unit]
 
     @cached_property
     def _queries(self) -> IntArray:

@@ -35,7 +35,7 @@ from kgeval.metrics.kinds import RANKS, Chance
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.rank_summary import RankSummary, column_names, group_rows, rank_summary
 from kgeval.metrics.ranks.ties import Ties
-from kgeval.metrics.selection import MetricOptions, TableView, refuse_other_tables
+from kgeval.metrics.selection import MetricOptions, TableView, refuse_other_tables, refuse_timeless
 from kgeval.metrics.summary import Spread
 from kgeval.ranking.rank_table import RankTable
 
@@ -243,6 +243,9 @@ class _Rules:
         for runs in models.values():
             refuse_unlike_runs(runs)
         tables = {key: table for model in models for key, table in zip(keys[model], models[model], strict=True)}
+        if self.differences.unit == "time":
+            for table in tables.values():
+                refuse_timeless(table.times)
         if len(models) < 2:
             return {model: self._summary(runs) for model, runs in models.items()}, (), []
         same = shared_rows(tables)

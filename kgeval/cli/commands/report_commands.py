@@ -14,7 +14,7 @@ import click
 
 from kgeval.base.errors import ConfigError
 from kgeval.cli.options import PATH, OneOf, option, options_of, split_at_commas
-from kgeval.cli.shared_options import Comparing, JsonAlone, Printing, Replacing, named_runs, refuse_file
+from kgeval.cli.shared_options import UNITS, Comparing, JsonAlone, Printing, Replacing, named_runs, refuse_file
 
 
 class Drawing(Comparing, Replacing):
@@ -78,7 +78,7 @@ class Chart(Drawing):
     commas."""
     width = option(type=float, metavar="INCHES")
     """Exact width for print, with text of 8 points and no title: about 3.3 for a column of a paper, 7 for a page."""
-    intervals = option(type=click.Choice(["triple", "query", "relation"]))
+    intervals = option(type=UNITS)
     """Unit that is resampled for the intervals, for --kind leaderboard and slices. [default: triple]"""
 
 
