@@ -27,7 +27,7 @@ from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import TIME, RankTable
 from kgeval.reports.document import Section, isolated
 from kgeval.reports.evaluated_models import first_value
-from kgeval.reports.pictures import TRIPLES, distribution, relations_chart, slice_panel
+from kgeval.reports.pictures import TRIPLES, distribution, relations_chart, slice_panel, times_chart
 from kgeval.reports.study import SHOWN, Study, with_slices
 from kgeval.reports.theme import PAGE, themed
 
@@ -46,6 +46,11 @@ def origins(study: Study) -> Section:
         panel = slice_panel(of_slice, PAGE, baselines=study.baselines, width="container")
         panels[f"slice-{name}"] = themed(panel, PAGE)
         captions[f"slice-{name}"] = slices()[name].title if name in slices() else "what is predicted"
+    times = time_scores(study)
+    if times["group"].nunique() >= FEWEST_TIMES:
+        look: dict[str, Any] = {"baselines": study.baselines, "width": "container", "legend": False}
+        panels["slice-time"] = times_chart(times, PAGE, **look)
+        captions["slice-time"] = times_caption(study, times)
     picture = relations_chart(scatter(study, relations), PAGE, axes=axes(study), width="container")
     rounded = relations.round(6).astype(object).where(relations.notna(), None)
     data = {
@@ -103,6 +108,28 @@ def _rows(study: Study, tables: Sequence[RankTable], name: str, model: str) -> I
         count = int(next(value for name, value in group.values.items() if name.name == "count") or 0)
         ends = (interval.low, interval.high) if interval else (np.nan, np.nan)
         yield name, f"{kind}\n{count:,}", kind, model, first_value(group), *ends, count
+
+
+FEWEST_TIMES = 3
+"""of a line on the page"""
+
+MOST_TIMES = 60
+"""which a line shows one by one; of more, it shows as many periods"""
+
+
+def time_scores(study: Study) -> pd.DataFrame:
+    """The metric at each time of the split, or in each period of it, as :func:`slice_scores` has it."""
+    table = study.tables[study.names[0]][0]
+    if table.times is None:
+        return slice_scores(study, [])
+    many = len(np.unique(table.column(TIME))) > MOST_TIMES
+    return slice_scores(study, [f"period:{MOST_TIMES}" if many else TIME])
+
+
+def times_caption(study: Study, times: pd.DataFrame) -> str:
+    """Say what a point of the line is."""
+    periods = f"in {MOST_TIMES} periods of about as many times, each drawn at its first time"
+    return f"{short_title(study.metric)} {'at each time' if times['slice'].iloc[0] == TIME else periods}"
 
 
 def slices_title(study: Study, groups: pd.DataFrame) -> str:

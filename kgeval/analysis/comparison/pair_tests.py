@@ -180,8 +180,9 @@ def differences_of_units(own: MeanTerms, others: MeanTerms) -> Float64Array:
 def interval_of_difference(own: MeanTerms, others: MeanTerms, metric: Metric, options: DifferenceOptions) -> Interval:
     """Make the interval of a difference, whose range is twice that of the metric.
 
-    Over relations and times, whose sizes differ, it has the differences that the sign-flip test does not reject: random halves,
-    of the same signs. It leaves out 0 exactly where p is at most 1 − level, of a mean; of a function of means, nearly.
+    Over relations and times, whose sizes differ, it has the differences that the sign-flip test does not reject: random
+    halves, of the same signs. It leaves out 0 exactly where p is at most 1 − level, of a mean; of a function of means,
+    nearly.
 
     Raises
     ------

@@ -50,8 +50,8 @@ WRITTEN = (
     ("overlap:DATASET", "how another graph, such as one of the model's pre-training, has the triple, by its labels",
      "the first that holds: (h, r, t) in train (or in the training graph), in valid or test; pair only: (h, r', t); "
      "swapped only: (t, r', h); none. Several may be joined by commas, after all other names", "kgeval"),
-    ("period:NUMBER", "period of the time, for temporal graphs; period alone has four, period:month and period:year are by "
-     "calendar", "the times of the evaluated split, cut into periods of as equal numbers of times as possible", "kgeval"),
+    ("period:NUMBER", "period of the time, for temporal graphs; or period:month, period:year",
+     "the times of the evaluated split, cut into periods of as equal numbers of times as possible", "kgeval"),
     ("FILE.yaml", "own groups, in a file with the keys of 'groups' in a configuration",
      "treats: [CtD, CpD], rest: null; a name after ~ is a pattern; or by: PATTERN; or types: FILE", "kgeval"),
 )  # fmt: skip

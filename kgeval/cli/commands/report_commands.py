@@ -61,7 +61,12 @@ class Chart(Drawing):
     kind = option(
         required=True,
         type=click.Choice(
-            ["leaderboard", "slices", "relations", "distribution", "critical-difference", "roc", "precision-recall"]
+            [
+                *("leaderboard", "slices", "relations", "times", "distribution"),
+                "critical-difference",
+                "roc",
+                "precision-recall",
+            ]
         ),
     )
     """Kind of chart. critical-difference needs runs of several datasets, roc and precision-recall those of
@@ -79,7 +84,7 @@ class Chart(Drawing):
     width = option(type=float, metavar="INCHES")
     """Exact width for print, with text of 8 points and no title: about 3.3 for a column of a paper, 7 for a page."""
     intervals = option(type=UNITS)
-    """Unit that is resampled for the intervals, for --kind leaderboard and slices. [default: triple]"""
+    """Unit that is resampled for the intervals, for --kind leaderboard, slices and times. [default: triple]"""
 
 
 @click.command("plot")
@@ -91,8 +96,8 @@ def plot_command(runs: tuple[str, ...], kind: str, out: Path, *, force: bool, as
     """Draw a chart of runs, each given as PATH or NAME=PATH.
 
     The kinds are: leaderboard (metrics with intervals), slices (a metric by slice), relations (a dot for each
-    relation), distribution (Hits@k for every k), critical-difference (average ranks of models over datasets), roc and
-    precision-recall (curves of classifications).
+    relation), times (a metric over the times of a temporal graph), distribution (Hits@k for every k),
+    critical-difference (average ranks of models over datasets), roc and precision-recall (curves of classifications).
 
     Example: kgeval plot runs/TransE runs/ComplEx --kind slices --by cardinality --out slices.pdf
     """
