@@ -33,9 +33,6 @@ CURVES = {
 WHOLE = re.compile("-?[0-9]{1,18}")
 """a time that is a number"""
 
-EXACT = {"zero": False, "nice": False}
-"""a scale from the least to the greatest number"""
-
 LANES = range(13, 4, -1)
 """pixels for each model of a category: as many as there is room for"""
 
@@ -173,9 +170,12 @@ def times_chart(
     altair = library("altair")
     starts, kind = places_in_time(points["group"].tolist())
     points, name = points.assign(time=starts), points["axis"].iloc[0]
-    scale, axis = {"T": ({"type": "utc"}, {}), "Q": (EXACT, {"format": "d"}), "O": ({}, {"labelOverlap": True})}[kind]
-    across = {"scale": altair.Scale(**scale), "axis": altair.Axis(grid=False, **axis), "sort": None}
-    time = altair.X(f"time:{kind}", title="time", **across)
+    scale, axis = {
+        "T": (altair.Scale(type="utc"), altair.Axis(grid=False)),
+        "Q": (altair.Scale(zero=False, nice=False), altair.Axis(grid=False, format="d")),
+        "O": (altair.Scale(), altair.Axis(grid=False, labelOverlap=True)),
+    }[kind]
+    time = altair.X(f"time:{kind}", title="time", scale=scale, axis=axis, sort=None)
     number = altair.Axis(tickCount=5, domain=False, ticks=False)
     value = altair.Y("value:Q", title=name, scale=altair.Scale(zero=False), axis=number)
     named = {

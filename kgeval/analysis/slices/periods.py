@@ -43,9 +43,9 @@ def group_times(periods: str, times: IntArray, of_split: IntArray, labels: Seque
         if wrong := next((name for name in names if not DATE.fullmatch(name)), None):
             what = f"slice 'period:{periods}' needs dates, such as 2014-05-13, found {wrong!r}"
             raise DatasetError(f"{what}. Choose a number of periods, such as period:4.")
-        titles, codes = np.unique([name[: CALENDAR[periods]] for name in names], return_inverse=True)
-        return codes[np.searchsorted(distinct, times)], titles.tolist()
-    parts = [part.tolist() for part in np.array_split(names, min(int(periods), len(names)) or 1)]
-    codes = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-    titles = [" to ".join(dict.fromkeys((part[0], part[-1]))) for part in parts if part]
-    return codes[np.searchsorted(distinct, times)], titles
+        of_times = [name[: CALENDAR[periods]] for name in names]
+    else:
+        parts = [part.tolist() for part in np.array_split(names, min(int(periods), len(names)) or 1)]
+        of_times = [" to ".join(dict.fromkeys((part[0], part[-1]))) for part in parts for _ in part]
+    places = {title: place for place, title in enumerate(dict.fromkeys(of_times))}
+    return np.array([places[title] for title in of_times], np.int64)[np.searchsorted(distinct, times)], [*places]
