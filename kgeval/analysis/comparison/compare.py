@@ -70,8 +70,8 @@ def compare(  # noqa: PLR0913
     metrics, ties, chance, popularity
         as :func:`summarize` takes them
     intervals
-        what is resampled for intervals and tests: ``"triple"``, with both sides; ``"query"``, with all its answers; or
-        ``"relation"``, with all its triples
+        what is resampled for intervals and tests: ``"triple"``, with both sides; ``"query"``, with all its answers;
+        ``"relation"`` or, in temporal graphs, ``"time"``, with all its triples
     level
         the level of the intervals; a difference is significant if its adjusted p-value is at most 1 − level
     by
