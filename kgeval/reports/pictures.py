@@ -180,7 +180,8 @@ def times_chart(
     value = altair.Y("value:Q", title=name, scale=altair.Scale(zero=False), axis=number)
     named = {
         "time": None,
-        "group": altair.Tooltip("group:N", title="time"),
+        # Where the nearest point is searched for, Vega-Lite finds only what has a format.
+        "group": altair.Tooltip("group:N", title="time", format="s", formatType="toString"),
         "count": altair.Tooltip("count:Q", format=",", title="ranks"),
     }
     look = {"baselines": baselines, "title": title, "width": width, "legend": legend}
