@@ -56,7 +56,7 @@ WEIGHINGS: dict[str, Weighing] = {
         ),
         Weighing(
             "time",
-            "the mean over times (snapshots) of the mean of each time, for temporal graphs",
+            "the mean over times (snapshots) of the mean of each time",
             "Σ_t (Σ v / #values of t) / #times",
             "Gastinger et al., 2023 (MRR over snapshots)",
             over="time",

@@ -50,7 +50,7 @@ WRITTEN = (
     ("overlap:DATASET", "how another graph, such as one of the model's pre-training, has the triple, by its labels",
      "the first that holds: (h, r, t) in train (or in the training graph), in valid or test; pair only: (h, r', t); "
      "swapped only: (t, r', h); none. Several may be joined by commas, after all other names", "kgeval"),
-    ("period:NUMBER", "period of the time, for temporal graphs; or period:month, period:year",
+    ("period:NUMBER", "which of so many periods the time is in; or period:month, period:year",
      "the times of the evaluated split, cut into periods of as equal numbers of times as possible", "kgeval"),
     ("FILE.yaml", "own groups, in a file with the keys of 'groups' in a configuration",
      "treats: [CtD, CpD], rest: null; a name after ~ is a pattern; or by: PATTERN; or types: FILE", "kgeval"),
@@ -212,7 +212,7 @@ class Slice(Brief):
             codes, names = group_times(periods, times, of_split, [*(dataset.times or ())])
             return Categories(codes, tuple(names))
 
-        title = f"period of the time, of {periods}" if periods.isdecimal() else f"{periods} of the time"
+        title = f"which of {periods} periods the time is in" if periods.isdecimal() else f"{periods} of the time"
         rule = "the times of the evaluated split, cut into periods of as equal numbers of times as possible"
         return cls(name, title, rule, "kgeval", assign, needs=(), needs_times=True, of_triples=True)
 
