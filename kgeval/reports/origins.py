@@ -46,11 +46,10 @@ def origins(study: Study) -> Section:
         panel = slice_panel(of_slice, PAGE, baselines=study.baselines, width="container")
         panels[f"slice-{name}"] = themed(panel, PAGE)
         captions[f"slice-{name}"] = slices()[name].title if name in slices() else "what is predicted"
-    times = time_scores(study)
+    times, caption = time_scores(study)
     if times["group"].nunique() >= FEWEST_TIMES:
-        look: dict[str, Any] = {"baselines": study.baselines, "width": "container", "legend": False}
-        panels["slice-time"] = times_chart(times, PAGE, **look)
-        captions["slice-time"] = times_caption(study, times)
+        panels["slice-time"] = times_chart(times, PAGE, baselines=study.baselines, width="container", legend=False)
+        captions["slice-time"] = caption
     picture = relations_chart(scatter(study, relations), PAGE, axes=axes(study), width="container")
     rounded = relations.round(6).astype(object).where(relations.notna(), None)
     data = {
@@ -117,19 +116,14 @@ MOST_TIMES = 60
 """which a line shows one by one; of more, it shows as many periods"""
 
 
-def time_scores(study: Study) -> pd.DataFrame:
-    """The metric at each time of the split, or in each period of it, as :func:`slice_scores` has it."""
+def time_scores(study: Study) -> tuple[pd.DataFrame, str]:
+    """Compute the metric at each time of the split, or in each period, as :func:`slice_scores` has it; say which."""
     table = study.tables[study.names[0]][0]
-    if table.times is None:
-        return slice_scores(study, [])
-    many = len(np.unique(table.column(TIME))) > MOST_TIMES
-    return slice_scores(study, [f"period:{MOST_TIMES}" if many else TIME])
-
-
-def times_caption(study: Study, times: pd.DataFrame) -> str:
-    """Say what a point of the line is."""
-    periods = f"in {MOST_TIMES} periods of about as many times, each drawn at its first time"
-    return f"{short_title(study.metric)} {'at each time' if times['slice'].iloc[0] == TIME else periods}"
+    times = 0 if table.times is None else len(np.unique(table.column(TIME)))
+    name, words = (TIME,) if times else (), "at each time"
+    if times > MOST_TIMES:
+        name, words = (f"period:{MOST_TIMES}",), f"in {MOST_TIMES} periods, each drawn at the first of its times"
+    return slice_scores(study, name), f"{short_title(study.metric)} {words}"
 
 
 def slices_title(study: Study, groups: pd.DataFrame) -> str:

@@ -124,20 +124,11 @@ def row_of(labels: Collection[str], palette: Palette) -> float:
     return max(palette.row, (lines + 0.3) * palette.line_height)
 
 
-def distribution(
-    points: pd.DataFrame,
-    palette: Palette = LIGHT,
-    *,
-    baselines: Collection[str] = (),
-    title: Any = "",
-    width: Any = 640,
-    legend: bool = True,
-    of_seeds: bool = False,
-) -> alt.Chart:
+def distribution(points: pd.DataFrame, palette: Palette = LIGHT, *, of_seeds: bool = False, **look: Any) -> alt.Chart:
     """Draw cumulative shares as steps; hovering reads Hits@k of all models off.
 
     The frame has the columns model, k and share (of ranks ≤ k), and low and high, the ends of a band around the share
-    (NaN without one); every k for every model.
+    (NaN without one); every k for every model. ``look``: baselines, legend, title and width, as of :func:`_lines`.
     """
     altair = library("altair")
     largest = max(points["k"].max(), 2)
@@ -147,35 +138,24 @@ def distribution(
     percent = altair.Axis(format=".0%", tickCount=5, domain=False, ticks=False)
     axis = f"Hits@k ↑{', mean over seeds' if of_seeds else ''}"
     share = altair.Y("share:Q", title=axis, scale=altair.Scale(domain=[0, 1]), axis=percent)
-    look = {"baselines": baselines, "title": title, "width": width, "legend": legend}
     named = {"k": altair.Tooltip("k:Q", format=",")}
     about = "Hits@k of each model, for every k."
-    return _lines(points, k, share, palette, named, description=about, interpolate="step-after", **look)
+    return _lines(points, (k, share), palette, named, interpolate="step-after", description=about, **look)
 
 
-def times_chart(
-    points: pd.DataFrame,
-    palette: Palette = LIGHT,
-    *,
-    baselines: Collection[str] = (),
-    title: Any = "",
-    width: Any = 640,
-    legend: bool = True,
-) -> alt.Chart:
+def times_chart(points: pd.DataFrame, palette: Palette = LIGHT, **look: Any) -> alt.Chart:
     """Draw a metric over time, a line for each model, with a band of its interval.
 
     The frame has the columns model, group (the time, or the period, "first to last"), value, low and high (NaN without
     an interval), count and axis (the metric's title), in the order of time. A period is where it begins.
+    ``look`` is that of :func:`distribution`.
     """
     altair = library("altair")
     starts, kind = places_in_time(points["group"].tolist())
     points, name = points.assign(time=starts), points["axis"].iloc[0]
-    scale, axis = {
-        "T": (altair.Scale(type="utc"), altair.Axis(grid=False)),
-        "Q": (altair.Scale(zero=False, nice=False), altair.Axis(grid=False, format="d")),
-        "O": (altair.Scale(), altair.Axis(grid=False, labelOverlap=True)),
-    }[kind]
-    time = altair.X(f"time:{kind}", title="time", scale=scale, axis=axis, sort=None)
+    scale: Any = {"T": {"type": "utc"}, "Q": {"zero": False, "nice": False}, "O": {}}[kind]
+    axis = altair.Axis(grid=False, labelOverlap=True, **({"format": "d"} if kind == "Q" else {}))
+    time = altair.X(f"time:{kind}", title="time", scale=altair.Scale(**scale), axis=axis, sort=None)
     number = altair.Axis(tickCount=5, domain=False, ticks=False)
     value = altair.Y("value:Q", title=name, scale=altair.Scale(zero=False), axis=number)
     named = {
@@ -184,8 +164,7 @@ def times_chart(
         "group": altair.Tooltip("group:N", title="time", format="s", formatType="toString"),
         "count": altair.Tooltip("count:Q", format=",", title="ranks"),
     }
-    look = {"baselines": baselines, "title": title, "width": width, "legend": legend}
-    return _lines(points, time, value, palette, named, description=f"{name} of each model over time.", **look)
+    return _lines(points, (time, value), palette, named, description=f"{name} of each model over time.", **look)
 
 
 def places_in_time(groups: Sequence[str]) -> tuple[list[Any], str]:
@@ -207,37 +186,38 @@ def places_in_time(groups: Sequence[str]) -> tuple[list[Any], str]:
 
 def _lines(
     points: pd.DataFrame,
-    x: Any,
-    y: Any,
+    axes: tuple[Any, Any],
     palette: Palette,
     named: dict[str, Any],
     *,
-    baselines: Collection[str],
-    legend: bool,
+    baselines: Collection[str] = (),
+    width: Any = 640,
+    legend: bool = True,
     interpolate: str = "linear",
-    **properties: Any,
+    **about: Any,
 ) -> alt.Chart:
     """Draw a line for each model, with a band from low to high; hovering reads all models off.
 
-    ``named`` has the columns that say where on the line one is, the first of which is across, and their tooltips.
+    The frame has the columns model, low and high, NaN without a band. ``named`` has the columns that say where on the
+    line one is, the first of which is across, and their tooltips. The width is in pixels, or ``"container"``.
     """
-    altair, width = library("altair"), properties["width"]
+    altair, (x, y) = library("altair"), axes
     models = list(dict.fromkeys(points["model"]))
     key = palette.legend(models, width, symbolType="stroke", symbolSize=220) if legend else None
     color = altair.Color("model:N", scale=palette.scale("color", models, baselines), legend=key)
     dash = altair.StrokeDash("model:N", scale=palette.scale("dash", models, baselines), legend=key)
     rows = altair.Chart(records(points))
     edges = {"y": altair.Y("low:Q", title=y["title"]), "y2": "high:Q", "color": color}
-    bands = rows.transform_filter("isValid(datum.low)").mark_area(interpolate=interpolate, opacity=0.2)
-    around = [bands.encode(x, **edges)] if points["low"].notna().any() else []
+    bands = rows.mark_area(interpolate=interpolate, opacity=0.2).encode(x, **edges)
+    around = [bands] if points["low"].notna().any() else []
     lines = rows.mark_line(interpolate=interpolate, strokeWidth=2).encode(x, y, color, dash)
     nearest = altair.selection_point(
         name="at", fields=[next(iter(named))], nearest=True, on="pointermove", empty=False, clear="pointerout"
     )
     rule = _rule(points, y["shorthand"].partition(":")[0], nearest, palette, named).encode(x)
     dots = rows.transform_filter(nearest).mark_point(filled=True, size=50).encode(x, y, color)
-    height = 300 if isinstance(width, str) else min(300, 0.62 * width)
-    chart = altair.layer(*around, lines, rule, dots).properties(height=height, **properties)
+    size = {"width": width, "height": 300 if isinstance(width, str) else min(300, 0.62 * width)}
+    chart = altair.layer(*around, lines, rule, dots).properties(**size, **about)
     return themed(chart, palette)
 
 

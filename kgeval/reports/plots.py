@@ -43,7 +43,6 @@ from kgeval.reports.origins import (
     slice_scores,
     slices_title,
     time_scores,
-    times_caption,
 )
 from kgeval.reports.pictures import (
     critical_difference,
@@ -244,14 +243,11 @@ def plot_times(
     'temporal'
     """
     study = study_of(read_models(runs), dataset, intervals=intervals, ties=ties, allow=allow, metrics=[metric])
-    points = time_scores(study)
+    points, caption = time_scores(study)
     if points.empty:
-        raise InputError(
-            f"nothing to draw: the ranks need several times, and more than {MOST_TIMES} need the dataset too "
-            "(--dataset NAME, dataset=NAME), which divides them into periods."
-        )
-    notes = _notes(study, f"band: 95 % interval (resampling {study.resampled})")
-    notes.append(f"{times_caption(study, points)}.")
+        needs = f"the ranks need several times, and more than {MOST_TIMES} need their dataset too"
+        raise InputError(f"nothing to draw: {needs} (--dataset NAME, dataset=NAME).")
+    notes = [*_notes(study, f"band: 95 % interval (resampling {study.resampled})"), f"{caption}."]
     draw = partial(times_chart, points, baselines=study.baselines)
     return figure(draw, width, title=f"{short_title(study.metric)} over time", notes=notes)
 

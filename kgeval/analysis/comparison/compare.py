@@ -243,9 +243,7 @@ class _Rules:
         for runs in models.values():
             refuse_unlike_runs(runs)
         tables = {key: table for model in models for key, table in zip(keys[model], models[model], strict=True)}
-        if self.differences.unit == "time":
-            for table in tables.values():
-                refuse_timeless(table.times)
+        refuse_timeless(self.differences.unit != "time" or all(table.times for table in tables.values()))
         if len(models) < 2:
             return {model: self._summary(runs) for model, runs in models.items()}, (), []
         same = shared_rows(tables)

@@ -55,19 +55,15 @@ NAMED_APART = {
 """options that have another name than the arguments of charts"""
 
 
+KINDS = "leaderboard", "slices", "relations", "times", "distribution", "critical-difference", "roc", "precision-recall"
+
+
 class Chart(Drawing):
     """What is drawn, and how."""
 
     kind = option(
         required=True,
-        type=click.Choice(
-            [
-                *("leaderboard", "slices", "relations", "times", "distribution"),
-                "critical-difference",
-                "roc",
-                "precision-recall",
-            ]
-        ),
+        type=click.Choice(KINDS),
     )
     """Kind of chart. critical-difference needs runs of several datasets, roc and precision-recall those of
     classifications."""
