@@ -80,7 +80,7 @@ TOPICS = {
     ),
     "report": (
         "Report",
-        "report plot_leaderboard plot_distribution plot_relations plot_slices plot_critical_difference",
+        "report plot_leaderboard plot_distribution plot_relations plot_slices plot_times plot_critical_difference",
     ),
     "corruptions": (
         "Corruptions",

@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from kgeval.reports.plots import plot_leaderboard as plot_leaderboard
     from kgeval.reports.plots import plot_relations as plot_relations
     from kgeval.reports.plots import plot_slices as plot_slices
+    from kgeval.reports.plots import plot_times as plot_times
 
 __version__ = "0.1.0"
 

@@ -137,10 +137,14 @@ class Replacing:
     """Replace a file that is already there."""
 
 
+UNITS = click.Choice(["triple", "query", "relation", "time"])
+"""what is resampled"""
+
+
 class Comparing:
     """How several models are compared."""
 
-    intervals = option(type=click.Choice(["triple", "query", "relation"]), default="triple")
+    intervals = option(type=UNITS, default="triple")
     """Unit that is resampled for confidence intervals and tests."""
     allow = option(
         multiple=True,

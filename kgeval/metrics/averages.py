@@ -1,4 +1,4 @@
-"""Averages: over answers (micro), queries (macro), relations, or weighed against popularity (strat).
+"""Averages: over answers (micro), queries (macro), relations, times, or weighed against popularity (strat).
 
 ``WEIGHINGS`` declares each. The functions compute means of many groups at once, and weights for equal groups.
 """
@@ -11,7 +11,10 @@ import numpy as np
 
 from kgeval.base.arrays import Float64Array, IntArray
 
-Average = Literal["micro", "macro", "relation", "strat"]
+Average = Literal["micro", "macro", "relation", "time", "strat"]
+
+Parts = Literal["query", "relation", "time"]
+"""what an average may count evenly"""
 
 
 class Weighing(NamedTuple):
@@ -24,6 +27,8 @@ class Weighing(NamedTuple):
     source: str
     lists: bool = True
     """whether it can average lists, each of which has several answers"""
+    over: Parts | None = None
+    """what has the same weight, however many answers it has"""
 
 
 WEIGHINGS: dict[str, Weighing] = {
@@ -40,12 +45,21 @@ WEIGHINGS: dict[str, Weighing] = {
             "the mean over queries of the mean of each query; the default for lists",
             "Σ_q (Σ v / #answers of q) / #queries",
             "Buckley and Voorhees, 2000",
+            over="query",
         ),
         Weighing(
             "relation",
             "the mean over relations of the mean of each relation",
             "Σ_r (Σ v / #values of r) / #relations",
             "—",
+            over="relation",
+        ),
+        Weighing(
+            "time",
+            "the mean over times (snapshots) of the mean of each time",
+            "Σ_t (Σ v / #values of t) / #times",
+            "Gastinger et al., 2023 (MRR over snapshots)",
+            over="time",
         ),
         Weighing(
             "strat",

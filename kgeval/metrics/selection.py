@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -20,7 +20,8 @@ from kgeval.base.errors import MetricError, refuse_unknown
 from kgeval.base.parquet_tables import StoredTable
 from kgeval.base.provenance import UNKNOWN, Provenance
 from kgeval.data.queries import starts_of_runs
-from kgeval.metrics.averages import Average, evenly, numbered
+from kgeval.metrics.averages import WEIGHINGS, Average, evenly, numbered
+from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.intervals.sampling import Sampling
 from kgeval.metrics.kinds import Chance, Needs
 from kgeval.metrics.lists.ranked_lists import RankedLists, answer_lists
@@ -234,23 +235,25 @@ class RowSelection:
         """Weigh the answers; ``None`` where all weigh the same; float64[row]."""
         if average == "strat":
             return self.view.unpopularity[self.rows]
-        if average == "macro":
-            return evenly(self.numbers("query"))
-        return evenly(self.numbers("relation")) if average == "relation" else None
+        over = WEIGHINGS[average].over if average else None
+        return evenly(self.numbers(over)) if over else None
 
     def lists(self, average: Average | None) -> RankedLists:
         """Return the lists of their queries, weighed by an average (macro by default)."""
-        weights = None
+        weights, over = None, WEIGHINGS[average].over if average else None
         if average == "micro":
             weights = self.unweighed.relevant.astype(np.float64)
-        elif average == "relation":
-            weights = evenly(self.of_lists(self.numbers("relation")))
+        elif over:
+            weights = evenly(self.of_lists(self.numbers(over)))
         return replace(self.unweighed, weights=weights)
 
-    def numbers(self, of: Literal["query", "triple", "relation"]) -> IntArray:
-        """The number of each row's query, triple or relation, another one in each group; int64[row]."""
+    def numbers(self, of: Unit) -> IntArray:
+        """The number of each row's triple, query, relation or time, another one in each group; int64[row]."""
         if of == "triple":
             column = np.asarray(self.view.table.column("triple"))
+        elif of == "time":
+            refuse_timeless(self.view.times)
+            (column,) = self.view.times
         else:
             column = self.view.queries if of == "query" else self.view.ids[2]
         values = column[self.rows]
@@ -281,6 +284,13 @@ class RowSelection:
             raise Undefined(f"{problem}, so that each answer was ranked against the other answers of its query too")
         retrieved = table.column(RETRIEVED)[self.rows] if RETRIEVED in table.columns else None
         return answer_lists(self.numbers("query"), self.view.scores[self.rows], self._counts, retrieved)
+
+
+def refuse_timeless(times: object) -> None:
+    """Refuse averages and intervals over times of ranks, or of a dataset, that have none."""
+    if not times:
+        what = "the average time. and intervals that resample times need a temporal graph"
+        raise MetricError(f"{what}, and these triples have no times. Leave them out.")
 
 
 def refuse_other_tables(tables: Iterable[Any]) -> None:

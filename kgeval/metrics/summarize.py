@@ -70,8 +70,8 @@ def summarize(  # noqa: PLR0913
     high_confidence
         for confidences: the lowest confidence of the facts whose metrics are computed separately too
     intervals
-        for ranks: what is resampled, ``"triple"``, ``"query"`` or ``"relation"``, or ``Intervals`` with the level too;
-        every metric then has an interval (metrics of lists by resampling queries instead of triples)
+        for ranks: what is resampled, ``"triple"``, ``"query"``, ``"relation"`` or ``"time"``, or ``Intervals`` with the
+        level too; every metric then has an interval (metrics of lists by resampling queries instead of triples)
 
     Raises
     ------

@@ -27,7 +27,7 @@ from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import TIME, RankTable
 from kgeval.reports.document import Section, isolated
 from kgeval.reports.evaluated_models import first_value
-from kgeval.reports.pictures import TRIPLES, distribution, relations_chart, slice_panel
+from kgeval.reports.pictures import TRIPLES, distribution, relations_chart, slice_panel, times_chart
 from kgeval.reports.study import SHOWN, Study, with_slices
 from kgeval.reports.theme import PAGE, themed
 
@@ -46,6 +46,10 @@ def origins(study: Study) -> Section:
         panel = slice_panel(of_slice, PAGE, baselines=study.baselines, width="container")
         panels[f"slice-{name}"] = themed(panel, PAGE)
         captions[f"slice-{name}"] = slices()[name].title if name in slices() else "what is predicted"
+    times, caption = time_scores(study)
+    if times["group"].nunique() >= FEWEST_TIMES:
+        panels["slice-time"] = times_chart(times, PAGE, baselines=study.baselines, width="container", legend=False)
+        captions["slice-time"] = caption
     picture = relations_chart(scatter(study, relations), PAGE, axes=axes(study), width="container")
     rounded = relations.round(6).astype(object).where(relations.notna(), None)
     data = {
@@ -103,6 +107,23 @@ def _rows(study: Study, tables: Sequence[RankTable], name: str, model: str) -> I
         count = int(next(value for name, value in group.values.items() if name.name == "count") or 0)
         ends = (interval.low, interval.high) if interval else (np.nan, np.nan)
         yield name, f"{kind}\n{count:,}", kind, model, first_value(group), *ends, count
+
+
+FEWEST_TIMES = 3
+"""of a line on the page"""
+
+MOST_TIMES = 60
+"""which a line shows one by one; of more, it shows as many periods"""
+
+
+def time_scores(study: Study) -> tuple[pd.DataFrame, str]:
+    """Compute the metric at each time of the split, or in each period, as :func:`slice_scores` has it; say which."""
+    table = study.tables[study.names[0]][0]
+    times = 0 if table.times is None else len(np.unique(table.column(TIME)))
+    name, words = (TIME,) if times else (), "at each time"
+    if times > MOST_TIMES:
+        name, words = (f"period:{MOST_TIMES}",), f"in {MOST_TIMES} periods, each drawn at the first of its times"
+    return slice_scores(study, name), f"{short_title(study.metric)} {words}"
 
 
 def slices_title(study: Study, groups: pd.DataFrame) -> str:

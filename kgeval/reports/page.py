@@ -69,8 +69,8 @@ def report(
     dataset
         the graph, or its folder or PyKEEN name; by default the one that the runs name, if it is still the same
     intervals
-        what intervals and tests draw again, as :func:`kgeval.compare` takes it: ``"triple"``, ``"query"`` or
-        ``"relation"``
+        what intervals and tests draw again, as :func:`kgeval.compare` takes it: ``"triple"``, ``"query"``,
+        ``"relation"`` or ``"time"``
     ties
         the tie policy; by default that of the first run
     allow

@@ -1,10 +1,11 @@
-"""The pictures, each a function of a data frame: leaderboard, ranks, relations, slices, average ranks, curves.
+"""The pictures, each a function of a data frame: leaderboard, ranks, times, relations, slices, average ranks, curves.
 
 Sections of the page and the plot functions call them, with a ``Palette`` of ``theme.py``.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgeval.analysis.comparison.dataset_ranks import DatasetRanks
+from kgeval.analysis.slices.periods import DATE
 from kgeval.reports.document import library
 from kgeval.reports.theme import LIGHT, LINES, Palette, in_lines, records, themed
 
@@ -27,6 +29,9 @@ CURVES = {
     "precision_recall": ("recall", "precision", "step-after"),
 }
 """of each curve of a classification, the columns across and up, and how its points are joined"""
+
+WHOLE = re.compile("-?[0-9]{1,18}")
+"""a time that is a number"""
 
 LANES = range(13, 4, -1)
 """pixels for each model of a category: as many as there is room for"""
@@ -119,26 +124,13 @@ def row_of(labels: Collection[str], palette: Palette) -> float:
     return max(palette.row, (lines + 0.3) * palette.line_height)
 
 
-def distribution(
-    points: pd.DataFrame,
-    palette: Palette = LIGHT,
-    *,
-    baselines: Collection[str] = (),
-    title: Any = "",
-    width: Any = 640,
-    legend: bool = True,
-    of_seeds: bool = False,
-) -> alt.Chart:
+def distribution(points: pd.DataFrame, palette: Palette = LIGHT, *, of_seeds: bool = False, **look: Any) -> alt.Chart:
     """Draw cumulative shares as steps; hovering reads Hits@k of all models off.
 
     The frame has the columns model, k and share (of ranks ≤ k), and low and high, the ends of a band around the share
-    (NaN without one); every k for every model.
+    (NaN without one); every k for every model. ``look``: baselines, legend, title and width, as of :func:`_lines`.
     """
     altair = library("altair")
-    models = list(dict.fromkeys(points["model"]))
-    named = palette.legend(models, width, symbolType="stroke", symbolSize=220) if legend else None
-    color = altair.Color("model:N", scale=palette.scale("color", models, baselines), legend=named)
-    dash = altair.StrokeDash("model:N", scale=palette.scale("dash", models, baselines), legend=named)
     largest = max(points["k"].max(), 2)
     logarithmic = altair.Scale(type="log", domain=[1, largest], nice=False)
     powers = altair.Axis(values=[at for at in (1, 3, *10 ** np.arange(1, 10)) if at <= largest], format="~s")
@@ -146,31 +138,98 @@ def distribution(
     percent = altair.Axis(format=".0%", tickCount=5, domain=False, ticks=False)
     axis = f"Hits@k ↑{', mean over seeds' if of_seeds else ''}"
     share = altair.Y("share:Q", title=axis, scale=altair.Scale(domain=[0, 1]), axis=percent)
-    shares = altair.Chart(records(points))
-    edges = {"y": altair.Y("low:Q", title=axis), "y2": "high:Q", "color": color}
-    bands = shares.transform_filter("isValid(datum.low)").mark_area(interpolate="step-after", opacity=0.2)
-    around = [bands.encode(k, **edges)] if points["low"].notna().any() else []
-    lines = shares.mark_line(interpolate="step-after", strokeWidth=2).encode(k, share, color, dash)
-    nearest = altair.selection_point(
-        name="at", fields=["k"], nearest=True, on="pointermove", empty=False, clear="pointerout"
-    )
-    rule = _rule(points, nearest, palette).encode(k)
-    dots = shares.transform_filter(nearest).mark_point(filled=True, size=50).encode(k, share, color)
+    named = {"k": altair.Tooltip("k:Q", format=",")}
     about = "Hits@k of each model, for every k."
+    return _lines(points, (k, share), palette, named, interpolate="step-after", description=about, **look)
+
+
+def times_chart(points: pd.DataFrame, palette: Palette = LIGHT, **look: Any) -> alt.Chart:
+    """Draw a metric over time, a line for each model, with a band of its interval.
+
+    The frame has the columns model, group (the time, or the period, "first to last"), value, low and high (NaN without
+    an interval), count and axis (the metric's title), in the order of time. A period is where it begins.
+    ``look`` is that of :func:`distribution`.
+    """
+    altair = library("altair")
+    starts, kind = places_in_time(points["group"].tolist())
+    points, name = points.assign(time=starts), points["axis"].iloc[0]
+    scale: Any = {"T": {"type": "utc"}, "Q": {"zero": False, "nice": False}, "O": {}}[kind]
+    axis = altair.Axis(grid=False, labelOverlap=True, **({"format": "d"} if kind == "Q" else {}))
+    time = altair.X(f"time:{kind}", title="time", scale=altair.Scale(**scale), axis=axis, sort=None)
+    number = altair.Axis(tickCount=5, domain=False, ticks=False)
+    value = altair.Y("value:Q", title=name, scale=altair.Scale(zero=False), axis=number)
+    named = {
+        "time": None,
+        # Where the nearest point is searched for, Vega-Lite finds only what has a format.
+        "group": altair.Tooltip("group:N", title="time", format="s", formatType="toString"),
+        "count": altair.Tooltip("count:Q", format=",", title="ranks"),
+    }
+    return _lines(points, (time, value), palette, named, description=f"{name} of each model over time.", **look)
+
+
+def places_in_time(groups: Sequence[str]) -> tuple[list[Any], str]:
+    """Place times, or periods where they begin: as numbers, as dates (milliseconds), or else one after the other.
+
+    >>> places_in_time(["1970-01-01 to 1970-01-02", "1970-01-03"]), places_in_time(["8", "9"])
+    (([0, 172800000], 'T'), ([8.0, 9.0], 'Q'))
+    """
+    starts = [group.partition(" to ")[0] for group in groups]
+    for kind, known, unit in (("Q", WHOLE, np.float64), ("T", DATE, "datetime64[ms]")):
+        try:
+            if all(map(known.fullmatch, starts)):
+                times = np.array(starts).astype(unit)
+                return (times if kind == "Q" else times.astype(np.int64)).tolist(), kind
+        except ValueError:  # as of the 31st of June
+            continue
+    return list(groups), "O"
+
+
+def _lines(
+    points: pd.DataFrame,
+    axes: tuple[Any, Any],
+    palette: Palette,
+    named: dict[str, Any],
+    *,
+    baselines: Collection[str] = (),
+    width: Any = 640,
+    legend: bool = True,
+    interpolate: str = "linear",
+    **about: Any,
+) -> alt.Chart:
+    """Draw a line for each model, with a band from low to high; hovering reads all models off.
+
+    The frame has the columns model, low and high, NaN without a band. ``named`` has the columns that say where on the
+    line one is, the first of which is across, and their tooltips. The width is in pixels, or ``"container"``.
+    """
+    altair, (x, y) = library("altair"), axes
+    models = list(dict.fromkeys(points["model"]))
+    key = palette.legend(models, width, symbolType="stroke", symbolSize=220) if legend else None
+    color = altair.Color("model:N", scale=palette.scale("color", models, baselines), legend=key)
+    dash = altair.StrokeDash("model:N", scale=palette.scale("dash", models, baselines), legend=key)
+    rows = altair.Chart(records(points))
+    edges = {"y": altair.Y("low:Q", title=y["title"]), "y2": "high:Q", "color": color}
+    bands = rows.mark_area(interpolate=interpolate, opacity=0.2).encode(x, **edges)
+    around = [bands] if points["low"].notna().any() else []
+    lines = rows.mark_line(interpolate=interpolate, strokeWidth=2).encode(x, y, color, dash)
+    nearest = altair.selection_point(
+        name="at", fields=[next(iter(named))], nearest=True, on="pointermove", empty=False, clear="pointerout"
+    )
+    rule = _rule(points, y["shorthand"].partition(":")[0], nearest, palette, named).encode(x)
+    dots = rows.transform_filter(nearest).mark_point(filled=True, size=50).encode(x, y, color)
     size = {"width": width, "height": 300 if isinstance(width, str) else min(300, 0.62 * width)}
-    chart = altair.layer(*around, lines, rule, dots).properties(**size, title=title, description=about)
+    chart = altair.layer(*around, lines, rule, dots).properties(**size, **about)
     return themed(chart, palette)
 
 
-def _rule(points: pd.DataFrame, nearest: Any, palette: Palette) -> Any:
-    """The line under the pointer, whose tooltip shows Hits@k of all models."""
+def _rule(points: pd.DataFrame, value: str, nearest: Any, palette: Palette, named: dict[str, Any]) -> Any:
+    """The line under the pointer, whose tooltip shows the values of all models."""
     altair = library("altair")
     names = {f"m{index}": model for index, model in enumerate(dict.fromkeys(points["model"]))}
-    wide = points.pivot(index="k", columns="model", values="share")[list(names.values())]
+    wide = points.pivot(index=[*named], columns="model", values=value)[list(names.values())]
     wide = wide.set_axis(list(names), axis=1).reset_index()
-    shares = (altair.Tooltip(f"{name}:Q", title=model[:60], format=".4f") for name, model in names.items())
+    values = (altair.Tooltip(f"{name}:Q", title=model[:60], format=".4f") for name, model in names.items())
     opacity = altair.condition(nearest, altair.value(0.9), altair.value(0))
-    tooltip = [altair.Tooltip("k:Q", format=","), *shares]
+    tooltip = [*filter(None, named.values()), *values]
     rule = altair.Chart(records(wide)).mark_rule(color=palette.muted).encode(opacity=opacity, tooltip=tooltip)
     return rule.add_params(nearest)
 

@@ -21,7 +21,7 @@ from kgeval.base.settings_text import map_texts
 from kgeval.base.storage import replacing, write_text
 from kgeval.data.loading import Source
 from kgeval.metrics.intervals.interval import FEWEST_SEEDS, Unit
-from kgeval.metrics.names import parse, title_of
+from kgeval.metrics.names import parse, short_title, title_of
 from kgeval.metrics.ranks.ties import Ties, common_ties
 from kgeval.reports.document import document, isolated, library, unvalidated, vega_version
 from kgeval.reports.evaluated_models import (
@@ -33,6 +33,7 @@ from kgeval.reports.evaluated_models import (
     with_names,
 )
 from kgeval.reports.origins import (
+    MOST_TIMES,
     axes,
     cumulative_points,
     ranks_title,
@@ -41,6 +42,7 @@ from kgeval.reports.origins import (
     scatter,
     slice_scores,
     slices_title,
+    time_scores,
 )
 from kgeval.reports.pictures import (
     critical_difference,
@@ -49,6 +51,7 @@ from kgeval.reports.pictures import (
     leaderboard,
     relations_chart,
     slices_chart,
+    times_chart,
 )
 from kgeval.reports.standings import standings_title
 from kgeval.reports.study import HEADLINES, SHOWN, Study, curve_points, study_of
@@ -210,6 +213,45 @@ def plot_slices(
     return figure(partial(draw, **size), width, columns=max(1, round(width / 2.3)), notes=notes)
 
 
+def plot_times(
+    runs: Runs,
+    *,
+    dataset: Source = None,
+    ties: Ties | None = None,
+    allow: str | Collection[str] = (),
+    intervals: Unit = "triple",
+    metric: str = HEADLINES[0],
+    width: float | None = None,
+) -> alt.Chart:
+    """Draw a metric over the times of a temporal graph, a line for each model, with bands of their intervals.
+
+    A point is a time of the split, with all its ranks. Of more than 60 times, it is one of 60 periods of them, which
+    the dataset is needed for. The arguments are those of :func:`kgeval.plot_slices`.
+
+    Raises
+    ------
+    InputError
+        as :func:`kgeval.plot_leaderboard`; or if the ranks have no times, or one only
+
+    Examples
+    --------
+    >>> import kgeval
+    >>> days = [("Ada", "visits", "Rome", f"2014-01-0{day}") for day in range(1, 7)]
+    >>> data = kgeval.Dataset.from_labels(train=days[:3], test=days[3:])
+    >>> table = kgeval.evaluate(lambda h, r, t: (h + t) % 2, data)
+    >>> kgeval.plot_times({"parity": table}).to_dict()["layer"][0]["encoding"]["x"]["type"]
+    'temporal'
+    """
+    study = study_of(read_models(runs), dataset, intervals=intervals, ties=ties, allow=allow, metrics=[metric])
+    points, caption = time_scores(study)
+    if points.empty:
+        needs = f"the ranks need several times, and more than {MOST_TIMES} need their dataset too"
+        raise InputError(f"nothing to draw: {needs} (--dataset NAME, dataset=NAME).")
+    notes = [*_notes(study, f"band: 95 % interval (resampling {study.resampled})"), f"{caption}."]
+    draw = partial(times_chart, points, baselines=study.baselines)
+    return figure(draw, width, title=f"{short_title(study.metric)} over time", notes=notes)
+
+
 def _notes(study: Study, around: str) -> list[str]:
     """The notes of a picture, with what it shows of several seeds."""
     few = f", too few for {around.partition(':')[0]}"
@@ -300,6 +342,7 @@ PLOTS: dict[str, Callable[..., Any]] = {
     "leaderboard": plot_leaderboard,
     "slices": plot_slices,
     "relations": plot_relations,
+    "times": plot_times,
     "distribution": plot_distribution,
     "critical-difference": plot_critical_difference,
     "roc": plot_roc,

@@ -152,6 +152,7 @@ def themed(chart: Any, palette: Palette) -> alt.Chart:
     styled: alt.Chart = chart.configure(
         font=palette.font,
         background=palette.paper or "transparent",
+        customFormatTypes=True,
         padding=palette.padding,
         view={"stroke": None},
         axis={**text, **rules, "titleFontWeight": "normal", "labelLimit": limit, "labelPadding": palette.size / 2},

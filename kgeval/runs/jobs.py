@@ -21,7 +21,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.names import parse_all
 from kgeval.metrics.rank_summary import refuse_absent_sides
-from kgeval.metrics.selection import MetricOptions
+from kgeval.metrics.selection import MetricOptions, refuse_timeless
 from kgeval.models.aligned import Aligned
 from kgeval.models.alignment import align
 from kgeval.models.baselines import FittedBaseline
@@ -133,7 +133,10 @@ class Job:
         return self.config.evaluation.for_model(model).sides
 
     def _refuse_other_sides(self, model: Any) -> None:
-        refuse_absent_sides(parse_all(self.config.metrics), self.sides_of(model), by=self.config.by or ())
+        names, intervals = parse_all(self.config.metrics), self.config.intervals
+        refuse_absent_sides(names, self.sides_of(model), by=self.config.by or ())
+        if any(name.average == "time" for name in names) or (intervals and intervals.unit == "time"):
+            refuse_timeless(self.dataset.times)
 
     def ranking(self, model: Any, progress: Progress) -> ModelRanking:
         scorer = align(model, self.dataset)

@@ -56,7 +56,7 @@ PUBLIC = {
             "plot_leaderboard",
             "plot_relations",
         ),
-        *("plot_slices", "predict"),
+        *("plot_slices", "plot_times", "predict"),
         *("report", "save_checkpoint", "save_dataset", "summarize"),
     ],
     "kgeval.analysis": [

@@ -24,7 +24,7 @@ from kgeval.base.settings import names_among
 from kgeval.data.queries import starts_of_runs
 from kgeval.data.triples import TARGETS
 from kgeval.metrics.averages import numbered
-from kgeval.metrics.intervals.interval import Unit
+from kgeval.metrics.intervals.interval import PLURAL, Unit
 from kgeval.ranking.rank_table import TIME, RankTable
 
 LARGEST_KEY = 2**62
@@ -62,10 +62,10 @@ class SharedRows:
 
     def keys(self, unit: Unit) -> IntArray:
         """Number the unit of each row; int64[row]."""
-        return self.relations if unit == "relation" else self._queries if unit == "query" else self.triples
+        return np.asarray(getattr(self, PLURAL[unit]))
 
     @cached_property
-    def _queries(self) -> IntArray:
+    def queries(self) -> IntArray:
         """Number the queries densely, in the order of their labels."""
         (keys,) = _fold([self.sides], [self.partners], [self.anchors], [self.times])
         return np.unique(keys, return_inverse=True)[1]

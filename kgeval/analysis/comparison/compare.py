@@ -35,7 +35,7 @@ from kgeval.metrics.kinds import RANKS, Chance
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.rank_summary import RankSummary, column_names, group_rows, rank_summary
 from kgeval.metrics.ranks.ties import Ties
-from kgeval.metrics.selection import MetricOptions, TableView, refuse_other_tables
+from kgeval.metrics.selection import MetricOptions, TableView, refuse_other_tables, refuse_timeless
 from kgeval.metrics.summary import Spread
 from kgeval.ranking.rank_table import RankTable
 
@@ -70,8 +70,8 @@ def compare(  # noqa: PLR0913
     metrics, ties, chance, popularity
         as :func:`summarize` takes them
     intervals
-        what is resampled for intervals and tests: ``"triple"``, with both sides; ``"query"``, with all its answers; or
-        ``"relation"``, with all its triples
+        what is resampled for intervals and tests: ``"triple"``, with both sides; ``"query"``, with all its answers;
+        ``"relation"`` or, in temporal graphs, ``"time"``, with all its triples
     level
         the level of the intervals; a difference is significant if its adjusted p-value is at most 1 − level
     by
@@ -243,6 +243,7 @@ class _Rules:
         for runs in models.values():
             refuse_unlike_runs(runs)
         tables = {key: table for model in models for key, table in zip(keys[model], models[model], strict=True)}
+        refuse_timeless(self.differences.unit != "time" or all(table.times for table in tables.values()))
         if len(models) < 2:
             return {model: self._summary(runs) for model, runs in models.items()}, (), []
         same = shared_rows(tables)

@@ -180,8 +180,9 @@ def differences_of_units(own: MeanTerms, others: MeanTerms) -> Float64Array:
 def interval_of_difference(own: MeanTerms, others: MeanTerms, metric: Metric, options: DifferenceOptions) -> Interval:
     """Make the interval of a difference, whose range is twice that of the metric.
 
-    Over relations, whose sizes differ, it has the differences that the sign-flip test does not reject: random halves,
-    of the same signs. It leaves out 0 exactly where p is at most 1 − level, of a mean; of a function of means, nearly.
+    Over relations and times, whose sizes differ, it has the differences that the sign-flip test does not reject: random
+    halves, of the same signs. It leaves out 0 exactly where p is at most 1 − level, of a mean; of a function of means,
+    nearly.
 
     Raises
     ------
@@ -192,7 +193,7 @@ def interval_of_difference(own: MeanTerms, others: MeanTerms, metric: Metric, op
     error = standard_error(deviations[shares > 0])
     if is_rounding(error, own.value):  # all units differ alike
         error = 0.0
-    most = 0.0 if unit == "relation" else MOST
+    most = 0.0 if unit in ("relation", "time") else MOST
     scatter = UnitScatter(
         unit,
         np.array([error]),

@@ -43,7 +43,7 @@ class PairedDifference(Brief):
     rows: int
     """how many rows both models ranked on the metric's side"""
     units: int
-    """how many triples, queries or relations these rows have"""
+    """how many triples, queries, relations or times these rows have"""
     unit: Unit = "triple"
     """what is resampled; for metrics of lists, queries instead of triples"""
     group: Mapping[str, Any] = field(default_factory=dict)

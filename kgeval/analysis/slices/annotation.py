@@ -69,6 +69,8 @@ def annotate(table: RankTable, dataset: Dataset | Source, slices: str | Slice | 
     chosen = [find_slice(name) for name in ([slices] if isinstance(slices, str | Slice) else slices)]
     for rule in chosen:
         rule.refuse_unfit(dataset)
+        if rule.needs_times and table.times is None:
+            raise TableError(f"slice {rule.name!r} needs times, and these ranks have none. Leave it out.")
     rows, relations = _rows_in(dataset, table), np.asarray(table.column("side") == "relation")
     data = table.data
     for rule in dict.fromkeys(chosen):

@@ -171,6 +171,8 @@ SEEN_TIME = _of_triples(
     needs_times=True,
 )
 
+PERIOD = Slice.of_periods("period", "4")
+
 LIMITS = (0, 1, 10, 100, 1000)
 """the last number of each bin but one, in which all greater ones are"""
 

@@ -22,6 +22,7 @@ from kgeval.analysis.slices.named_groups import (
     group_relations,
     groupings,
 )
+from kgeval.analysis.slices.periods import check_periods, group_times
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import DatasetError, TableError, did_you_mean
 from kgeval.base.registries import by_name, instances, load_entry_points
@@ -37,7 +38,7 @@ from kgeval.ranking.rank_table import SCHEMA
 OF_RELATIONS = "relation side"
 """the category of rows that predict a relation, where a slice is of entities"""
 
-EXPRESSION = re.compile("(relation~|types:|overlap:)(.+)", re.DOTALL)
+EXPRESSION = re.compile("(relation~|types:|overlap:|period:)(.+)", re.DOTALL)
 """a slice that is written out where a name is expected"""
 
 WRITTEN = (
@@ -49,6 +50,8 @@ WRITTEN = (
     ("overlap:DATASET", "how another graph, such as one of the model's pre-training, has the triple, by its labels",
      "the first that holds: (h, r, t) in train (or in the training graph), in valid or test; pair only: (h, r', t); "
      "swapped only: (t, r', h); none. Several may be joined by commas, after all other names", "kgeval"),
+    ("period:NUMBER", "which of so many periods the time is in; or period:month, period:year",
+     "the times of the evaluated split, cut into periods of as equal numbers of times as possible", "kgeval"),
     ("FILE.yaml", "own groups, in a file with the keys of 'groups' in a configuration",
      "treats: [CtD, CpD], rest: null; a name after ~ is a pattern; or by: PATTERN; or types: FILE", "kgeval"),
 )  # fmt: skip
@@ -192,6 +195,28 @@ class Slice(Brief):
         return cls(name, title, rule, "the user", assign, needs=(), of_triples=True, check=check, files=files)
 
     @classmethod
+    def of_periods(cls, name: str, periods: str) -> Slice:
+        """Divide rows by the period of their time: of as many periods as the number says, or by month or year.
+
+        Raises
+        ------
+        TableError
+            if it is neither a number from 1, nor month or year
+        DatasetError
+            when the slice is added to ranks, if times are no dates, which months and years need
+        """
+        check_periods(periods)
+
+        def assign(rows: EvaluatedRows, dataset: Dataset) -> Categories:
+            times, of_split = (np.asarray(triples.contexts) for triples in (rows.triples, rows.split))
+            codes, names = group_times(periods, times, of_split, [*(dataset.times or ())])
+            return Categories(codes, tuple(names))
+
+        title = f"which of {periods} periods the time is in" if periods.isdecimal() else f"{periods} of the time"
+        rule = "the times of the evaluated split, cut into periods of as equal numbers of times as possible"
+        return cls(name, title, rule, "kgeval", assign, needs=(), needs_times=True, of_triples=True)
+
+    @classmethod
     def _by_ids(
         cls, ids: str, name: str, title: str, rule: str, how: Callable[[Dataset], GroupNumbers], **about: Any
     ) -> Slice:
@@ -310,6 +335,7 @@ def slice_of(name: str, groups: Mapping[str, Any] | None = None) -> Slice | None
     """Find the slice of a name among the groups of a configuration and all others, or read an expression of one."""
     if (match := EXPRESSION.fullmatch(name)) is not None:
         makers = {"relation~": Slice.of_relations, "types:": Slice.of_types, "overlap:": Slice.of_overlap}
+        makers |= {"period:": Slice.of_periods}
         return makers[match[1]](name, match[2])
     named_groups = groupings(groups) if groups else {}
     return Slice.of_groups(name, named_groups[name]) if name in named_groups else slices().get(name)

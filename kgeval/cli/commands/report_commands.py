@@ -14,7 +14,7 @@ import click
 
 from kgeval.base.errors import ConfigError
 from kgeval.cli.options import PATH, OneOf, option, options_of, split_at_commas
-from kgeval.cli.shared_options import Comparing, JsonAlone, Printing, Replacing, named_runs, refuse_file
+from kgeval.cli.shared_options import UNITS, Comparing, JsonAlone, Printing, Replacing, named_runs, refuse_file
 
 
 class Drawing(Comparing, Replacing):
@@ -55,14 +55,15 @@ NAMED_APART = {
 """options that have another name than the arguments of charts"""
 
 
+KINDS = "leaderboard", "slices", "relations", "times", "distribution", "critical-difference", "roc", "precision-recall"
+
+
 class Chart(Drawing):
     """What is drawn, and how."""
 
     kind = option(
         required=True,
-        type=click.Choice(
-            ["leaderboard", "slices", "relations", "distribution", "critical-difference", "roc", "precision-recall"]
-        ),
+        type=click.Choice(KINDS),
     )
     """Kind of chart. critical-difference needs runs of several datasets, roc and precision-recall those of
     classifications."""
@@ -78,8 +79,8 @@ class Chart(Drawing):
     commas."""
     width = option(type=float, metavar="INCHES")
     """Exact width for print, with text of 8 points and no title: about 3.3 for a column of a paper, 7 for a page."""
-    intervals = option(type=click.Choice(["triple", "query", "relation"]))
-    """Unit that is resampled for the intervals, for --kind leaderboard and slices. [default: triple]"""
+    intervals = option(type=UNITS)
+    """Unit that is resampled for the intervals, for --kind leaderboard, slices and times. [default: triple]"""
 
 
 @click.command("plot")
@@ -91,8 +92,8 @@ def plot_command(runs: tuple[str, ...], kind: str, out: Path, *, force: bool, as
     """Draw a chart of runs, each given as PATH or NAME=PATH.
 
     The kinds are: leaderboard (metrics with intervals), slices (a metric by slice), relations (a dot for each
-    relation), distribution (Hits@k for every k), critical-difference (average ranks of models over datasets), roc and
-    precision-recall (curves of classifications).
+    relation), times (a metric over the times of a temporal graph), distribution (Hits@k for every k),
+    critical-difference (average ranks of models over datasets), roc and precision-recall (curves of classifications).
 
     Example: kgeval plot runs/TransE runs/ComplEx --kind slices --by cardinality --out slices.pdf
     """

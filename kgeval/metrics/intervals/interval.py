@@ -1,7 +1,7 @@
 """Intervals: the record of one, the settings by which intervals are requested, and when a metric has none.
 
-An interval is the range of a metric over resampled units: triples, queries or relations. ``selection_intervals.py``,
-``over_seeds.py`` and ``stratified_sample.py`` make them.
+An interval is the range of a metric over resampled units: triples, queries, relations or times.
+``selection_intervals.py``, ``over_seeds.py`` and ``stratified_sample.py`` make them.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from kgeval.base.settings import Settings, or_short
 if TYPE_CHECKING:
     from kgeval.metrics.metric import Metric
 
-Unit = Literal["triple", "query", "relation"]
-"""a triple has both sides, a query all its answers, a relation all its triples"""
+Unit = Literal["triple", "query", "relation", "time"]
+"""a triple has both sides, a query all its answers, a relation or time all its triples"""
 
 UNITS: tuple[Unit, ...] = get_args(Unit)
-PLURAL: dict[Unit, str] = {"triple": "triples", "query": "queries", "relation": "relations"}
+PLURAL: dict[Unit, str] = {"triple": "triples", "query": "queries", "relation": "relations", "time": "times"}
 
 FEWEST_UNITS = 20
 """with fewer units there is no interval: they show too little of how the metric varies"""
@@ -95,8 +95,8 @@ class Intervals(Settings):
     model_config = ConfigDict(json_schema_extra=or_short({"enum": list(UNITS)}))
 
     unit: Unit = "triple"
-    """the unit that is resampled for confidence intervals: triple, query or relation. A triple has both sides, a query
-    all its answers, a relation all its triples"""
+    """the unit that is resampled for confidence intervals: triple, query, relation or time. A triple has both sides, a
+    query all its answers, a relation or time all its triples"""
     level: Annotated[float, Field(gt=0, lt=1)] = 0.95
     """the confidence level of the intervals"""
     draws: Annotated[int, Field(ge=100)] = 2000

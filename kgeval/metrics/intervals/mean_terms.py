@@ -1,7 +1,8 @@
 """Mean terms: a metric as a function of means, and how much each unit contributes to it.
 
 Most metrics are f(M_1, M_2, …) of weighted means M_j of values of the rows. ``mean_terms`` takes the values of one;
-intervals and tests are computed from what each unit (a triple, query or relation, resampled as one block) adds to f.
+intervals and tests are computed from what each unit adds to f: a triple, query, relation or time, resampled as one
+block.
 """
 
 from __future__ import annotations
@@ -170,7 +171,7 @@ def units_of(selection: RowSelection, unit: Unit, *, needs: Needs) -> Units:
     A list is drawn as a whole: in place of triples, the queries of lists are drawn.
     """
     if needs == "lists":
-        if unit == "relation":
+        if unit in ("relation", "time"):
             return Units.numbered(unit, selection.of_lists(selection.numbers(unit)))
         return Units.numbered("query", np.arange(len(selection.unweighed.lengths)))
     return Units.numbered(unit, selection.numbers(unit))

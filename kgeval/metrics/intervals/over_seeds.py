@@ -1,7 +1,7 @@
 """Intervals over seeds: the mean of a metric over training runs of one model, with two intervals of it.
 
 One is over seeds alone: Student's, with R − 1 degrees of freedom for R runs. The other is over seeds and units; a unit
-is what is resampled as a block: a triple, query or relation. ``interval_over_seeds`` is the public call,
+is what is resampled as a block: a triple, query, relation or time. ``interval_over_seeds`` is the public call,
 ``summary_over_seeds`` serves tables and comparisons, ``error_over_seeds`` is the formula, which follows.
 
 A run s has on a unit i what its model has, a + run_s + unit_i + what the two of them share. The mean over R runs has

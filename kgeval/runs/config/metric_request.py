@@ -155,8 +155,8 @@ class MetricRequest(Settings):
     """the exponents of the weights of stratified metrics (strat.): for the frequency of the answer (E) and of the
     relation (R)"""
     intervals: Intervals | None = None
-    """confidence intervals of every metric: the unit that is resampled (triple, query, relation), or a block with the
-    unit and the level. By default there are none"""
+    """confidence intervals of every metric: the unit that is resampled (triple, query, relation, time), or a block with
+    the unit and the level. By default there are none"""
     groups: Groups | None = None
     """own groups of rows: relations by name (null for all other relations), ``{by: PATTERN}`` for relations by pattern,
     ``{types: FILE}`` for answers by type; or several of these by name"""

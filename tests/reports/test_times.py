@@ -1,0 +1,83 @@
+"""A metric over time: the numbers of ``--by time``, periods of many times, the axis, the page, and what has no line."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import numpy as np
+import pytest
+
+import kgeval
+from kgeval.base.errors import InputError, visible
+from kgeval.reports.page import report
+from kgeval.reports.plots import svg_of
+
+pytest.importorskip("altair")
+
+
+def over(times, facts):
+    rng = np.random.default_rng(5)
+    ids = np.unique(np.c_[rng.integers(0, 9, (facts, 3)), rng.integers(0, len(times), facts)], axis=0)
+    rows = [(f"e{h}", f"r{r}", f"e{t}", times[time]) for h, r, t, time in ids.tolist()]
+    data = kgeval.Dataset.from_labels(train=rows[::9], test=rows, columns="head,relation,tail,time")
+    scores = {"a": lambda h, r, t: (h * 3 + r + t) % 7, "b": lambda h, r, t: (h + r * 5 + t * 2) % 6}
+    return data, {name: kgeval.evaluate(score, data) for name, score in scores.items()}
+
+
+def points_of(chart):
+    """The rows of the lines, by model and group."""
+    spec = chart.to_dict()
+    (lines,) = (layer for layer in spec["layer"] if layer["mark"].get("type") == "line")
+    rows = spec["datasets"][lines["data"]["name"]] if "name" in lines["data"] else lines["data"]["values"]
+    return lines["encoding"], {(row["model"], row["group"]): row for row in rows}
+
+
+DAYS = [str(dt.date(2014, 1, 30) + dt.timedelta(day)) for day in range(70)]
+
+
+@pytest.mark.parametrize(("times", "kind", "places"), [
+    (DAYS[:5], "temporal", [1391040000000 + 86400000 * day for day in range(5)]),
+    (["9", "24", "100"], "quantitative", [9, 24, 100]),
+    (["dawn", "noon", "n\x1bight", "2014-02-31"], "ordinal", ["2014-02-31", "dawn", "n\\x1bight", "noon"]),
+])  # fmt: skip
+def test_the_line_has_the_metric_of_each_time_with_its_interval(times, kind, places):
+    _, tables = over(times, 400)
+    chart = kgeval.plot_times(tables, metric="hits@3")
+    assert svg_of(chart).count("<path") > 4
+    encoding, points = points_of(chart)
+    assert encoding["x"]["type"] == kind
+    assert list(dict.fromkeys(point["time"] for point in points.values())) == places
+    for model, table in tables.items():
+        summary = kgeval.summarize(table, ["both.hits@3"], by="time", intervals="triple")
+        assert len(summary.groups) == len(times)
+        for group in summary.groups:
+            point, (value, count) = points[model, visible(group.key["time"])], group.values.values()
+            interval = next(iter(group.intervals.values()))
+            assert (point["value"], point["count"]) == (value, count)
+            assert (point["low"], point["high"]) == (interval.low, interval.high)
+
+
+def test_many_times_are_drawn_in_periods():
+    data, tables = over(DAYS, 900)
+    chart = kgeval.plot_times(tables, dataset=data)
+    assert "MRR in 60 periods, each drawn at the first of its times." in chart.usermeta["notes"]
+    _, points = points_of(chart)
+    table = kgeval.annotate(tables["a"], data, "period:60")
+    groups = kgeval.summarize(table, ["both.mrr"], by="period:60").groups
+    expected = {("a", group.key["period:60"]): next(iter(group.values.values())) for group in groups}
+    assert {key: point["value"] for key, point in points.items() if key[0] == "a"} == pytest.approx(expected)
+    with pytest.raises(InputError, match="more than 60 need their dataset too"):
+        kgeval.plot_times(tables)
+
+
+@pytest.mark.parametrize(("count", "drawn"), [(3, True), (2, False)])
+def test_the_page_has_the_line_of_three_times_or_more(count, drawn):
+    data, tables = over(DAYS[:count], 200)
+    assert ('data-chart="slice-time"' in report(tables, dataset=data).html) == drawn
+
+
+def test_ranks_without_times_have_no_line():
+    table = kgeval.evaluate(lambda h, r, t: (h + t) % 5, "nations")
+    with pytest.raises(InputError, match="nothing to draw: the ranks need several times"):
+        kgeval.plot_times(table)
+    assert 'data-chart="slice-time"' not in report(table, dataset="nations").html
