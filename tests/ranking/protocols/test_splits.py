@@ -89,7 +89,7 @@ def test_pykeen_on_a_split_is_what_its_stopper_and_its_pipeline_find(split):
 FILTERS = {
     "pykeen": {"train": {"train"}, "valid": {"train", "valid"}},
     "libkge": {"train": {"train", "valid"}, "valid": {"train", "valid"}},
-    **dict.fromkeys(("regcn", "tgb"), {split: {split} for split in ("train", "valid", "test")}),
+    **{name: {split: {split} for split in ("train", "valid", "test")} for name in ("regcn", "tgb")},
     **{name: {"train": set(), "valid": set(), "test": set()} for name in ("ogb", "ogb-shared", "bordes-raw", "pyg")},
 }
 """by which splits a framework filters each split, where those are not all three"""
