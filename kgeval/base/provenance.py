@@ -52,6 +52,9 @@ class Provenance:
     times: str | None = None
     """for a temporal graph, the facts that were filtered: ``time-aware`` (of the query's time) or ``static`` (of all
     times)"""
+    history: str | None = None
+    """for a temporal graph, the facts before a query's time that the model had in view: of ``train``, of
+    ``train+valid``, or of any split (``observed``); ``None`` if that is not said"""
     sides: tuple[str, ...] = BOTH
     """which sides were predicted: head, tail, relation"""
     missing: int = 0
@@ -161,6 +164,7 @@ def _described(of: Provenance | LabelProvenance, kept: Mapping[str, Any], subjec
         f"protocol {kept['protocol']}" if "protocol" in kept else "",
         f"negatives: {kept['negatives']}" if "negatives" in kept else "",
         ranks + _filtered(of.filter) + times if "filter" in kept else "",
+        f"history: {kept['history']}" if kept.get("history") else "",
         f"candidates: {of.candidates}{known}" if "candidates" in kept else "",
     )
     return ", ".join(filter(None, parts))

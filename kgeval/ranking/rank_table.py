@@ -20,7 +20,7 @@ from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import TableError, counted, refuse_unknown
 from kgeval.base.parquet_tables import LABELS, with_columns
 from kgeval.base.provenance import OF_FILE, UNKNOWN, LeakCounts, Provenance, provenance_of, subject_of
-from kgeval.data import KnownTimes
+from kgeval.data import History, KnownTimes
 from kgeval.data.triples import TARGETS, Side
 from kgeval.metrics.selection import RankColumns
 from kgeval.ranking.ranking_task import RankCounts, Ranked
@@ -50,7 +50,11 @@ NAN = ("nan_candidates", "nan_answer")
 """further columns where NaN is the worst score: how many candidates' scores were NaN, and the answer's own (0 or 1)"""
 
 ALIKE_IN_SHARDS = {name: f"{name}s" for name in ("split", "filter", "protocol", "model", "dataset")}
-ALIKE_IN_SHARDS |= {"times": "filtered times", "competing": "numbers of entities that the model knows"}
+ALIKE_IN_SHARDS |= {
+    "times": "filtered times",
+    "history": "histories",
+    "competing": "numbers of entities that the model knows",
+}
 
 TIME = "time"
 """the further column of a temporal graph: the label of each row's time"""
@@ -74,6 +78,8 @@ class RankTable(RankColumns):
 
     times: KnownTimes | None = None
     """for a temporal graph, which facts were known answers: those at the ``same`` time, or at ``all`` times"""
+    history: History | None = None
+    """for a temporal graph, the facts before a query's time that the model had in view; None if that is not said"""
     leaks: LeakCounts | None = None
     """how many triples of the split can be looked up in train; None if there are none, or if that is not known"""
     has_ties: bool = True

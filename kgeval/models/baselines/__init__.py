@@ -20,6 +20,7 @@ from kgeval.base.arrays import Float64Array
 from kgeval.base.errors import DatasetError, InputError, did_you_mean
 from kgeval.base.registries import by_name, load_entry_points, subclasses
 from kgeval.base.settings import Settings, names_by
+from kgeval.data import History
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.loading import as_dataset
 from kgeval.data.triples import LabelledTriples, Triples, find_sorted, reverse
@@ -69,6 +70,8 @@ class Baseline(Settings):
     """the splits whose triples it counts"""
     ties: ClassVar[str] = "expected"
     """the tie policy of its metrics, unless the user or the protocol sets another"""
+    needs_times: ClassVar[bool] = False
+    """whether it looks back from the time of a query, at the facts of a history (:meth:`learn_from`)"""
     trains: ClassVar[bool] = False
     """whether it is trained before it is evaluated: never"""
 
@@ -86,8 +89,8 @@ class Baseline(Settings):
     # As for Settings: nested ones are made without this, so that one message has the problems of all.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
-    def fit(self, dataset: Dataset | str | Path) -> FittedBaseline:
-        """Count the train triples of a dataset.
+    def fit(self, dataset: Dataset | str | Path, *, history: History | None = None) -> FittedBaseline:
+        """Count the train triples of a dataset; or of a temporal graph, if the baseline looks back, those of a history.
 
         Raises
         ------
@@ -96,7 +99,9 @@ class Baseline(Settings):
         """
         dataset = as_dataset(dataset)
         self.check(dataset)
-        return FittedBaseline(self.learn(dataset), dataset.entities, dataset.relations, baseline=self)
+        looked = (history or "train") if self.needs_times else history and "train"
+        scorer = self.learn_from(dataset, looked or "train")
+        return FittedBaseline(scorer, dataset.entities, dataset.relations, baseline=self, history=looked)
 
     def check(self, dataset: Dataset) -> None:
         """Refuse a baseline that does not rank, and a dataset without the triples that it counts."""
@@ -104,6 +109,8 @@ class Baseline(Settings):
             ranked = [name for name, other in baselines().items() if "ranking" in other.tasks]
             where = f"it is part of every {self.tasks[0]}. {did_you_mean('', ranked, listed='baselines')}"
             raise InputError(f"the baseline {self.baseline!r} does not rank: {where}")
+        if self.needs_times and dataset.times is None:
+            raise DatasetError(f"dataset {dataset.name} has no times, which baseline {self.baseline} needs.")
         for split in self.learns_from:
             if split not in dataset.splits:
                 raise DatasetError(f"{dataset.name} has no {split} triples; baseline {self.baseline} counts them.")
@@ -112,12 +119,18 @@ class Baseline(Settings):
         """Return the scorer of a dataset's entities, in its ids. Equal scores are ties of the ranking."""
         raise NotImplementedError
 
+    def learn_from(self, dataset: Dataset, history: History) -> Scorer:
+        """Return the scorer by the facts of a history; without a need for times it is train, whatever is given."""
+        return self.learn(dataset)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedBaseline(LabelledScorer):
     """A baseline that has counted a dataset. It scores all entities, also those that are not in train."""
 
     baseline: Baseline = field(kw_only=True)
+    history: History | None = field(default=None, kw_only=True)
+    """the history that it counted; None where none was asked for"""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.title}: {self.num_entities} entities, {self.num_relations} relations)"
