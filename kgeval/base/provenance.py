@@ -81,7 +81,7 @@ class Provenance:
         if self.leaks is not None:
             of_part = self.leaks.triples != self.triples  # a table of some rows keeps the counts
             words = self.leaks.in_words(self.split, any_time=self.times is not None, of_part=of_part)
-            lines += [f"leaks: {words}"] if words else []
+            lines += [f"{'returning facts' if self.leaks.returning else 'leaks'}: {words}"] if words else []
         return tuple(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -89,8 +89,9 @@ class Provenance:
         usual = {field.name: field.default for field in fields(self)}
         if self.leaks is not None and self.times is not None:
             content["leaks"]["any_time"] = True
-        if self.leaks is not None and not self.leaks.in_training_graph:
-            del content["leaks"]["in_training_graph"]  # as of graphs that have none
+        for name in ("in_training_graph", "returning"):
+            if self.leaks is not None and not getattr(self.leaks, name):
+                del content["leaks"][name]  # as of graphs that have none
         return {name: value for name, value in content.items() if value != usual[name]}
 
     def __str__(self) -> str:
@@ -251,6 +252,8 @@ class LeakCounts:
     1 of 963 test triples (0.1 %) is in train
     >>> print(LeakCounts(8963, repeated=4953).in_words("test", any_time=True))
     4,953 of 8,963 test triples (55.3 %) are in train at any time
+    >>> print(LeakCounts(7371, returning=3064).in_words("test"))
+    3,064 of 7,371 test triples (41.6 %) are in train at an earlier time, which is no leak in forecasting
     """
 
     triples: int
@@ -261,6 +264,8 @@ class LeakCounts:
     """how many are in train with head and tail swapped, under an inverse or the same symmetric relation"""
     in_training_graph: int = 0
     """of an inductive dataset, how many are in the graph that models learn from, by label"""
+    returning: int = 0
+    """where all are later than train, how many are in train at an earlier time: these are no leaks"""
 
     def in_words(self, split: str, *, any_time: bool = False, of_part: bool = False) -> str:
         """Name the counts and shares that are not 0; of a temporal graph, whose times were ignored, say so.
@@ -272,7 +277,8 @@ class LeakCounts:
         whole, counts = f" of {of_all} {of_split(split)}", list[str]()
         swapped = f"{train} with head and tail swapped under a symmetric or inverse relation"
         learned = (self.in_training_graph, "in the training graph")
-        for count, where in ((self.repeated, train), (self.swapped, swapped), learned):
+        returning = (self.returning, "in train at an earlier time, which is no leak in forecasting")
+        for count, where in ((self.repeated, train), (self.swapped, swapped), learned, returning):
             if count:
                 share = f"({percent(count / self.triples)}) {'is' if count == 1 else 'are'} {where}"
                 counts.append(f"{count:,}{'' if counts else whole} {share}")

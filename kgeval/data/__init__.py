@@ -30,5 +30,3 @@ KnownTimes = Literal["time-aware", "static"]
 History = Literal["train", "train+valid", "observed"]
 """the facts of a temporal graph that a model sees before the time of a query: those of train, those of train and valid
 (forecasting in several steps), or those of any split (in single steps)"""
-
-HISTORIES: tuple[History, ...] = get_args(History)

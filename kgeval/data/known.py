@@ -1,7 +1,6 @@
 """Known answers of queries: the facts of train, valid and test, which the filter removes from the candidates.
 
-Rankings ask :class:`SortedFacts` and :func:`known_answers`; :func:`known_triples` has the facts of a filter,
-:func:`facts_of` those that a forecast may look back at.
+Rankings ask :class:`SortedFacts` and :func:`known_answers`; :func:`known_triples` has the facts of a filter.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import numpy as np
 
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import InputError
-from kgeval.data import History, KnownTimes
+from kgeval.data import KnownTimes
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries, Rows, starts_of_runs
 from kgeval.data.triples import Side, Triples
@@ -79,12 +78,6 @@ def known_triples(dataset: Dataset, splits: Collection[str], times: KnownTimes |
     """Return the triples of some splits and files that are known: of a temporal graph at their own times, or at all."""
     parts = [dataset.split(name) for name in dataset.present(splits)]
     return [triples.without_contexts() for triples in parts] if times == "static" else parts
-
-
-def facts_of(dataset: Dataset, history: History) -> Triples:
-    """Return the distinct facts of a history, at whatever times: who asks at a time looks at those before it alone."""
-    names = [*dataset.splits] if history == "observed" else history.split("+")
-    return Triples.concatenated([dataset.split(name) for name in names]).distinct().triples
 
 
 class SortedFacts:

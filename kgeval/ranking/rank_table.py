@@ -50,11 +50,8 @@ NAN = ("nan_candidates", "nan_answer")
 """further columns where NaN is the worst score: how many candidates' scores were NaN, and the answer's own (0 or 1)"""
 
 ALIKE_IN_SHARDS = {name: f"{name}s" for name in ("split", "filter", "protocol", "model", "dataset")}
-ALIKE_IN_SHARDS |= {
-    "times": "filtered times",
-    "history": "histories",
-    "competing": "numbers of entities that the model knows",
-}
+ALIKE_IN_SHARDS |= {"times": "filtered times", "competing": "numbers of entities that the model knows"}
+ALIKE_IN_SHARDS |= {"history": "histories"}
 
 TIME = "time"
 """the further column of a temporal graph: the label of each row's time"""
@@ -272,10 +269,10 @@ def _joint_leaks(tables: Sequence[RankTable], triples: int) -> LeakCounts | None
     known = [table.leaks for table in tables if table.leaks is not None]
     counted_alone = all(table.leaks is None or table.leaks.triples == table.num_triples for table in tables)
     if known and counted_alone and sum(table.num_triples for table in tables) == triples:
-        counts = ([it.repeated, it.swapped, it.in_training_graph] for it in known)
+        counts = ([it.repeated, it.swapped, it.in_training_graph, it.returning] for it in known)
         return LeakCounts(triples, *map(sum, zip(*counts, strict=True)))
     # A relation is not given away by its triple swapped, so that shards of relations count fewer leaks.
-    return max(known, key=lambda leaks: (leaks.repeated, leaks.swapped), default=None)
+    return max(known, key=lambda leaks: (leaks.repeated, leaks.swapped, leaks.returning), default=None)
 
 
 MULTIPLICITY = "multiplicity"

@@ -15,7 +15,7 @@ import numpy as np
 
 from kgeval.base.arrays import FloatArray, IntArray, detached
 from kgeval.base.errors import InputError, counted, did_you_mean
-from kgeval.data import SPLITS, KnownTimes
+from kgeval.data import SPLITS, History, KnownTimes
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
@@ -45,7 +45,7 @@ class Recorder:
     ----------
     dataset
         the graph, or the folder or PyKEEN name of one
-    split, sides, filter, times, unseen, nan
+    split, sides, filter, times, history, unseen, nan
         as :func:`kgeval.evaluate` takes them
     entities, relations
         the label of each of the model's ids, if these are not the dataset's: a list, an array or a ``Vocabulary``,
@@ -81,6 +81,7 @@ class Recorder:
         sides: Side | Sequence[Side] = ("head", "tail"),
         filter: str | Sequence[str] = SPLITS,
         times: KnownTimes = "time-aware",
+        history: History | None = None,
         unseen: UnseenPolicy = "error",
         nan: NaNPolicy = "error",
         entities: Labels | None = None,
@@ -88,7 +89,8 @@ class Recorder:
         model: str = "recorded scores",
     ) -> None:
         dataset = as_dataset(dataset)
-        settings = {"split": split, "sides": sides, "filter": filter, "times": times, "unseen": unseen, "nan": nan}
+        settings: dict[str, Any] = {"split": split, "sides": sides, "filter": filter, "unseen": unseen, "nan": nan}
+        settings |= {"times": times, "history": history}
         resolved = find_protocol("standard").resolve(Evaluation.of_keywords(settings), dataset)
         self._source = ForeignScores.of(dataset, resolved.evaluation, entities, relations)
         self._model, self._sides = model, self._source.ranking.sides

@@ -42,7 +42,7 @@ from kgeval.runs.config.run_config import RunConfig, TaskRequest
 from kgeval.runs.config.yaml_document import Document, read_document
 from kgeval.runs.outcome import Outcome, task_policies
 
-IMPORT_OPTIONS = ("split", "filter", "times", "setting", "unmatched", "columns", "separator")
+IMPORT_OPTIONS = ("split", "filter", "times", "history", "setting", "unmatched", "columns", "separator")
 """of ranks that were made elsewhere, beside their dataset: the options of :func:`kgeval.load_ranks`"""
 
 

@@ -1,70 +1,23 @@
 """The baselines of temporal graphs: how recently or how often an answer completed its query before the query's time.
 
-All look answers up in :class:`PastAnswers`, made of the facts of a history (``kgeval.data.known.facts_of``).
+All look answers up in ``PastAnswers``, made of the facts of a history (``kgeval.data.past``).
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
-from pydantic import Field
 
 from kgeval.base.arrays import Float64Array, IntArray
-from kgeval.base.compiling import njit
-from kgeval.base.errors import DatasetError
 from kgeval.data import History
 from kgeval.data.dataset import Dataset
-from kgeval.data.known import KnownAnswers, facts_of
-from kgeval.data.queries import Queries, Rows, starts_of_runs
+from kgeval.data.past import PastAnswers, facts_of
+from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.models.baselines import Baseline
 from kgeval.models.scorer import Scorer, SparseScorer, SparseScores
-
-
-@dataclass(frozen=True, eq=False)
-class PastAnswers:
-    """What answered which query when: facts sorted by query, answer and time."""
-
-    keys: IntArray
-    """int64[pair], the query of each different pair of query and answer, as a number, ascending"""
-    answers: IntArray
-    """int64[pair], ascending within a query"""
-    starts: IntArray
-    """int64[pair + 1], where the facts of each pair begin"""
-    times: IntArray
-    """int64[fact], ascending within a pair"""
-    moments: IntArray
-    """int64[fact], pair × span + time, ascending"""
-    span: int
-    """more than any time"""
-
-    @classmethod
-    def of(cls, keys: IntArray, answers: IntArray, times: IntArray, span: int) -> PastAnswers:
-        """Sort facts that are given as queries, answers and times, int64[fact] each."""
-        order = np.lexsort((times, answers, keys))
-        keys, answers, times = keys[order], answers[order], times[order]
-        first = starts_of_runs(keys, answers)
-        starts = np.append(first, len(order))
-        moments = np.repeat(np.arange(len(first)), np.diff(starts)) * span + times
-        return cls(keys[first], answers[first], starts, times, moments, span)
-
-    def before(self, keys: IntArray, times: IntArray) -> tuple[Rows, IntArray]:
-        """List the answers to each query before its time, and for each answer its last fact; int64[listed answer]."""
-        bounds = (np.searchsorted(self.keys, keys, side) for side in ("left", "right"))
-        pairs = Rows.spans(*bounds, np.arange(len(self.keys)))
-        last = np.searchsorted(self.moments, pairs.ids * self.span + times[pairs.owners]) - 1
-        past = last >= self.starts[pairs.ids]
-        pairs = pairs.where(past)
-        return Rows(pairs.offsets, self.answers[pairs.ids]), last[past]
-
-    @property
-    def counts(self) -> IntArray:
-        """How many facts of its pair there were up to each fact; int64[fact]."""
-        return 1 + np.arange(len(self.times)) - np.repeat(self.starts[:-1], np.diff(self.starts))
 
 
 class HistoryBaseline(Baseline):
@@ -122,7 +75,7 @@ class RecurrencyBaseline(HistoryBaseline):
     """answers to the same query at earlier times"""
 
     def scores_of(self, past: PastAnswers, last: IntArray) -> Float64Array:
-        return 1.0 + past.times[last]
+        return np.asarray(1.0 + past.times[last])
 
 
 class FrequencyBaseline(HistoryBaseline):
