@@ -87,7 +87,7 @@ class Provenance:
     def to_dict(self) -> dict[str, Any]:
         content = {**asdict(self), "filter": None if self.filter is None else list(self.filter)}
         usual = {field.name: field.default for field in fields(self)}
-        if self.leaks is not None and self.times is not None:
+        if self.leaks is not None and self.times is not None and not self.leaks.returning:
             content["leaks"]["any_time"] = True
         for name in ("in_training_graph", "returning"):
             if self.leaks is not None and not getattr(self.leaks, name):
@@ -207,14 +207,18 @@ class PredictionProvenance:
     """whether known answers were left out"""
     candidates: str = UNKNOWN
     """which entities were the candidates"""
+    history: str | None = None
+    """as of :class:`Provenance`"""
 
     def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "filter": list(self.filter)}
+        content = {**asdict(self), "filter": list(self.filter)}
+        return content if self.history else {name: value for name, value in content.items() if name != "history"}
 
     def __str__(self) -> str:
         queries = counted(self.queries, "query" if self.split is None else f"{self.split} query")
         without = f" without those known from {', '.join(self.filter)}" if self.drops_known and self.filter else ""
-        among = "" if self.candidates == UNKNOWN else f", candidates: {self.candidates}"
+        among = f", history: {self.history}" if self.history else ""
+        among += "" if self.candidates == UNKNOWN else f", candidates: {self.candidates}"
         return f"{subject_of(self.model, self.dataset)}, the {self.places:,} best answers to {queries}{without}{among}"
 
 

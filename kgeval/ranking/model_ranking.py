@@ -25,7 +25,6 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.metrics.selection import RETRIEVED
 from kgeval.models.aligned import Aligned
-from kgeval.models.baselines import FittedBaseline
 from kgeval.models.checks import notes_on_equal_rows, notes_on_repeatability
 from kgeval.ranking.corruption.candidates import Candidates
 from kgeval.ranking.corruption.drawn import Sampled
@@ -195,7 +194,7 @@ class ModelRanking(ModelOnDataset):
             work,
             filter=evaluation.filter,
             times=None if dataset.times is None else evaluation.times,
-            history=source.history if isinstance(source := self.scorer.source, FittedBaseline) else evaluation.history,
+            history=self.history,
             protocol=self.rules.name,
             model=title,
             dataset=dataset.name,

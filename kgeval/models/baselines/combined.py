@@ -36,6 +36,9 @@ DECAYS = (0, 0.0001, 0.0005, 0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.
 ALPHAS = (0, 0.00001, 0.0001, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 1)
 """what λ and α are chosen from; a relation without facts in valid has the last λ and the last α but one"""
 
+ROUNDING = 1e-12
+"""the relative difference up to which sums of reciprocal ranks are equal, of which the first is chosen"""
+
 LARGEST_ALPHA = 0.99999
 """an α of 1 that was chosen becomes this, so that ξ orders what ψ does not know"""
 
@@ -206,7 +209,8 @@ def chosen(
             for number, (weight, rates) in enumerate(weights):
                 ranks = rank(weight, asked.recency(sums[number], rates))
                 totals[number] += np.bincount(asked.relations, 1 / ranks, minlength=size)
-        return np.where(totals.any(axis=0), np.array(values)[np.argmax(totals, axis=0)], default)
+        as_good = totals >= (1 - ROUNDING) * totals.max(axis=0)
+        return np.where(totals.any(axis=0), np.array(values)[np.argmax(as_good, axis=0)], default)
 
     if decay is None:
         rates = best(DECAYS, DECAYS[-1], [(1, np.full(size, rate, np.float64)) for rate in DECAYS])

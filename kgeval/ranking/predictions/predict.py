@@ -174,6 +174,7 @@ class ModelPredictions(ModelOnDataset):
             notes=(*self.scorer.notes, *dataset.notes, *notes_on_unknown, *restricted),
             filter=tuple(name for name in names if name in evaluation.filter),
             drops_known=drops_known,
+            history=self.history,
             model=title or self.scorer.title,
             dataset=dataset.name,
         )
