@@ -64,7 +64,7 @@ class CombinedRecurrencyBaseline(Baseline):
     array([[0.   , 0.333, 0.   , 1.   ]])
     """
 
-    title = "ranks answers by how recently and often they completed the query, or the relation, in the history"
+    title = "ranks answers by how recently and often the history has them for the query or its relation"
     rule = (
         "α ψ + (1 − α) ξ: ψ sums 2^(−λ age) over the earlier facts of this answer and query, divided by the sum over "
         "all snapshots of the relation; ξ is the answer's share of the relation's earlier facts"

@@ -138,7 +138,7 @@ def test_weights_are_those_with_the_best_mrr_in_valid(history, seed):
 
 
 def icews14(folder) -> Dataset:
-    """RE-GCN's copy, by its ids."""
+    """ICEWS14 as it is split for forecasting, by its ids."""
     columns = {name: np.loadtxt(folder / f"{name}.txt", np.int64)[:, :4] for name in ("train", "valid", "test")}
     times, places = np.unique(np.concatenate([rows[:, 3] for rows in columns.values()]), return_inverse=True)
     ends = np.cumsum([len(rows) for rows in columns.values()])[:-1]
