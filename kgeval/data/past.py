@@ -6,6 +6,7 @@ Baselines of temporal graphs score by it (:class:`PastAnswers`), and slices divi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -63,7 +64,7 @@ class PastAnswers:
         pairs = pairs.where(past)
         return Rows(pairs.offsets, self.answers[pairs.ids]), last[past]
 
-    @property
+    @cached_property
     def counts(self) -> IntArray:
         """How many facts of its pair there were up to each fact; int64[fact]."""
         return 1 + np.arange(len(self.times)) - np.repeat(self.starts[:-1], np.diff(self.starts))

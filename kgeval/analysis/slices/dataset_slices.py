@@ -258,8 +258,8 @@ LEAK = _of_triples(
     title="whether and how a train triple leaks the triple; none: no leak",
     rule="the first that holds: repeated: train has (h, r, t); reverse: it has (t, r', h), where r' is a reverse "
     "duplicate of r, or r itself if r is symmetric; duplicate: it has (h, r', t), where r' is a near-duplicate of r; "
-    "inverse: it has (t, r', h), where r' is an inverse of r; as 'kgeval audit' finds such relations at 80 %. None where "
-    "all triples are later than train, as in forecasting",
+    "inverse: it has (t, r', h), where r' is an inverse of r; as 'kgeval audit' finds such relations at 80 %. None "
+    "leaks where all are later than train, as in forecasting",
     source="Akrami et al., 2020; Dettmers et al., 2018",
     assign=_assign_leak,
 )

@@ -37,8 +37,9 @@ class Baseline(Settings):
     apart get equal scores, so the tie policy ``expected`` fits its metrics best.
 
     A baseline is also its configuration: ``{baseline: ppr, damping: 0.9}`` means ``Baseline("ppr", damping=0.9)``. To
-    write one, give a subclass a field ``baseline``, a ``Literal`` with its name, and override :meth:`learn`. A package
-    declares it in the entry point group ``kgeval.baselines``.
+    write one, give a subclass a field ``baseline``, a ``Literal`` with its name, and override :meth:`learn`; or if it
+    looks back in a temporal graph, set ``needs_times`` and override :meth:`learn_from`. A package declares it in the
+    entry point group ``kgeval.baselines``.
 
     Raises
     ------

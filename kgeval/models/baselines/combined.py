@@ -12,7 +12,7 @@ The score of an answer is α ψ + (1 − α) ξ, sums over the facts (s, r, o, k
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Literal
 
@@ -107,26 +107,26 @@ class CombinedScorer:
     """the past, α and λ by relation (float64[relation]), and the sums of its facts by λ"""
 
     def scores(self, queries: Queries, candidates: IntArray) -> Float64Array:
-        scores = np.empty((len(queries), candidates.shape[-1]))
+        past, alphas, decay, sums = self.sides[queries.side]
+        asked, alpha = past.asked(queries), alphas[queries.relations]
+        rows, recent = asked.rows, alpha[asked.rows.owners] * asked.recency(sums, decay)
+        scores, are_all = np.empty((len(queries), candidates.shape[-1])), np.arange(self.num_entities)
 
         def fill(part: slice) -> None:
-            table = self._table(queries[part])
-            by_query = candidates.ndim == 2
-            scores[part] = np.take_along_axis(table, candidates[part], 1) if by_query else table[:, candidates]
+            shares = replace(asked.shares, of_query=asked.shares.of_query[part]).in_use()
+            of_groups = np.zeros((len(shares.rows), self.num_entities))
+            of_groups[shares.rows.owners, shares.rows.ids] = shares.scores
+            table, own = of_groups[shares.of_query], rows[part]
+            table *= (1 - alpha[part])[:, None]
+            table[own.owners, own.ids] += recent[rows.offsets[part.start] : rows.offsets[part.stop]]
+            if candidates.ndim == 2:
+                table = np.take_along_axis(table, candidates[part], 1)
+            elif not np.array_equal(candidates, are_all):
+                table = table[:, candidates]
+            scores[part] = table
 
         parallel_for(fill, len(queries), max(1, CELLS // self.num_entities))
         return scores
-
-    def _table(self, queries: Queries) -> Float64Array:
-        """Score all entities; float64[query, entity]."""
-        past, alphas, decay, sums = self.sides[queries.side]
-        asked, alpha = past.asked(queries), alphas[queries.relations]
-        rows, shares = asked.rows, asked.shares
-        of_groups = np.zeros((len(shares.rows), self.num_entities))
-        of_groups[shares.rows.owners, shares.rows.ids] = shares.scores
-        table = of_groups[shares.of_query] * (1 - alpha)[:, None]
-        table[rows.owners, rows.ids] += alpha[rows.owners] * asked.recency(sums, decay)
-        return np.asarray(table)
 
 
 @dataclass(frozen=True, eq=False)
