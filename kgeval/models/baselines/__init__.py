@@ -11,13 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from kgeval.base.arrays import Float64Array
-from kgeval.base.errors import DatasetError, InputError, did_you_mean
+from kgeval.base.errors import DatasetError, InputError, did_you_mean, refuse_unknown
 from kgeval.base.registries import by_name, load_entry_points, subclasses
 from kgeval.base.settings import Settings, names_by
 from kgeval.data import History
@@ -90,6 +90,13 @@ class Baseline(Settings):
     # As for Settings: nested ones are made without this, so that one message has the problems of all.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
+    @model_validator(mode="before")
+    @classmethod
+    def _history_is_of_the_evaluation(cls, settings: Any) -> Any:
+        if cls.needs_times and isinstance(settings, dict) and "history" in settings:
+            raise ValueError("history: the evaluation has it: --history, evaluation.history, evaluate(…, history=…)")
+        return settings
+
     def fit(self, dataset: Dataset | str | Path, *, history: History | None = None) -> FittedBaseline:
         """Count the train triples of a dataset; or of a temporal graph, if the baseline looks back, those of a history.
 
@@ -100,6 +107,8 @@ class Baseline(Settings):
         """
         dataset = as_dataset(dataset)
         self.check(dataset)
+        if history is not None:
+            refuse_unknown("history: unknown value", history, get_args(History))
         looked = (history or "train") if self.needs_times else history and "train"
         scorer = self.learn_from(dataset, looked or "train")
         return FittedBaseline(scorer, dataset.entities, dataset.relations, baseline=self, history=looked)

@@ -199,6 +199,10 @@ def test_what_has_no_past_is_refused(nations):
         Baseline("edgebank").fit(nations)
     with pytest.raises(InputError, match="history"):
         evaluate(Baseline("recurrency"), forecast_graph(0), history="all")
+    with pytest.raises(InputError, match="history: the evaluation has it: --history"):
+        Baseline("recurrency", history="observed")
+    with pytest.raises(InputError, match=r"unknown value 'seen'. .*'observed'"):
+        Baseline("recurrency").fit(forecast_graph(0), history="seen")
     facts = {"train": [("a", "r", "b", "2020")], "test": [("a", "r", "b", "2021")]}
     with pytest.raises(DatasetError, match=r"has no valid triples; .* chooses alpha and decay by them. Give both"):
         Baseline("combined-recurrency", alpha=0.5).fit(Dataset.from_labels(**facts))
