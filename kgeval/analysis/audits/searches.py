@@ -254,7 +254,7 @@ def _distinct(dataset: Dataset, column: int) -> IntArray:
     return np.bincount(keys[starts_of_runs(keys)] // max(entities, 1), minlength=len(dataset.relations))
 
 
-def leaks_of(related: RelatedRelations, triples: Triples, *, later: bool) -> dict[str, BoolArray]:
+def leaks_of(related: RelatedRelations, triples: Triples, *, later: bool = False) -> dict[str, BoolArray]:
     """Find the triples that train gives away, by way; bool[triple] each, and none of what was not searched for.
 
     If all are ``later`` than train, as in forecasting, none are given away.
