@@ -56,12 +56,16 @@ class CombinedRecurrencyBaseline(Baseline):
 
     Examples
     --------
+    Rome: (2⁻³ / (2⁻³ + 2⁻²) + 1/3) / 2; Oslo: (2⁻¹ / (2⁻³ + 2⁻²) + 2/3) / 2.
+
     >>> from kgeval import Baseline, Dataset
-    >>> train = [("Ada", "visits", "Rome", 1), ("Bob", "visits", "Oslo", 2), ("Ada", "visits", "Oslo", 3)]
-    >>> data = Dataset.from_labels(train=train, test=[("Ada", "visits", "Rome", 4)])
+    >>> facts = [("Ada", "Rome"), ("Bob", "Oslo"), ("Ada", "Oslo"), ("Ada", "Rome")]
+    >>> rows = [(who, "visits", where, f"2014-01-0{day}") for day, (who, where) in enumerate(facts, 1)]
+    >>> data = Dataset.from_labels(train=rows[:3], test=rows[3:])
     >>> fitted = Baseline("combined-recurrency", alpha=0.5, decay=1).fit(data)
-    >>> fitted.scores(Queries.of(data.test, "tail"), np.arange(4)).round(3)  # Rome: 1/2 · 1/4 : 3/4 + 1/2 · 1/3
-    array([[0.   , 0.333, 0.   , 1.   ]])
+    >>> scores = fitted.scores(Queries.of(data.test, "tail"), data.entities.ids(["Rome", "Oslo"]))
+    >>> scores.round(3)
+    array([[0.333, 1.   ]])
     """
 
     title = "ranks answers by how recently and often the history has them for the query or its relation"
