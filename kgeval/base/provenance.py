@@ -52,6 +52,9 @@ class Provenance:
     times: str | None = None
     """for a temporal graph, the facts that were filtered: ``time-aware`` (of the query's time) or ``static`` (of all
     times)"""
+    history: str | None = None
+    """for a temporal graph, the facts before a query's time that the model had in view: of ``train``, of
+    ``train+valid``, or of any split (``observed``); ``None`` if that is not said"""
     sides: tuple[str, ...] = BOTH
     """which sides were predicted: head, tail, relation"""
     missing: int = 0
@@ -78,16 +81,17 @@ class Provenance:
         if self.leaks is not None:
             of_part = self.leaks.triples != self.triples  # a table of some rows keeps the counts
             words = self.leaks.in_words(self.split, any_time=self.times is not None, of_part=of_part)
-            lines += [f"leaks: {words}"] if words else []
+            lines += [f"{'returning facts' if self.leaks.returning else 'leaks'}: {words}"] if words else []
         return tuple(lines)
 
     def to_dict(self) -> dict[str, Any]:
         content = {**asdict(self), "filter": None if self.filter is None else list(self.filter)}
         usual = {field.name: field.default for field in fields(self)}
-        if self.leaks is not None and self.times is not None:
+        if self.leaks is not None and self.times is not None and not self.leaks.returning:
             content["leaks"]["any_time"] = True
-        if self.leaks is not None and not self.leaks.in_training_graph:
-            del content["leaks"]["in_training_graph"]  # as of graphs that have none
+        for name in ("in_training_graph", "returning"):
+            if self.leaks is not None and not getattr(self.leaks, name):
+                del content["leaks"][name]  # as of graphs that have none
         return {name: value for name, value in content.items() if value != usual[name]}
 
     def __str__(self) -> str:
@@ -161,6 +165,7 @@ def _described(of: Provenance | LabelProvenance, kept: Mapping[str, Any], subjec
         f"protocol {kept['protocol']}" if "protocol" in kept else "",
         f"negatives: {kept['negatives']}" if "negatives" in kept else "",
         ranks + _filtered(of.filter) + times if "filter" in kept else "",
+        f"history: {kept['history']}" if kept.get("history") else "",
         f"candidates: {of.candidates}{known}" if "candidates" in kept else "",
     )
     return ", ".join(filter(None, parts))
@@ -202,14 +207,18 @@ class PredictionProvenance:
     """whether known answers were left out"""
     candidates: str = UNKNOWN
     """which entities were the candidates"""
+    history: str | None = None
+    """as of :class:`Provenance`"""
 
     def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "filter": list(self.filter)}
+        content = {**asdict(self), "filter": list(self.filter)}
+        return content if self.history else {name: value for name, value in content.items() if name != "history"}
 
     def __str__(self) -> str:
         queries = counted(self.queries, "query" if self.split is None else f"{self.split} query")
         without = f" without those known from {', '.join(self.filter)}" if self.drops_known and self.filter else ""
-        among = "" if self.candidates == UNKNOWN else f", candidates: {self.candidates}"
+        among = f", history: {self.history}" if self.history else ""
+        among += "" if self.candidates == UNKNOWN else f", candidates: {self.candidates}"
         return f"{subject_of(self.model, self.dataset)}, the {self.places:,} best answers to {queries}{without}{among}"
 
 
@@ -247,6 +256,8 @@ class LeakCounts:
     1 of 963 test triples (0.1 %) is in train
     >>> print(LeakCounts(8963, repeated=4953).in_words("test", any_time=True))
     4,953 of 8,963 test triples (55.3 %) are in train at any time
+    >>> print(LeakCounts(7371, returning=3064).in_words("test"))
+    3,064 of 7,371 test triples (41.6 %) are in train at an earlier time, which is no leak in forecasting
     """
 
     triples: int
@@ -257,6 +268,8 @@ class LeakCounts:
     """how many are in train with head and tail swapped, under an inverse or the same symmetric relation"""
     in_training_graph: int = 0
     """of an inductive dataset, how many are in the graph that models learn from, by label"""
+    returning: int = 0
+    """where all are later than train, how many are in train at an earlier time: these are no leaks"""
 
     def in_words(self, split: str, *, any_time: bool = False, of_part: bool = False) -> str:
         """Name the counts and shares that are not 0; of a temporal graph, whose times were ignored, say so.
@@ -268,7 +281,8 @@ class LeakCounts:
         whole, counts = f" of {of_all} {of_split(split)}", list[str]()
         swapped = f"{train} with head and tail swapped under a symmetric or inverse relation"
         learned = (self.in_training_graph, "in the training graph")
-        for count, where in ((self.repeated, train), (self.swapped, swapped), learned):
+        returning = (self.returning, "in train at an earlier time, which is no leak in forecasting")
+        for count, where in ((self.repeated, train), (self.swapped, swapped), learned, returning):
             if count:
                 share = f"({percent(count / self.triples)}) {'is' if count == 1 else 'are'} {where}"
                 counts.append(f"{count:,}{'' if counts else whole} {share}")

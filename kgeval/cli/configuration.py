@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgeval.runs.config.yaml_document import Document, Place
 
 
-OF_ANY_RULES = ("split", "sides", "times", "unseen", "nan")
+OF_ANY_RULES = ("split", "sides", "times", "history", "unseen", "nan")
 """the settings of a run's evaluation that do not depend on the protocol"""
 
 WHERE_IT_WENT = ("output", "report", "tracker", "executor")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 OF_EVALUATION = (
-    *("split", "sides", "filter", "times", "corruption", "unseen", "nan"),
+    *("split", "sides", "filter", "times", "history", "corruption", "unseen", "nan"),
     *("restrict_entities_to", "restrict_relations_to", "batch_size", "memory_limit", "threads", "device"),
 )
 """the settings of evaluations and predictions that have options"""

@@ -200,6 +200,9 @@ class Importing:
     times = option(type=click.Choice(["time-aware", "static"]))
     """For a text file of ranks of a temporal graph: which facts were filtered, those of the query's time or those of
     all times. For a stored run: static, to use the static ranks of the protocol regcn. [default: not known]"""
+    history = option(type=click.Choice(["train", "train+valid", "observed"]))
+    """For a text file of ranks of a temporal graph: which facts before a query's time the model had in view.
+    [default: not known]"""
     filter = option(multiple=True, type=click.Choice([*SPLITS, "none"]), callback=_splits_or_none)
     """For a text file of ranks: split that was filtered. May be repeated. For a stored run: none, to use the raw ranks.
     [default: train, valid and test]"""

@@ -26,3 +26,7 @@ TARGETS: tuple[Side, ...] = get_args(Side)
 
 KnownTimes = Literal["time-aware", "static"]
 """the facts of a temporal graph that are known to a query: those of the same time, or those of all times"""
+
+History = Literal["train", "train+valid", "observed"]
+"""the facts of a temporal graph that a model sees before the time of a query: those of train, those of train and valid
+(forecasting in several steps), or those of any split (in single steps)"""

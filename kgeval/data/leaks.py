@@ -69,7 +69,9 @@ def count_leaks(
         return None, notes
     ranked = np.unique(ranked)
     swapped = leaks.swapped & ~leaks.repeated & any(side != "relation" for side in sides)
-    flags = (leaks.repeated, swapped, in_training_graph(dataset, dataset.split(split)))
+    learned, none = in_training_graph(dataset, dataset.split(split)), np.zeros_like(swapped)
+    later = is_later(dataset.split(split), dataset.train)
+    flags = (none, none, learned, leaks.repeated) if later else (leaks.repeated, swapped, learned, none)
     counts = LeakCounts(len(ranked), *(int(flagged[ranked].sum()) for flagged in flags))
     notes += [leaks.skipped] if leaks.skipped else []
     share = (counts.repeated + counts.swapped) / max(len(ranked), 1)
@@ -77,7 +79,7 @@ def count_leaks(
         leaked = f"{percent(share)} of the ranked triples are in train, unchanged or with head and tail swapped"
         parts = "has them as repeated and reverse; its group none leaves out the groups duplicate and inverse too"
         notes.append(f"{leaked}. The slice leak (kgeval summarize RUN --by leak) {parts}.")
-    return (counts if share or counts.in_training_graph else None), notes
+    return (counts if share or counts.in_training_graph or counts.returning else None), notes
 
 
 def notes_on_leaks(dataset: Dataset, split: str, *, swapped: bool = True) -> list[str]:
@@ -86,16 +88,23 @@ def notes_on_leaks(dataset: Dataset, split: str, *, swapped: bool = True) -> lis
     if leaks is None:
         return notes
     triples, any_time = dataset.split(split), dataset.times is not None
+    later = is_later(triples, dataset.train)
     notes += [leaks.skipped] if leaks.skipped else []
     if repeated := int(leaks.repeated.sum()):
         example = dataset.triple(*triples.ids[np.argmax(leaks.repeated)])
-        counts = LeakCounts(len(triples), repeated)
+        counts = LeakCounts(len(triples), returning=repeated) if later else LeakCounts(len(triples), repeated)
         notes.append(f"{counts.in_words(split, any_time=any_time)}: for example {example}.")
-    if swapped and (count := int(leaks.swapped.sum())):
+    if swapped and not later and (count := int(leaks.swapped.sum())):
         relations = _most_frequent(dataset, triples.relations[leaks.swapped])
         counts = LeakCounts(len(triples), swapped=count)
         notes.append(f"{counts.in_words(split, any_time=any_time)}: {relations}.")
     return notes
+
+
+def is_later(triples: Triples, train: Triples) -> bool:
+    """Whether all triples are of times after those of train: what train has of them returns, and does not leak."""
+    times, before = triples.contexts, train.contexts
+    return times is not None and before is not None and len(times) > 0 and bool(times.min() > before.max(initial=-1))
 
 
 def _notes_on_overlap(dataset: Dataset, name: str) -> list[str]:

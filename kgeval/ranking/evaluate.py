@@ -90,7 +90,7 @@ def evaluate(
     """
     dataset = as_dataset(dataset)
     evaluation = Evaluation.of_keywords(settings)
-    model = as_model(model, dataset, nan=evaluation.nan)
+    model = as_model(model, dataset, nan=evaluation.nan, history=evaluation.history)
     resolved = find_protocol(protocol).resolve(evaluation, dataset)
     scorer = align(model, dataset, entities=entities, relations=relations, times=time_labels)
     return resolved.rank(scorer, dataset, progress=progress)

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, ByteSize, Field, Validatio
 from kgeval.base.errors import InputError
 from kgeval.base.setting_problems import short_repr
 from kgeval.base.settings import Settings, is_file, listed, writable
-from kgeval.data import EntitySide, KnownTimes, Side
+from kgeval.data import EntitySide, History, KnownTimes, Side
 from kgeval.data.split_names import Filter, SplitOrFile, files_in
 from kgeval.metrics.intervals.estimate import Estimate
 from kgeval.ranking.corruption import AllEntities
@@ -120,6 +120,7 @@ class RankingKeywords(WorkKeywords, total=False):
     split: str | Sequence[str]
     device: str
     times: KnownTimes
+    history: History | None
     corruption: Corruption | None
     restrict_entities_to: str | Sequence[str] | None
     restrict_relations_to: str | Sequence[str] | None
@@ -161,6 +162,10 @@ class Evaluation(Settings):
     times: KnownTimes = "time-aware"
     """for a temporal graph, the facts that are filtered: time-aware (facts of the query's time) or static (facts of all
     times)"""
+    history: History | None = None
+    """for a temporal graph, the facts before the time of a query that a model has in view: train, train+valid (those of
+    train and valid: forecasts in several steps) or observed (those of any split: in single steps). Baselines look them
+    up; of any other model it says what the model did. It does not change the filter. By default it is not said"""
     corruption: Corruption = AllEntities()
     """the entities that are the candidates. By default the protocol decides: all entities, or the fixed negatives of
     OGB or TGB"""
@@ -251,8 +256,9 @@ class Evaluation(Settings):
 
     def require_times(self, dataset: Dataset) -> None:
         """Refuse a rule for times where triples have none."""
-        if dataset.times is None and self.times == "static":
-            raise InputError(f"times (--times): the triples of dataset {dataset.name} have no times. Leave it out.")
+        given = {"times": self.times == "static", "history": self.history is not None}
+        if dataset.times is None and (name := next((name for name, is_given in given.items() if is_given), None)):
+            raise InputError(f"{name} (--{name}): the triples of dataset {dataset.name} have no times. Leave it out.")
 
     def require_both_times(self, dataset: Dataset, rules: Rules) -> None:
         """Refuse what does not go with rules by which a temporal graph has time-aware and static ranks."""

@@ -14,7 +14,7 @@ from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import TableError, counted, refuse_unknown
 from kgeval.base.parquet_tables import with_columns
 from kgeval.base.settings import names_among
-from kgeval.data import KnownTimes
+from kgeval.data import History, KnownTimes
 from kgeval.data.columns import TRIPLE, ColumnNames
 from kgeval.data.dataset import SPLITS, Dataset, Split
 from kgeval.data.known import known_answers, known_triples
@@ -77,6 +77,7 @@ def load_ranks(  # noqa: PLR0913
     split: str | Sequence[str] = "test",
     filter: Split | Sequence[Split] = SPLITS,
     times: KnownTimes | None = None,
+    history: History | None = None,
     setting: RankSetting | None = None,
     unmatched: Unmatched = "error",
     columns: ColumnNames | None = None,
@@ -110,6 +111,8 @@ def load_ranks(  # noqa: PLR0913
         of a temporal graph, whose file of ranks has a column ``time``: which facts were known: those of the
         query's time (``"time-aware"``, by which candidates are counted) or those of all times (``"static"``); by
         default the result does not say which
+    history
+        of a temporal graph, the facts that the model had in view, as :func:`kgeval.evaluate` takes it
     setting
         ``"raw"`` for a table of the raw ranks; ``"filtered"`` for one of the filtered ranks. It also holds for columns
         whose names do not say which they are; by default those are read as filtered, with a note
@@ -170,6 +173,7 @@ def load_ranks(  # noqa: PLR0913
         dataset=dataset.name,
         candidates=candidates,
         times=None if dataset.times is None else times,
+        history=None if dataset.times is None else history,
         missing=len(parts) * len(dataset.split(split)) - len(table),
         leaks=leaks,
         has_ties=file.has_ties,

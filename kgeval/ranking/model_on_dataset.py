@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import ScoreError
+from kgeval.data import History
 from kgeval.data.dataset import Dataset
 from kgeval.data.triples import triple_of
 from kgeval.models.aligned import Aligned
+from kgeval.models.baselines import FittedBaseline
 from kgeval.ranking.corruption.generator import CorruptionGenerator
 from kgeval.ranking.engine import UndefinedScore
 from kgeval.ranking.evaluation import Evaluation
@@ -27,6 +29,12 @@ class ModelOnDataset:
     dataset: Dataset
     evaluation: Evaluation
     """its ``sides`` are those that the model answers"""
+
+    @property
+    def history(self) -> History | None:
+        """The facts before a query's time that the model had in view: a baseline's own, or what the user says."""
+        source = self.scorer.source
+        return source.history if isinstance(source, FittedBaseline) else self.evaluation.history
 
     @contextmanager
     def refusing_nan(self) -> Iterator[None]:

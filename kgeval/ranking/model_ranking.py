@@ -217,6 +217,7 @@ class ModelRanking(ModelOnDataset):
             filter=evaluation.filter,
             times=None if dataset.times is None else evaluation.times,
             static_filter=self.second.evaluation.filter if self.second and self.rules.second == "static" else (),
+            history=self.history,
             protocol=self.rules.name,
             model=title,
             dataset=dataset.name,

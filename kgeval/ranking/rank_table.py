@@ -20,7 +20,7 @@ from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import TableError, counted, refuse_unknown
 from kgeval.base.parquet_tables import LABELS, with_columns
 from kgeval.base.provenance import OF_FILE, UNKNOWN, LeakCounts, Provenance, provenance_of, subject_of
-from kgeval.data import KnownTimes
+from kgeval.data import History, KnownTimes
 from kgeval.data.triples import TARGETS, Side
 from kgeval.metrics.selection import RankColumns
 from kgeval.ranking.ranking_task import RankCounts, Ranked
@@ -51,7 +51,7 @@ NAN = ("nan_candidates", "nan_answer")
 
 ALIKE_IN_SHARDS = {name: f"{name}s" for name in ("split", "filter", "protocol", "model", "dataset")}
 ALIKE_IN_SHARDS |= {"times": "filtered times", "competing": "numbers of entities that the model knows"}
-ALIKE_IN_SHARDS |= {"static_filter": "static filters"}
+ALIKE_IN_SHARDS |= {"static_filter": "static filters", "history": "histories"}
 
 TIME = "time"
 """the further column of a temporal graph: the label of each row's time"""
@@ -77,6 +77,8 @@ class RankTable(RankColumns):
     """for a temporal graph, which facts were known answers: those at the ``same`` time, or at ``all`` times"""
     static_filter: tuple[str, ...] = ()
     """the splits whose facts of all times were known answers for the columns ``static_…``, where there are any"""
+    history: History | None = None
+    """for a temporal graph, the facts before a query's time that the model had in view; None if that is not said"""
     leaks: LeakCounts | None = None
     """how many triples of the split can be looked up in train; None if there are none, or if that is not known"""
     has_ties: bool = True
@@ -285,10 +287,10 @@ def _joint_leaks(tables: Sequence[RankTable], triples: int) -> LeakCounts | None
     known = [table.leaks for table in tables if table.leaks is not None]
     counted_alone = all(table.leaks is None or table.leaks.triples == table.num_triples for table in tables)
     if known and counted_alone and sum(table.num_triples for table in tables) == triples:
-        counts = ([it.repeated, it.swapped, it.in_training_graph] for it in known)
+        counts = ([it.repeated, it.swapped, it.in_training_graph, it.returning] for it in known)
         return LeakCounts(triples, *map(sum, zip(*counts, strict=True)))
     # A relation is not given away by its triple swapped, so that shards of relations count fewer leaks.
-    return max(known, key=lambda leaks: (leaks.repeated, leaks.swapped), default=None)
+    return max(known, key=lambda leaks: (leaks.repeated, leaks.swapped, leaks.returning), default=None)
 
 
 MULTIPLICITY = "multiplicity"

@@ -15,7 +15,7 @@ import numpy as np
 
 from kgeval.base.arrays import FloatArray, IntArray, detached
 from kgeval.base.errors import InputError, counted, did_you_mean
-from kgeval.data import KnownTimes
+from kgeval.data import History, KnownTimes
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
@@ -49,7 +49,7 @@ class Recorder:
     ----------
     dataset
         the graph, or the folder or PyKEEN name of one
-    split, sides, filter, times, unseen, nan
+    split, sides, filter, times, history, unseen, nan
         as :func:`kgeval.evaluate` takes them; by default the protocol decides the filter and the sides
     protocol
         the protocol whose names metrics have, and whose filters and ties, if it compares plain scores of all entities:
@@ -88,6 +88,7 @@ class Recorder:
         sides: Side | Sequence[Side] | None = None,
         filter: str | Sequence[str] | None = None,
         times: KnownTimes = "time-aware",
+        history: History | None = None,
         unseen: UnseenPolicy = "error",
         nan: NaNPolicy = "error",
         entities: Labels | None = None,
@@ -96,7 +97,8 @@ class Recorder:
         protocol: str | Protocol = "standard",
     ) -> None:
         dataset = as_dataset(dataset)
-        settings = {"split": split, "sides": sides, "filter": filter, "times": times, "unseen": unseen, "nan": nan}
+        settings = {"split": split, "sides": sides, "filter": filter, "times": times}
+        settings |= {"history": history, "unseen": unseen, "nan": nan}
         given = {name: it for name, it in settings.items() if it is not None or name not in Evaluation.decided_later}
         rules = find_protocol(protocol)
         if needs := [name for name in OF_MODELS if getattr(rules, name) != getattr(find_protocol("standard"), name)]:

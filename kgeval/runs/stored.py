@@ -45,7 +45,7 @@ from kgeval.runs.outcome import Outcome, task_policies
 VIEWS = {"filter": (), "times": "static"}
 """of stored ranks: the options that choose the raw ones, or the static ones, where a table has these as well"""
 
-IMPORT_OPTIONS = ("split", "filter", "times", "setting", "unmatched", "columns", "separator")
+IMPORT_OPTIONS = ("split", "filter", "times", "history", "setting", "unmatched", "columns", "separator")
 """of ranks that were made elsewhere, beside their dataset: the options of :func:`kgeval.load_ranks`"""
 
 

@@ -78,3 +78,30 @@ def test_queries_are_asked_at_a_time(dated):
     (dated / "queries.tsv").write_text(f"{ENTITIES[0]}\t{RELATIONS[0]}\t?\t{DAYS[1]}\n")
     assert json.loads(invoke(*words, "--queries", "queries.tsv").stdout)["queries"] == said["queries"]
     assert "at 2014-01-02" in invoke(*words[:-1], "--query", ENTITIES[0], RELATIONS[0], "?", "--at", DAYS[1]).stdout
+
+
+def test_the_history_is_a_word_of_the_command_line(dated):
+    """Of a run that is kept and evaluated again, of a configuration, of predictions and of files of ranks."""
+    words = ("--dataset", "dated/", "--history", "observed")
+    head = invoke("evaluate", "baseline:frequency", *words, "--out", "kept").stdout
+    assert "(time-aware), history: observed, candidates" in head
+    assert RankTable.from_parquet("kept").history == "observed"
+    assert "history: observed" in invoke("summarize", "kept", "--by", "last-time").stdout
+    again = json.loads(invoke("evaluate", "kept", "--history", "train", "--json").stdout)["provenance"]
+    assert again["history"] == "train"
+    assert "history: observed" in invoke(*EVALUATE, "--history", "observed").stdout
+    baseline = {"baseline": "combined-recurrency", "alpha": 0.5, "decay": 0.1}
+    write_config(dated / "back.yaml", {"dataset": "./dated", "model": baseline, "evaluation": {"history": "observed"}})
+    assert "history: observed" in invoke("run", "back.yaml", "--out", "run-back").stdout
+    assert ", history: observed" in invoke("predict", "baseline:recurrency", *words, "-k", "1").stdout
+    (dated / "ranks.tsv").write_text(
+        "head\trelation\ttail\ttime\ttail_rank\n" + "\t".join([*first_fact(dated), "1"]) + "\n"
+    )
+    assert "history: observed" in invoke("summarize", "ranks.tsv", *words).stdout
+    refused = invoke("evaluate", "baseline:popularity", "--dataset", "nations", "--history", "train")
+    assert refused.exit_code == 2
+    assert "--history" in refused.stderr
+
+
+def first_fact(folder):
+    return (folder / "dated/test.txt").read_text().splitlines()[0].split("\t")

@@ -40,7 +40,9 @@ def test_an_unknown_keyword_is_refused_with_the_nearest(call):
 def test_options_of_the_configuration_are_made_of_its_fields(name):
     fields = {**RunConfig.model_fields, **Evaluation.model_fields}
     rest = {"dataset", "task"}  # of two words each: what is read, and as what
-    rest |= {"split", "filter", "times"} if name == "summarize" else set()  # of text files of ranks, not of the run
+    rest |= (
+        {"split", "filter", "times", "history"} if name == "summarize" else set()
+    )  # of text files of ranks, not of the run
     options = main.get_command(None, name).params
     made = {option.name for option in options if isinstance(option, DescribedOption) and option.place}
     assert {option.name for option in options} & fields.keys() - rest <= made

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import kgeval
 from kgeval import Dataset, Vocabulary
+from kgeval.analysis import audit
 from kgeval.base.provenance import LeakCounts
 from kgeval.data.leaks import count_leaks, find_leaks, notes_on_leaks
 from tests.analysis.ranked_rows import graph_of
@@ -188,13 +189,34 @@ def test_a_table_counts_the_leaks_of_its_own_triples():
 
 
 def test_a_temporal_graph_says_that_its_leaks_ignore_the_time():
-    facts = {"train": [("a", "r", "b", "2020"), ("b", "s", "c", "2020")], "test": [("a", "r", "b", "2021")]}
+    facts = {"train": [("a", "r", "b", "2020"), ("b", "s", "c", "2021")], "test": [("a", "r", "b", "2021")]}
     dataset = Dataset.from_labels(**facts)
     said = "1 of 1 test triples (100.0 %) is in train at any time"
     provenance = kgeval.evaluate(score, dataset).provenance
     assert provenance.heads[1] == f"leaks: {said}"
     assert provenance.to_dict()["leaks"] == {"triples": 1, "repeated": 1, "swapped": 0, "any_time": True}
     assert notes_on_leaks(dataset, "test")[0].startswith(f"{said}: for example (a, r, b")
+
+
+def test_facts_that_return_in_a_forecast_are_no_leaks():
+    """Of those later than all of train: a fact that train had, one that it had swapped, and a new one."""
+    symmetric = [("a", "r", "b", "2020"), ("b", "r", "a", "2020"), ("c", "r", "a", "2021")]
+    ahead = [("a", "r", "b", "2022"), ("a", "r", "c", "2023"), ("b", "r", "c", "2023")]
+    dataset = Dataset.from_labels(train=symmetric, valid=symmetric[:1], test=ahead)
+    said = "1 of 3 test triples (33.3 %) is in train at an earlier time, which is no leak in forecasting"
+    table = kgeval.evaluate(score, dataset)
+    assert table.provenance.heads[1] == f"returning facts: {said}"
+    assert table.provenance.to_dict()["leaks"] == {"triples": 3, "repeated": 0, "swapped": 0, "returning": 1}
+    assert notes_on_leaks(dataset, "test") == [f"{said}: for example (a, r, b)."]
+    assert "is in train at any time" in notes_on_leaks(dataset, "valid")[0]  # which is of the time of train
+    found = audit(dataset)
+    assert [found.count(kind, "test") for kind in ("returning", "repeated", "reverse", "leaked")] == [1, 0, 0, 0]
+    assert found.count("repeated", "valid") == 1
+    assert set(kgeval.annotate(table, dataset, "leak").column("leak")) == {"none"}
+    halves = [table.where(table.column("triple") % 2 == odd) for odd in (0, 1)]
+    parts = [kgeval.evaluate(score, dataset, restrict_entities_to=list(names)) for names in ("ab", "abc")]
+    assert parts[0].leaks == LeakCounts(1, returning=1)
+    assert all(half.leaks == table.leaks for half in halves)
 
 
 def test_several_splits_and_files_of_triples_have_the_line(leaking, tmp_path):

@@ -109,7 +109,8 @@ def answers(  # noqa: PLR0913
     if missing := [name for name in ("valid", "test") if not len(dataset.splits.get(name, ()))]:
         why = "answer sets are calibrated on valid and computed for test"
         raise InputError(f"dataset {dataset.name} has no {missing[0]} triples: {why}.")
-    scorer = align(as_model(model, dataset, nan=evaluation.nan), dataset, entities=entities, relations=relations)
+    model = as_model(model, dataset, nan=evaluation.nan, history=evaluation.history)
+    scorer = align(model, dataset, entities=entities, relations=relations)
     evaluation = evaluation.for_model(scorer)
     total = sum(len(dataset.split(name)) for name in ("valid", "test")) * len(evaluation.sides)
     with reporting(total, progress=progress) as report, bound_threads(evaluation.threads):

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.data.dataset import Dataset
+from kgeval.data.leaks import is_later
 from kgeval.data.other_graphs import OVERLAP_WAYS, first_overlaps, in_ids_of
 from kgeval.data.queries import starts_of_runs
 from kgeval.data.relation_overlaps import Overlaps, PairedFacts
@@ -75,6 +76,7 @@ KINDS = {
         RELATIONS, "In train, at least {threshold} of one relation's pairs are in the other, swapped.", DETTMERS
     ),
     "repeated": Kind(TRIPLES, "Train has the triple itself."),
+    "returning": Kind(TRIPLES, "Train has it at an earlier time, as all of train is: no leak in forecasting."),
     "reverse": Kind(TRIPLES, "Train has it swapped, under a reverse duplicate or the same symmetric relation.", AKRAMI),
     "duplicate": Kind(TRIPLES, "Train has its head and tail under a near-duplicate relation.", AKRAMI),
     "inverse": Kind(TRIPLES, "Train has it swapped, under the partner of an inverse rule.", DETTMERS),
@@ -252,8 +254,10 @@ def _distinct(dataset: Dataset, column: int) -> IntArray:
     return np.bincount(keys[starts_of_runs(keys)] // max(entities, 1), minlength=len(dataset.relations))
 
 
-def leaks_of(related: RelatedRelations, triples: Triples) -> dict[str, BoolArray]:
+def leaks_of(related: RelatedRelations, triples: Triples, *, later: bool = False) -> dict[str, BoolArray]:
     """Find the triples that train gives away, by way; bool[triple] each, and none of what was not searched for.
+
+    If all are ``later`` than train, as in forecasting, none are given away.
 
     ``repeated``: train has the triple itself. ``reverse``: it has (t, r′, h), where r′ is a reverse duplicate of r, or
     r itself and symmetric. ``duplicate``: (h, r′, t), where r′ is a near-duplicate of r. ``inverse``: (t, r′, h), where
@@ -266,7 +270,7 @@ def leaks_of(related: RelatedRelations, triples: Triples) -> dict[str, BoolArray
     for way, partners in (("reverse", related.reverses), ("duplicate", related.duplicates), ("inverse", related.rules)):
         if partners is not None:
             leaks[way] = train.partnered(triples, partners, turned=way != "duplicate")
-    return leaks
+    return {way: np.zeros_like(leaked) for way, leaked in leaks.items()} if later else leaks
 
 
 def flags_of(dataset: Dataset, split: str, related: RelatedRelations, cartesian: IntArray) -> dict[str, BoolArray]:
@@ -274,9 +278,12 @@ def flags_of(dataset: Dataset, split: str, related: RelatedRelations, cartesian:
     triples = dataset.split(split)
     known, used = (np.zeros(len(part), np.bool_) for part in (dataset.entities, dataset.relations))
     known[dataset.train.heads] = known[dataset.train.tails] = used[dataset.train.relations] = True
-    flags = leaks_of(related, triples)
-    if {*flags} == {*WAYS}:
-        flags["leaked"] = np.any([*flags.values()], axis=0)
+    later = is_later(triples, dataset.train)
+    flags = leaks_of(related, triples, later=later)
+    if later and related.train is not None:
+        flags["returning"] = related.train.holds(triples)
+    if {*flags} >= {*WAYS}:
+        flags["leaked"] = np.any([flags[way] for way in WAYS], axis=0)
     if related.train is not None:
         flags["Cartesian"] = np.isin(triples.relations, cartesian)
     if split == "test" and len(dataset.valid):

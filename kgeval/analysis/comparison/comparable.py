@@ -228,6 +228,16 @@ def notes_on_samples(tables: Mapping[str, RankTable]) -> Iterator[str]:
             yield f"{model} is {table.sampling}"
 
 
+def notes_on_histories(tables: Mapping[str, RankTable]) -> Iterator[str]:
+    """Say what models had in view before the time of a query, where they differ: it is theirs, and no rule of ranks."""
+    whose: dict[str, list[str]] = {}
+    for model, table in tables.items():
+        whose.setdefault(f"history {table.history or 'not said'}", []).append(model)
+    if len(whose) > 1:
+        said = "; ".join(f"{history} in {' and '.join(models)}" for history, models in whose.items())
+        yield f"the models had different facts before a query in view: {said}."
+
+
 def notes_on_unknowns(tables: Mapping[str, RankTable]) -> Iterator[str]:
     models: dict[str, list[str]] = {}
     for model, table in tables.items():

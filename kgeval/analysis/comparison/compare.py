@@ -18,6 +18,7 @@ from kgeval.analysis.comparison.comparable import (
     SharedRows,
     allowed_fields,
     differing_fields,
+    notes_on_histories,
     notes_on_samples,
     notes_on_unknowns,
     shared_rows,
@@ -268,7 +269,7 @@ class _Rules:
                 pairs = differences_over_seeds(groups, keys, names, self.differences, self.baselines)
         if same.of_all:
             remarks += _notes_on_equals(keys, tables, same)
-        return summaries, pairs, [*remarks, *notes_on_unknowns(firsts)]
+        return summaries, pairs, [*remarks, *notes_on_histories(firsts), *notes_on_unknowns(firsts)]
 
     def _remarks(self, same: SharedRows, models: Collection[str], differing: Mapping[str, str]) -> list[str]:
         rows = []

@@ -22,6 +22,8 @@ from kgeval.data.triples import TripleIndex, Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.ranking.rank_table import TIME, RankTable
 
+LOOKS_AT_ALL = "by all facts before a query's time, of any split: the ranks do not say which history the model had."
+
 
 def annotate(table: RankTable, dataset: Dataset | Source, slices: str | Slice | Sequence[str | Slice]) -> RankTable:
     """Add a column to a rank table for each slice.
@@ -79,7 +81,8 @@ def annotate(table: RankTable, dataset: Dataset | Source, slices: str | Slice | 
         categories = rule.divide(rows, relations, dataset)
         codes, names = pa.array(categories.codes.astype(np.int32)), pa.array(categories.names, pa.string())
         data = data.append_column(rule.name, pa.DictionaryArray.from_arrays(codes, names, ordered=True))
-    return replace(table, data=data)
+    back = [] if table.history else [rule.name for rule in dict.fromkeys(chosen) if rule.looks_back]
+    return replace(table, data=data, notes=(*table.notes, *(f"{name}: {LOOKS_AT_ALL}" for name in back)))
 
 
 def slices_to_add(table: RankTable, names: Iterable[str], groups: Mapping[str, Any] | None = None) -> list[Slice]:
@@ -101,7 +104,7 @@ def _rows_in(dataset: Dataset, table: RankTable) -> EvaluatedRows:
         example = dataset.triple(*triples.ids[np.argmax(strange)])
         lacking = f"it lacks {count:,} of the {table.num_triples:,} ranked triples, such as {example}"
         raise _not_of(dataset, lacking)
-    return EvaluatedRows(triples, np.asarray(table.column("side") == "tail"), split)
+    return EvaluatedRows(triples, np.asarray(table.column("side") == "tail"), split, table.history or "observed")
 
 
 def _ids(table: RankTable, name: str, labels: Vocabulary, dataset: Dataset) -> IntArray:

@@ -7,6 +7,7 @@ A slice is declared below with its rule; the functions that divide and count row
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -16,8 +17,9 @@ from kgeval.analysis.slices.slice import Categories, EvaluatedRows, Slice
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import DatasetError
 from kgeval.data.dataset import Dataset
-from kgeval.data.leaks import INVERSE_SHARE
+from kgeval.data.leaks import INVERSE_SHARE, is_later
 from kgeval.data.other_graphs import learned_triples
+from kgeval.data.past import facts_of, last_times
 from kgeval.data.triples import TripleIndex, Triples, find_sorted
 
 CLASSES = ("1-1", "1-N", "N-1", "N-N")
@@ -173,6 +175,56 @@ SEEN_TIME = _of_triples(
 
 PERIOD = Slice.of_periods("period", "4")
 
+
+def _last_times(rows: EvaluatedRows, facts: Triples) -> IntArray:
+    """Find the last time of each row's fact before the time of its query, -1 where there is none; int64[row]."""
+    index = TripleIndex.of(facts)
+    times, past = (np.asarray(part.contexts) for part in (rows.triples, facts))
+    return last_times(index.find(rows.triples), times, index.find(facts), past)
+
+
+def _assign_recurrence(rows: EvaluatedRows, dataset: Dataset) -> Categories:
+    facts, size = facts_of(dataset, rows.history), len(dataset.relations)
+    asked, answered = (
+        (it.anchors * size + it.relations) * 2 + it.tails for it in (rows, replace(rows, split=facts).of_whole_split())
+    )
+    last = last_times(asked, np.asarray(rows.triples.contexts), answered, np.tile(np.asarray(facts.contexts), 2))
+    codes = np.where(_last_times(rows, facts) >= 0, 0, np.where(last >= 0, 1, 2))
+    return Categories(codes, ("fact", "query only", "neither"))
+
+
+RECURRENCE = Slice(
+    name="recurrence",
+    title="whether the history has the fact before the time of the query, or other answers to the query",
+    rule="fact: the history (train, train and valid, or what was observed) has (h, r, t) at a time before the query's; "
+    "query only: it has other answers to the query before; neither: it has no answer",
+    source="Gastinger et al., 2024",
+    assign=_assign_recurrence,
+    needs_times=True,
+    looks_back=True,
+)
+
+AGES = (0, 1, 7, 30, 100)
+"""the last snapshot of each bin, of which the first is empty"""
+
+
+def _assign_age(rows: EvaluatedRows, dataset: Dataset) -> Categories:
+    last = _last_times(rows, facts_of(dataset, rows.history))
+    codes, names = limited_bins(np.asarray(rows.triples.contexts) - last, AGES)
+    return Categories(np.where(last < 0, len(names), codes - 1), (*names[1:], f"over {AGES[-1]}", "never"))
+
+
+LAST_TIME = _of_triples(
+    name="last-time",
+    title="how many snapshots before the query's time the history last has the fact",
+    rule="the number of the dataset's times from the last at which the history (train, train and valid, or what was "
+    "observed) has (h, r, t) to the query's: 1, 2–7, 8–30, 31–100, over 100; never: it has it at no time before",
+    source="kgeval",
+    assign=_assign_age,
+    needs_times=True,
+    looks_back=True,
+)
+
 LIMITS = (0, 1, 10, 100, 1000)
 """the last number of each bin but one, in which all greater ones are"""
 
@@ -197,7 +249,7 @@ def _assign_leak(rows: EvaluatedRows, dataset: Dataset) -> Categories:
     related = RelatedRelations.of(dataset, INVERSE_SHARE)
     if related.unknown:
         raise DatasetError(f"slice 'leak': {related.unknown} Leave it out.")
-    leaks = leaks_of(related, rows.triples)
+    leaks = leaks_of(related, rows.triples, later=is_later(rows.split, dataset.train))
     ways = np.stack([leaks[way] for way in WAYS])
     # Of several ways the plainest names the leak, which argmax finds first.
     return Categories(np.where(ways.any(axis=0), 1 + ways.argmax(axis=0), 0), ("none", *WAYS))
@@ -208,7 +260,8 @@ LEAK = _of_triples(
     title="whether and how a train triple leaks the triple; none: no leak",
     rule="the first that holds: repeated: train has (h, r, t); reverse: it has (t, r', h), where r' is a reverse "
     "duplicate of r, or r itself if r is symmetric; duplicate: it has (h, r', t), where r' is a near-duplicate of r; "
-    "inverse: it has (t, r', h), where r' is an inverse of r; as 'kgeval audit' finds such relations at 80 %",
+    "inverse: it has (t, r', h), where r' is an inverse of r; as 'kgeval audit' finds such relations at 80 %. None "
+    "leaks where all are later than train, as in forecasting",
     source="Akrami et al., 2020; Dettmers et al., 2018",
     assign=_assign_leak,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import DatasetError, TableError, did_you_mean
 from kgeval.base.registries import by_name, instances, load_entry_points
 from kgeval.base.tables.shown import Brief
+from kgeval.data import History
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.entity_types import PREFIX
 from kgeval.data.loading import Source, as_datasets
@@ -92,6 +93,8 @@ class Slice(Brief):
     """the splits that the dataset must have"""
     needs_times: bool = False
     """whether the triples must have times"""
+    looks_back: bool = False
+    """whether it divides rows by the history of the ranks: where they do not say one, by all that was observed"""
     needs_training_graph: bool = False
     """whether the dataset must be inductive"""
     of_triples: bool = False
@@ -248,7 +251,7 @@ class Slice(Brief):
         """
         if self.of_triples or not relations.any():
             return self._checked(self.assign(rows, dataset), len(rows.tails))
-        of_entities = EvaluatedRows(rows.triples[~relations], rows.tails[~relations], rows.split)
+        of_entities = replace(rows, triples=rows.triples[~relations], tails=rows.tails[~relations])
         categories = self._checked(self.assign(of_entities, dataset), len(of_entities.tails))
         codes = np.full(len(relations), len(categories.names))
         codes[~relations] = categories.codes
@@ -305,6 +308,8 @@ class EvaluatedRows:
     """bool[row], whether the tail is predicted, and not the head; False where the relation is"""
     split: Triples
     """all triples of the evaluated split, so that what a row is does not depend on which other rows there are"""
+    history: History = "observed"
+    """of a temporal graph, the facts that lie before a query for slices that look back"""
 
     @property
     def anchors(self) -> IntArray:

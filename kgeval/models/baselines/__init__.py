@@ -11,15 +11,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from kgeval.base.arrays import Float64Array
-from kgeval.base.errors import DatasetError, InputError, did_you_mean
+from kgeval.base.errors import DatasetError, InputError, did_you_mean, refuse_unknown
 from kgeval.base.registries import by_name, load_entry_points, subclasses
 from kgeval.base.settings import Settings, names_by
+from kgeval.data import History
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.loading import as_dataset
 from kgeval.data.triples import LabelledTriples, Triples, find_sorted, reverse
@@ -36,8 +37,9 @@ class Baseline(Settings):
     apart get equal scores, so the tie policy ``expected`` fits its metrics best.
 
     A baseline is also its configuration: ``{baseline: ppr, damping: 0.9}`` means ``Baseline("ppr", damping=0.9)``. To
-    write one, give a subclass a field ``baseline``, a ``Literal`` with its name, and override :meth:`learn`. A package
-    declares it in the entry point group ``kgeval.baselines``.
+    write one, give a subclass a field ``baseline``, a ``Literal`` with its name, and override :meth:`learn`; or if it
+    looks back in a temporal graph, set ``needs_times`` and override :meth:`learn_from`. A package declares it in the
+    entry point group ``kgeval.baselines``.
 
     Raises
     ------
@@ -69,6 +71,8 @@ class Baseline(Settings):
     """the splits whose triples it counts"""
     ties: ClassVar[str] = "expected"
     """the tie policy of its metrics, unless the user or the protocol sets another"""
+    needs_times: ClassVar[bool] = False
+    """whether it looks back from the time of a query, at the facts of a history (:meth:`learn_from`)"""
     trains: ClassVar[bool] = False
     """whether it is trained before it is evaluated: never"""
 
@@ -86,8 +90,15 @@ class Baseline(Settings):
     # As for Settings: nested ones are made without this, so that one message has the problems of all.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
-    def fit(self, dataset: Dataset | str | Path) -> FittedBaseline:
-        """Count the train triples of a dataset.
+    @model_validator(mode="before")
+    @classmethod
+    def _history_is_of_the_evaluation(cls, settings: Any) -> Any:
+        if cls.needs_times and isinstance(settings, dict) and "history" in settings:
+            raise ValueError("history: the evaluation has it: --history, evaluation.history, evaluate(…, history=…)")
+        return settings
+
+    def fit(self, dataset: Dataset | str | Path, *, history: History | None = None) -> FittedBaseline:
+        """Count the train triples of a dataset; or of a temporal graph, if the baseline looks back, those of a history.
 
         Raises
         ------
@@ -96,7 +107,11 @@ class Baseline(Settings):
         """
         dataset = as_dataset(dataset)
         self.check(dataset)
-        return FittedBaseline(self.learn(dataset), dataset.entities, dataset.relations, baseline=self)
+        if history is not None:
+            refuse_unknown("history: unknown value", history, get_args(History))
+        looked = (history or "train") if self.needs_times else history and "train"
+        scorer = self.learn_from(dataset, looked or "train")
+        return FittedBaseline(scorer, dataset.entities, dataset.relations, baseline=self, history=looked)
 
     def check(self, dataset: Dataset) -> None:
         """Refuse a baseline that does not rank, and a dataset without the triples that it counts."""
@@ -104,6 +119,8 @@ class Baseline(Settings):
             ranked = [name for name, other in baselines().items() if "ranking" in other.tasks]
             where = f"it is part of every {self.tasks[0]}. {did_you_mean('', ranked, listed='baselines')}"
             raise InputError(f"the baseline {self.baseline!r} does not rank: {where}")
+        if self.needs_times and dataset.times is None:
+            raise DatasetError(f"dataset {dataset.name} has no times, which baseline {self.baseline} needs.")
         for split in self.learns_from:
             if split not in dataset.splits:
                 raise DatasetError(f"{dataset.name} has no {split} triples; baseline {self.baseline} counts them.")
@@ -112,12 +129,18 @@ class Baseline(Settings):
         """Return the scorer of a dataset's entities, in its ids. Equal scores are ties of the ranking."""
         raise NotImplementedError
 
+    def learn_from(self, dataset: Dataset, history: History) -> Scorer:
+        """Return the scorer by the facts of a history; without a need for times it is train, whatever is given."""
+        return self.learn(dataset)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedBaseline(LabelledScorer):
     """A baseline that has counted a dataset. It scores all entities, also those that are not in train."""
 
     baseline: Baseline = field(kw_only=True)
+    history: History | None = field(default=None, kw_only=True)
+    """the history that it counted; None where none was asked for"""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.title}: {self.num_entities} entities, {self.num_relations} relations)"

@@ -1,6 +1,7 @@
-"""The baselines that rank: by recency, chance, popularity, type, symmetric or inverse relations, and random walks.
+"""The baselines that rank: by chance, popularity, type, symmetric or inverse relations, and random walks.
 
 Each class is one: ``learn`` makes its scorer of a dataset, mostly by a rule that lists the entities known for a query.
+Those of temporal graphs are in ``recurrence.py``.
 """
 
 from __future__ import annotations
@@ -13,73 +14,16 @@ import numpy as np
 from pydantic import Field
 
 from kgeval.base.arrays import FloatArray, IntArray
-from kgeval.base.errors import DatasetError, InputError
+from kgeval.base.errors import DatasetError
 from kgeval.base.threads import parallel_for
 from kgeval.data.dataset import Dataset
 from kgeval.data.entity_types import observed_entities
 from kgeval.data.known import KnownAnswers
-from kgeval.data.queries import Queries, Rows, starts_of_runs
+from kgeval.data.queries import Queries, Rows
 from kgeval.data.relation_overlaps import PairedFacts
-from kgeval.data.triples import SIDES, Side, Triples, reverse
+from kgeval.data.triples import SIDES, Triples, reverse
 from kgeval.models.baselines import Baseline
 from kgeval.models.scorer import SparseScorer, SparseScores
-
-
-class RecurrencyBaseline(Baseline):
-    """An entity ranks higher, the later it last answered the query in train, before the time of the query.
-
-    It is for temporal graphs whose future is predicted. If the times of train and test overlap, it still uses earlier
-    times only.
-
-    Examples
-    --------
-    >>> from kgeval import Dataset, evaluate
-    >>> train = [("Ada", "visits", "Rome", "2014-01-01"), ("Ada", "visits", "Oslo", "2014-01-02")]
-    >>> data = Dataset.from_labels(train=train, test=[("Ada", "visits", "Rome", "2014-01-03")])
-    >>> table = evaluate(Baseline("recurrency"), data, sides="tail")
-    >>> table.column("score"), table.column("greater")
-    (array([1.]), array([1]))
-    """
-
-    title = "ranks answers by how recently they completed the query in train"
-    rule = "position (from 1) of the latest time before the query's at which train has the triple; else 0"
-    source = "the strict baseline of Gastinger et al., 2024"
-
-    baseline: Literal["recurrency"] = "recurrency"
-    """answers to the same query at earlier times"""
-
-    def check(self, dataset: Dataset) -> None:
-        super().check(dataset)
-        if dataset.times is None:
-            raise DatasetError(f"dataset {dataset.name} has no times, which baseline {self.baseline} needs.")
-
-    def learn(self, dataset: Dataset) -> SparseScorer:
-        rules = {side: rule_of_recency(dataset.train, side) for side in SIDES}
-        return scorer_of_rule(dataset, lambda queries: rules[queries.side](queries))
-
-
-def rule_of_recency(train: Triples, side: Side) -> Callable[[Queries], SparseScores]:
-    """Make the rule that lists the answers to each query at earlier times, by the latest of these."""
-    anchors, relations, answers = train.queries_of_side(side)
-    times = train.contexts if train.contexts is not None else np.zeros(len(train), np.int64)
-    size = 1 + int(relations.max(initial=0))
-    order = np.lexsort((times, answers, relations, anchors))
-    known, answers, times = (anchors * size + relations)[order], answers[order], times[order]
-
-    def rule(queries: Queries) -> SparseScores:
-        if queries.contexts is None:
-            raise InputError("baseline recurrency needs the time of each query, but the queries have none.")
-        keys = np.where(queries.relations < size, queries.anchors * size + queries.relations, -1)
-        starts, stops = np.searchsorted(known, keys, "left"), np.searchsorted(known, keys, "right")
-        facts = Rows.spans(starts, stops, np.arange(len(known)))
-        facts = facts.where(times[facts.ids] < queries.contexts[facts.owners])
-        firsts = starts_of_runs(facts.owners, answers[facts.ids])
-        latest = np.append(firsts[1:], len(facts.ids))[: len(firsts)] - 1
-        chosen = facts.ids[latest]
-        rows = Rows.sized(np.bincount(facts.owners[latest], minlength=len(queries)), answers[chosen])
-        return SparseScores(rows, 1.0 + times[chosen], of_query=np.arange(len(queries)))
-
-    return rule
 
 
 class RandomBaseline(Baseline):

@@ -15,6 +15,7 @@ import numpy as np
 
 from kgeval.base.errors import CheckpointError, InputError, UsageError, refuse_unknown
 from kgeval.base.files import exists_safely, refuse_special, suggest_paths
+from kgeval.data import History
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
 from kgeval.models.alignment import align, with_sorted_labels
@@ -71,10 +72,10 @@ def load_checkpoint(
     return read_checkpoint(Path(path), options, dataset=known, format=format, nan=nan)
 
 
-def as_model(model: Any, dataset: Dataset, *, nan: str = "error") -> Any:
+def as_model(model: Any, dataset: Dataset, *, nan: str = "error", history: History | None = None) -> Any:
     """Return a model as it is, load the checkpoint at a path, or fit a baseline to a dataset."""
     if isinstance(model, Baseline):
-        return model.fit(dataset)
+        return model.fit(dataset, history=history)
     return load_checkpoint(Path(model), dataset=dataset, nan=nan) if isinstance(model, str | os.PathLike) else model
 
 

@@ -123,7 +123,7 @@ def predict(  # noqa: PLR0913
     refuse_unknown("known: unknown value", known, get_args(KnownPolicy))
     evaluation = Evaluation.of_keywords(settings)
     rows = None if queries is None else read_queries(queries, dataset)
-    model = as_model(model, dataset, nan=evaluation.nan)
+    model = as_model(model, dataset, nan=evaluation.nan, history=evaluation.history)
     scorer = align(model, dataset, entities=entities, relations=relations, times=time_labels)
     aligned = ModelPredictions(scorer, dataset, evaluation.for_model(scorer))
     return aligned.predict(k, rows, drops_known=known == "drop", progress=progress)
@@ -174,6 +174,7 @@ class ModelPredictions(ModelOnDataset):
             notes=(*self.scorer.notes, *dataset.notes, *notes_on_unknown, *restricted),
             filter=tuple(name for name in names if name in evaluation.filter),
             drops_known=drops_known,
+            history=self.history,
             model=title or self.scorer.title,
             dataset=dataset.name,
         )

@@ -79,6 +79,8 @@ class PredictionTable(StoredTable):
     """whether known answers were left out"""
     candidates: str = UNKNOWN
     """which entities were the candidates"""
+    history: str | None = None
+    """for a temporal graph, the facts before a query's time that the model had in view; none if that is not said"""
     model: str = UNKNOWN
     """what predicted"""
     dataset: str = UNKNOWN

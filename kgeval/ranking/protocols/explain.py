@@ -114,7 +114,7 @@ def explain(
     framework_metric = _as_framework_metric(metric, evaluation.sides)
     for it in chosen:
         evaluation.require_relations(it)
-    model = as_model(model, dataset, nan=evaluation.nan)
+    model = as_model(model, dataset, nan=evaluation.nan, history=evaluation.history)
     scorer = align(model, dataset, entities=entities, relations=relations, times=time_labels)
     ranking = _RankingByProtocol(scorer, dataset, evaluation, framework_metric, progress)
     standard = find_protocol("standard")
@@ -154,7 +154,7 @@ def explain_numbers(
     dataset = as_dataset(dataset)
     evaluation = Evaluation.of_keywords(settings)
     check = check_numbers({}, numbers)
-    scorer = align(as_model(model, dataset, nan=evaluation.nan), dataset)
+    scorer = align(as_model(model, dataset, nan=evaluation.nan, history=evaluation.history), dataset)
     metric = FrameworkMetric("", check.numbers[0].metric.base)
     ranking = _RankingByProtocol(scorer, dataset, evaluation, metric, progress)
     tables = {"standard": ranking.table(find_protocol("standard"))}

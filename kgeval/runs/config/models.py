@@ -147,6 +147,7 @@ class RanksConfig(Settings):
             "filter": filtered,
             "setting": self.setting or (None if filtered else "raw"),
             "times": evaluation.times if dataset.times and "times" in explicit else None,
+            "history": evaluation.history,
         }
         table = load_ranks(self.ranks, dataset, split=evaluation.split, unmatched=self.unmatched, **given)
         ranks = ImportedRanks(table, (Path(self.ranks),))

@@ -194,7 +194,7 @@ class RunConfig(TaskRequest, Evaluated):
         if self.model is None or isinstance(self.model, TrainingConfig):
             raise ConfigError("model.kind: expected a checkpoint. Train the model with kgeval run first.")
         if isinstance(self.model, Baseline):
-            return self.model.fit(dataset)
+            return self.model.fit(dataset, history=self.evaluation.history)
         return self.model.load(dataset, nan=self.evaluation.nan)
 
     def resolved_evaluation(self, dataset: Dataset) -> ResolvedEvaluation:

@@ -44,7 +44,7 @@ def configured(tmp_path, content, *words, code=0):
     return call("run", "runs.yaml", *words, code=code)
 
 
-RANKING = [name for name, kind in baselines().items() if "ranking" in kind.tasks and name != "recurrency"]
+RANKING = [name for name, kind in baselines().items() if "ranking" in kind.tasks and not kind.needs_times]
 """those of a graph without times"""
 
 
@@ -134,7 +134,7 @@ PROBLEMS = {
         r"model: unknown baseline 'invers' \(.*line 2\)\. Did you mean 'inverse'\?",
     ),
     "an unknown name, as text": ({"model": "baseline:invers"}, r"model: unknown baseline 'invers' .*'inverse'\?"),
-    "no name": ({"model": {"kind": "baseline"}}, r"model: the key 'baseline' is missing .*Choose one of 'inverse'"),
+    "no name": ({"model": {"kind": "baseline"}}, r"model: the key 'baseline' is missing .*Choose one of .*'inverse'"),
     "an unknown setting": (
         {"models": {"a": {"baseline": "ppr", "dampin": 0.3}}},
         r"models.a.dampin: unknown key 'dampin' \(.*line 5\)\. Did you mean 'damping'\?",
