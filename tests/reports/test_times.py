@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 
 import numpy as np
 import pytest
@@ -81,3 +82,26 @@ def test_ranks_without_times_have_no_line():
     with pytest.raises(InputError, match="nothing to draw: the ranks need several times"):
         kgeval.plot_times(table)
     assert 'data-chart="slice-time"' not in report(table, dataset="nations").html
+
+
+def lacking(table, data):
+    """What the page warns was not filtered."""
+    warned = re.search(r"Known answers from (.*?) were not filtered out", kgeval.report(table, dataset=data).html)
+    return warned and warned[1]
+
+
+@pytest.mark.parametrize(("split", "filter", "train_until", "expected"), [
+    ("test", ("test",), 2, None),  # of forecasts, the facts of train are of other times
+    ("test", ("test",), 5, "train"),
+    ("test", ("train",), 2, "test"),
+    ("valid+test", ("train", "valid", "test"), 5, None),
+    ("valid+test", ("train", "test"), 5, "valid"),
+])  # fmt: skip
+def test_the_page_warns_of_known_answers_that_could_be_filtered(split, filter, train_until, expected):
+    rng = np.random.default_rng(3)
+    rows = [(f"e{h}", f"r{r}", f"e{t}", str(k)) for h, r, t, k in rng.integers(0, [9, 3, 9, 5], (200, 4)).tolist()]
+    parts = {"train": [row for row in rows if int(row[3]) < train_until], "valid": rows[:40], "test": rows[40:]}
+    late = {name: [row for row in parts[name] if int(row[3]) >= 2] for name in ("valid", "test")}
+    data = kgeval.Dataset.from_labels(train=parts["train"], **late, columns="head,relation,tail,time")
+    table = kgeval.evaluate(lambda h, r, t: (h * 3 + r + t) % 7, data, split=split.split("+"), filter=filter)
+    assert lacking(table, data) == expected
