@@ -58,7 +58,7 @@ from kgeval.ranking.ranking_notes import (
     notes_on_unlisted,
     notes_on_unseen,
 )
-from kgeval.ranking.ranking_task import Ranked, RankingTask, concatenated, rank_last
+from kgeval.ranking.ranking_task import RankCounts, Ranked, RankingTask, concatenated, rank_last
 from kgeval.ranking.restriction import restriction
 from kgeval.ranking.rules import STANDARD, FrameworkQuirk, Rules
 
@@ -186,11 +186,11 @@ class ModelRanking(ModelOnDataset):
         The counts of a triple do not depend on the others, unless a quirk compares them: parts of a side concatenate.
         Where the rules have a second filter, they are ranked again by it.
         """
-        part, second = self._rank_triples(side, triples), self.rules.second
-        if self.second is None or second is None:
+        part = self._rank_triples(side, triples)
+        if self.second is None:
             return part
-        again = self.second._rank_triples(side, triples)
-        return replace(part, data=with_second_counts(part.data, again.data, second))
+        counts = RankCounts.of(self.second._rank_triples(side, triples).data)
+        return replace(part, data=with_second_counts(part.data, counts, self.rules.second))
 
     def table(self, parts: Sequence[RankedPart], title: str, *, notes: tuple[str, ...] = ()) -> RankTable:
         """Lay the counts of all parts out as a table: side after side, each in the order of the split."""

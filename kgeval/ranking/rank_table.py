@@ -326,9 +326,9 @@ def with_times(dataset: Dataset, table: pa.Table, contexts: IntArray | None) -> 
     return table.append_column(TIME, pa.DictionaryArray.from_arrays(codes, dataset.times.labels, ordered=True))
 
 
-def with_second_counts(table: pa.Table, other: pa.Table, name: str) -> pa.Table:
-    """Add the filtered counts of another table of the same rows, by a second filter of this name."""
-    return with_columns(table, {f"{name}_{count}": other[count] for count in COUNTS})
+def with_second_counts(table: pa.Table, counts: RankCounts, name: str | None) -> pa.Table:
+    """Add the counts of its rows by a second filter of this name."""
+    return with_columns(table, {f"{name}_{count}": pa.array(getattr(counts, count)) for count in COUNTS})
 
 
 @dataclass(frozen=True, eq=False)

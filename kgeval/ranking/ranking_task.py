@@ -108,11 +108,14 @@ class Ranked(NamedTuple):
     raw: RankCounts
     nan: IntArray | None = None
     """int64[answer, 2], where NaN is the worst: how many of its other candidates' scores were NaN, and of its own"""
+    second: RankCounts | None = None
+    """the counts by a second filter, where there is one"""
 
     def take(self, answers: IntArray) -> Ranked:
         """Take some answers, in another order."""
         nan = None if self.nan is None else self.nan[answers]
-        return Ranked(self.scores[answers], self.filtered.take(answers), self.raw.take(answers), nan)
+        second = None if self.second is None else self.second.take(answers)
+        return Ranked(self.scores[answers], self.filtered.take(answers), self.raw.take(answers), nan, second)
 
     def with_nan(self) -> Ranked:
         """Count no NaN where none was looked for."""
@@ -178,7 +181,9 @@ def concatenated(parts: Sequence[Ranked]) -> Ranked:
     scores = np.concatenate([part.scores for part in parts])
     filtered, raw = (RankCounts.concatenated([getattr(part, name) for part in parts]) for name in ("filtered", "raw"))
     some = any(part.nan is not None for part in parts)
-    return Ranked(scores, filtered, raw, np.concatenate([part.with_nan().nan for part in parts]) if some else None)
+    nan = np.concatenate([part.with_nan().nan for part in parts]) if some else None
+    second = [part.second for part in parts if part.second is not None]
+    return Ranked(scores, filtered, raw, nan, RankCounts.concatenated(second) if second else None)
 
 
 def rank_last(task: RankingTask) -> Ranked:

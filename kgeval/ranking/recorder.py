@@ -17,6 +17,7 @@ from kgeval.base.arrays import FloatArray, IntArray, detached
 from kgeval.base.errors import InputError, counted, did_you_mean
 from kgeval.data import History, KnownTimes
 from kgeval.data.dataset import Dataset
+from kgeval.data.known import KnownAnswers
 from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import TARGETS, Side
@@ -105,18 +106,11 @@ class Recorder:
             why = f"protocol {rules.name} has rules that need the model ({', '.join(needs)})"
             raise InputError(f"{why}, not its scores alone. Use kgeval.evaluate.")
         evaluation = rules.resolve(Evaluation.of_keywords(given), dataset).evaluation
-        self._begin(ForeignScores.of(dataset, evaluation, rules, entities, relations), model)
-
-    def _begin(self, source: ForeignScores, model: str) -> None:
-        """Record by the known answers of a source, and by those of the second filter of its rules."""
-        self._source, self._model, self._sides = source, model, source.ranking.sides
-        dataset, name = source.ranking.dataset, source.ranking.evaluation.split
+        self._source = ForeignScores.of(dataset, evaluation, rules, entities, relations)
+        self._model, self._sides = model, self._source.ranking.sides
+        name = evaluation.split
         repeats = dataset.multiplicity_of(name)
         self._allowed: IntArray = np.ones(len(dataset.split(name)), np.int64) if repeats is None else repeats
-        self._second: Recorder | None = None
-        if (second := source.ranking.second) is not None:
-            self._second = Recorder.__new__(Recorder)
-            self._second._begin(source.by(second), model)
         self.reset()
 
     def reset(self) -> None:
@@ -125,8 +119,6 @@ class Recorder:
         counts = RankCounts(nothing, nothing, nothing)
         self._batches = [Batch(side, nothing, Ranked(np.empty(0), counts, counts)) for side in self._sides]
         self._seen = {side: np.zeros_like(self._allowed) for side in self._sides}
-        if self._second is not None:
-            self._second.reset()
 
     @property
     def _recorded(self) -> int:
@@ -173,8 +165,6 @@ class Recorder:
         self._seen[side][distinct] += times
         first = first[is_recorded == 0]
         self._batches.append(Batch(side, rows[first], ranked.take(first)))
-        if self._second is not None:
-            self._second.update(triples, scores, side=side)
 
     def _refuse(self, side: Side, row: int, why: str) -> None:
         dataset, split = self._source.ranking.dataset, self._source.ranking.evaluation.split
@@ -190,29 +180,20 @@ class Recorder:
             if nothing was recorded
         """
         ranking = self._source.ranking
-        parts = self._parts()
+        dataset, split = ranking.dataset, ranking.evaluation.split
+        num_candidates = np.array([len(dataset.entities)])
+        parts = []
+        for side, rows, ranked in (self._joined(side, self._batches) for side in self._sides):
+            data = to_rank_columns(dataset, split, rows, side, ranked)
+            if ranked.second is not None:
+                data = with_second_counts(data, ranked.second, ranking.rules.second)
+            parts += [RankedPart(side, data, (), num_candidates)] if len(rows) else []
         if not parts:
             raise InputError("nothing was recorded: call update with each batch first.")
         missing = self._expected - self._recorded
         notes = (f"not recorded: {counted(missing, 'rank')} of {self._expected:,}.",) if missing else ()
         recorded = replace(ranking, sides=tuple(part.side for part in parts))
         return replace(recorded.table(parts, self._model, notes=notes), missing=missing)
-
-    def _parts(self) -> list[RankedPart]:
-        """Lay out what was recorded of each side, with the counts by a second filter."""
-        ranking, rules = self._source.ranking, self._source.ranking.rules
-        dataset, split = ranking.dataset, ranking.evaluation.split
-        num_candidates = np.array([len(dataset.entities)])
-        joined = [self._joined(side, self._batches) for side in self._sides]
-        parts = [
-            RankedPart(side, to_rank_columns(dataset, split, rows, side, ranked), (), num_candidates)
-            for side, rows, ranked in joined
-            if len(rows)
-        ]
-        if self._second is None or rules.second is None:
-            return parts
-        both = zip(parts, self._second._parts(), strict=True)
-        return [replace(one, data=with_second_counts(one.data, other.data, rules.second)) for one, other in both]
 
     def compute(self, metrics: str | Metric | Sequence[str | Metric] = (), **options: Any) -> Summary:
         """Compute metrics of the ranks so far: ``kgeval.summarize(recorder.table(), metrics, …)``."""
@@ -264,8 +245,6 @@ class Recorder:
             self._batches = [self._joined(side, batches) for side in self._sides]
             for side, rows, _ in self._batches:
                 self._seen[side][rows] = self._allowed[rows]
-        if self._second is not None:
-            self._second.gather()
         return self
 
     def _joined(self, side: Side, batches: Sequence[Batch]) -> Batch:
@@ -274,7 +253,7 @@ class Recorder:
         rows = np.concatenate([batch.rows for batch in of_side])
         ranked = concatenated([batch.ranked for batch in of_side])
         distinct, first, places = np.unique(rows, return_index=True, return_inverse=True)
-        counts = np.stack([*ranked.filtered.columns, *ranked.raw.columns])
+        counts = np.stack([*ranked.filtered.columns, *ranked.raw.columns, *(ranked.second or ranked.raw).columns])
         if (other := (counts != counts[:, first][:, places]).any(axis=0)).any():
             self._refuse(side, rows[np.argmax(other)], "has other counts in another process.")
         return Batch(side, distinct, ranked.take(first))
@@ -298,8 +277,9 @@ class ForeignScores:
     """the row in the split of each triple that the model knows, by its ids in the dataset"""
     forward: dict[Side, IntArray]
     """of each side the dataset's id of each answer of the model, -1 where it has none; int64[answer of the model]"""
-    columns: dict[Side, tuple[IntArray, IntArray]]
-    """of each side the column of each answer of the dataset, -1 where it has none, and those of all known answers"""
+    columns: dict[Side, tuple[IntArray, list[tuple[KnownAnswers, IntArray]]]]
+    """of each side the column of each answer of the dataset, -1 where it has none; and by each filter all known answers
+    with their columns"""
 
     @classmethod
     def of(
@@ -324,12 +304,8 @@ class ForeignScores:
             reverse = ranking.scorer.answer_rows(side)
             forward[side] = np.full(model.num_relations if side == "relation" else model.num_entities, -1)
             forward[side][reverse[reverse >= 0]] = np.flatnonzero(reverse >= 0)
-        return cls(ranking, rows, forward, {}).by(ranking)
-
-    def by(self, ranking: ModelRanking) -> ForeignScores:
-        """Rank by the known answers of a ranking of the same; they are sorted now, and not in the first batch."""
-        foreign = replace(self, ranking=ranking, columns={})
-        for side in ranking.sides:
+        foreign = cls(ranking, rows, forward, {})
+        for side in ranking.sides:  # known answers are sorted now, and not in the first batch
             foreign.columns[side] = foreign._columns(side)
         return foreign
 
@@ -387,22 +363,25 @@ class ForeignScores:
             )
         queries = Queries.per_triple(ranking.dataset.split(ranking.evaluation.split)[rows], side, as_given=True)
         candidates = np.flatnonzero(forward >= 0)
-        columns, known_columns = self.columns[side]
-        facts = ranking.facts.of(ranking.evaluation.filter, side)
-        known = (*facts.spans(queries), known_columns)
-        answers = Answers(queries.triples, columns[queries.answers], *known)
+        columns, known = self.columns[side]
         compete = matrix if len(candidates) == len(forward) else matrix[:, candidates]
+        results = []
         with ranking.refusing_nan():
-            try:
-                return rank_finished(compete, answers, nan=ranking.evaluation.nan)
-            except UndefinedCell as error:
-                raise UndefinedScore(queries, error.answer, int(forward[candidates[error.column]])) from error
+            for facts, known_columns in known:
+                answers = Answers(queries.triples, columns[queries.answers], *facts.spans(queries), known_columns)
+                try:
+                    results.append(rank_finished(compete, answers, nan=ranking.evaluation.nan))
+                except UndefinedCell as error:
+                    raise UndefinedScore(queries, error.answer, int(forward[candidates[error.column]])) from error
+        return results[0]._replace(second=results[1].filtered if results[1:] else None)
 
-    def _columns(self, side: Side) -> tuple[IntArray, IntArray]:
+    def _columns(self, side: Side) -> tuple[IntArray, list[tuple[KnownAnswers, IntArray]]]:
         """Find the columns of answers among those that the dataset has."""
         rows = self.ranking.scorer.answer_rows(side)
         columns = np.where(rows >= 0, (np.cumsum(self.forward[side] >= 0) - 1)[rows], -1)
-        return columns, columns[self.ranking.facts.of(self.ranking.evaluation.filter, side).answers]
+        rankings = filter(None, (self.ranking, self.ranking.second))
+        known = [it.facts.of(it.evaluation.filter, side) for it in rankings]
+        return columns, [(facts, columns[facts.answers]) for facts in known]
 
 
 @dataclass(frozen=True)
