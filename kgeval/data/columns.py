@@ -65,8 +65,8 @@ class Columns(NamedTuple):
     def of(cls, columns: ColumnNames | Columns | None) -> Columns:
         """Read names of columns, which may be a text.
 
-        >>> Columns.of("head, relation").order
-        ('head', 'relation')
+        >>> Columns.of("head, relation, _, tail, _").order
+        ('head', 'relation', '_', 'tail', '_')
         >>> Columns.of("head=subj,relation='is a'")
         Columns(order=(), names={'head': 'subj'}, constants={'relation': 'is a'}, further=None)
         """
@@ -74,9 +74,9 @@ class Columns(NamedTuple):
             return columns or cls()
         order: Sequence[str] = ()
         if isinstance(columns, str):
-            pairs = {match[1]: match[2] for match in PAIR.finditer(columns) if match[0]}
-            order = [role for role, column in pairs.items() if column is None]
-            columns = {role: column for role, column in pairs.items() if column is not None}
+            pairs = [(match[1], match[2]) for match in PAIR.finditer(columns) if match[0]]
+            order = [role for role, column in pairs if column is None]
+            columns = {role: column for role, column in pairs if column is not None}
         elif not isinstance(columns, Mapping):
             order, columns = [*map(str, columns)], {}
         texts = {_role(str(role)): str(column) for role, column in columns.items()}

@@ -106,7 +106,7 @@ def load_ranks(  # noqa: PLR0913
     split
         the split whose triples were ranked, or several: ``["valid", "test"]``
     filter
-        the splits whose triples were known answers
+        the splits whose triples were known answers; with none of them, the table is one of the raw ranks
     times
         of a temporal graph, whose file of ranks has a column ``time``: which facts were known: those of the
         query's time (``"time-aware"``, by which candidates are counted) or those of all times (``"static"``); by
@@ -139,7 +139,9 @@ def load_ranks(  # noqa: PLR0913
     if not isinstance(path, str | Path):
         raise TableError(f"path: expected the name of a file of ranks, found {path!r:.60}.")
     known: tuple[Split, ...] = names_among("filter: unknown split", filter, SPLITS, TableError)
-    path, split = Path(path), str(joined(split))
+    path, split, setting = Path(path), str(joined(split)), setting or (None if known else "raw")
+    if setting == "filtered" and not known:
+        raise TableError("setting 'filtered': no split is filtered. Give filter too, or setting 'raw'.")
     refuse_unknown("unmatched: unknown value", unmatched, get_args(Unmatched), TableError)
     dataset = _read_dataset(dataset, split)
     file = RankFile.read(path, columns=columns, separator=separator, setting=setting)
@@ -241,7 +243,8 @@ class _RowsOfSplit:
 
         def describe(row: int) -> str:
             named = [file.table[name][row].as_py() for name in TRIPLE]
-            text = f"the triple ({', '.join(named)}) is not in the {split} split of dataset {dataset.name}."
+            at = "" if len(columns) == len(TRIPLE) else f" at time {file.table['time'][row].as_py()}"
+            text = f"the triple ({', '.join(named)}){at} is not in the {split} split of dataset {dataset.name}."
             if all(map(str.isdecimal, named)) and not all(
                 map(str.isdecimal, dataset.entities.labels[:100].to_pylist())
             ):

@@ -25,8 +25,9 @@ from types import ModuleType
 from typing import Any
 
 from kgeval.analysis.comparison.comparison import Comparison
+from kgeval.analysis.comparison.words import differing_parts
 from kgeval.base.errors import InputError, KgevalError, counted
-from kgeval.base.provenance import UNKNOWN, LabelProvenance, Provenance
+from kgeval.base.provenance import UNKNOWN, LabelProvenance, Provenance, shared_description
 from kgeval.base.storage import write_text
 
 EXTRA = "kgeval[report]"
@@ -163,14 +164,16 @@ def comparison_document(comparison: Comparison) -> str:
 
 
 def common_provenance(provenances: Sequence[Provenance | LabelProvenance]) -> str:
-    """Describe the ranks of several models by the most complete provenance, without model and dataset.
+    """Describe the ranks of several models by the most complete provenance, without model, dataset and what differs.
 
     >>> full = Provenance("a, b", "umls", "test", 661, "standard", ("train", "test"), "all 135 entities")
     >>> common_provenance([Provenance(UNKNOWN, "umls", "test", 661, UNKNOWN, None, UNKNOWN), full])
     '661 test triples, protocol standard, filtered by train, test, candidates: all 135 entities'
     """
     fullest = min(provenances, key=lambda provenance: str(provenance).count(UNKNOWN))
-    return str(fullest)[str(fullest).rindex(f", {fullest.triples:,} ") + 2 :]
+    parts = {name: [getattr(it, name) for it in provenances] for name in differing_parts(provenances)}
+    unknown = {name for name, values in parts.items() if UNKNOWN in values or (None in values and name != "history")}
+    return shared_description("", fullest, {*parts} - unknown)
 
 
 def models_in_words(names: Collection[str], baselines: Collection[str]) -> str:

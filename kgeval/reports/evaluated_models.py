@@ -17,6 +17,7 @@ import numpy as np
 from kgeval.base.errors import InputError
 from kgeval.base.provenance import UNKNOWN
 from kgeval.data.dataset import Dataset
+from kgeval.data.loading import Source
 from kgeval.metrics.ranks.ties import Ties, note_on_missing, tie_policies, tie_policy
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Group
@@ -88,12 +89,14 @@ Run: TypeAlias = str | Path | RankTable | EvaluatedModel
 Runs: TypeAlias = Run | Iterable[Run | tuple[str, Run]] | Mapping[str, Run]
 
 
-def read_models(runs: Runs) -> list[EvaluatedModel]:
+def read_models(runs: Runs, dataset: Source = None) -> list[EvaluatedModel]:
     """Read runs; a run without a name gets that of its model, or of its folder if two models have one name.
+
+    Text files of ranks need the dataset that was ranked.
 
     Runs of several seeds of one training, if they have no names, are one model.
     """
-    models = join_models([(name, model) for name, run in with_names(runs) for model in _read(run, name)])
+    models = join_models([(name, model) for name, run in with_names(runs) for model in _read(run, name, dataset)])
     if not models:
         raise InputError("no runs: give at least one run directory, or a file of ranks.")
     return _named_apart(models)
@@ -107,22 +110,22 @@ def with_names(runs: Runs) -> list[tuple[str, Run]]:
     return [run if isinstance(run, tuple) else ("", run) for run in several]
 
 
-def _read(run: Run, name: str) -> Iterator[EvaluatedModel]:
+def _read(run: Run, name: str, dataset: Source) -> Iterator[EvaluatedModel]:
     if isinstance(run, EvaluatedModel):
         yield replace(run, name=name or run.name)
         return
     if isinstance(run, RankTable):
         yield EvaluatedModel(name, run)
         return
-    runs = [(place, _read_one(path)) for place, path in runs_at(Path(run), named=bool(name)).items()]
+    runs = [(place, _read_one(path, dataset)) for place, path in runs_at(Path(run), named=bool(name)).items()]
     names = distinct_names([place.split("/") for place, _ in runs], [model.table.dataset for _, model in runs])
     yield from (replace(model, name=f"{name} {place}".strip()) for place, (_, model) in zip(names, runs, strict=True))
 
 
-def _read_one(path: Path) -> EvaluatedModel:
+def _read_one(path: Path, dataset: Source) -> EvaluatedModel:
     run = StoredRun(path)
     if not run.is_complete:
-        return EvaluatedModel("", run.ranks(), folder=path)
+        return EvaluatedModel("", run.ranks(dataset) if run.is_text else run.ranks(), folder=path)
     return EvaluatedModel("", run.ranks(), run.config, run.manifest, path, run.predictions, run.changes)
 
 

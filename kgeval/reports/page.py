@@ -96,7 +96,7 @@ def report(
         if dataset is not None or ties is not None or allow:
             raise InputError("dataset, ties and allow are for ranks, and classifications have none. Leave them out.")
         return _of_classifications(summaries)
-    models = read_models(runs)
+    models = read_models(runs, dataset)
     datasets: dict[str, list[EvaluatedModel]] = {}
     for model in models:
         datasets.setdefault(model.table.dataset, []).append(model)

@@ -105,7 +105,7 @@ def plot_leaderboard(
     2
     """
     names = [metrics] if isinstance(metrics, str) else metrics
-    study = study_of(read_models(runs), dataset, intervals=intervals, ties=ties, allow=allow, metrics=names)
+    study = study_of(read_models(runs, dataset), dataset, intervals=intervals, ties=ties, allow=allow, metrics=names)
     title = standings_title(study) if str(study.metric) == HEADLINES[0] else ""
     columns = min(len(study.grid.metrics), max(1, int((width or 0) * INCH / 110)))
     return figure(partial(leaderboard, study.scores), width, columns=columns, title=title, notes=study.notes)
@@ -126,7 +126,7 @@ def plot_distribution(
     >>> kgeval.plot_distribution({"remainder": table}).to_dict()["layer"][0]["encoding"]["y"]["field"]
     'share'
     """
-    study = study_of(read_models(runs), dataset, ties=ties, allow=allow)
+    study = study_of(read_models(runs, dataset), dataset, ties=ties, allow=allow)
     draw = partial(distribution, cumulative_points(study), baselines=study.baselines, of_seeds=study.has_seeds)
     return figure(draw, width, title=ranks_title(study), notes=_notes(study, "band: the standard deviation over seeds"))
 
@@ -149,7 +149,7 @@ def plot_relations(
     >>> kgeval.plot_relations({"remainder": table}, metric="hits@3").to_dict()["title"]
     'Hits@3 and number of test triples of 41 relations'
     """
-    study = study_of(read_models(runs), dataset, ties=ties, allow=allow, metrics=[metric])
+    study = study_of(read_models(runs, dataset), dataset, ties=ties, allow=allow, metrics=[metric])
     relations = relation_scores(study)
     draw = partial(relations_chart, scatter(study, relations), axes=axes(study))
     notes = _notes(study, "lines: the standard deviation over seeds")
@@ -195,7 +195,7 @@ def plot_slices(
     ['side', 'cardinality']
     """
     names = [slices] if isinstance(slices, str) else list(slices)
-    study = study_of(read_models(runs), dataset, intervals=intervals, ties=ties, allow=allow, metrics=[metric])
+    study = study_of(read_models(runs, dataset), dataset, intervals=intervals, ties=ties, allow=allow, metrics=[metric])
     known = [*known_slices(), *study.models[0].table.columns]
     if unknown := [name for name in names if name not in known and slice_of(name) is None]:
         raise InputError(f"unknown slice or column {unknown[0]!r}. {did_you_mean(unknown[0], known, listed='slices')}")
@@ -242,7 +242,7 @@ def plot_times(
     >>> kgeval.plot_times({"parity": table}).to_dict()["layer"][0]["encoding"]["x"]["type"]
     'temporal'
     """
-    study = study_of(read_models(runs), dataset, intervals=intervals, ties=ties, allow=allow, metrics=[metric])
+    study = study_of(read_models(runs, dataset), dataset, intervals=intervals, ties=ties, allow=allow, metrics=[metric])
     points, caption = time_scores(study)
     if points.empty:
         needs = f"the ranks need several times, and more than {MOST_TIMES} need their dataset too"

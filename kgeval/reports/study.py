@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.analysis.comparison.block import Block
-from kgeval.analysis.comparison.comparable import shared_rows
+from kgeval.analysis.comparison.comparable import notes_on_histories, shared_rows
 from kgeval.analysis.comparison.compare import compare_grid
 from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.analysis.comparison.paired_difference import PairedDifference
@@ -95,7 +95,8 @@ class Study:
 
     @property
     def notes(self) -> list[str]:
-        return notes_on_ties(self.models, self.ties)
+        histories = notes_on_histories({model.name: model.table for model in self.models})
+        return [*notes_on_ties(self.models, self.ties), *histories]
 
     @property
     def has_seeds(self) -> bool:
@@ -160,7 +161,7 @@ class Study:
         A model of several seeds has those of its middle run.
         """
         first = self.tables[self.names[0]][0]
-        frame: pd.DataFrame = first.data.select([*KEY, *([] if first.times is None else [TIME])]).to_pandas()
+        frame: pd.DataFrame = first.data.select([*KEY, *([TIME] if TIME in first.columns else [])]).to_pandas()
         for index, model in enumerate(self.models):
             frame[f"m{index}"] = self.ranks[model.name][model.middle]
             frame[f"ties{index}"] = self.tables[model.name][model.middle].column("tied")

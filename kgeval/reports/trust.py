@@ -30,7 +30,7 @@ from kgeval.metrics.summarize import summarize
 from kgeval.ranking.protocols.protocol import protocol_of
 from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.reports.document import Section, isolated
-from kgeval.reports.evaluated_models import EvaluatedModel
+from kgeval.reports.evaluated_models import EvaluatedModel, notes_on_ties
 from kgeval.reports.study import Study
 
 
@@ -76,7 +76,8 @@ def ties(study: Study) -> Check:
     policy = tie_policy(study.ties).name
     other = [model for model in study.models if model.ties != policy and model.table.column("tied").any()]
     rest = f"all numbers on this page have {policy} ties."
-    warnings += [*study.notes, *(f"The run of {isolated(model.name)} has {model.ties} ties; {rest}" for model in other)]
+    warnings += notes_on_ties(study.models, study.ties)
+    warnings += [f"The run of {isolated(model.name)} has {model.ties} ties; {rest}" for model in other]
     unknown = any(model.table.protocol == UNKNOWN and not model.table.column("tied").any() for model in study.models)
     return Check("Ties", " ".join(warnings), unknown=unknown and not warnings)
 

@@ -103,5 +103,27 @@ def test_the_history_is_a_word_of_the_command_line(dated):
     assert "--history" in refused.stderr
 
 
+def test_a_file_of_ranks_has_its_times_whatever_its_filter(dated):
+    """Averages, intervals, slices, comparisons and pictures by time, without a word on the filter, as with one."""
+    invoke(*EVALUATE, "--out", "kept")
+    frame = RankTable.from_parquet("kept").data.to_pandas()
+    names = {"head_label": "head", "relation_label": "relation", "tail_label": "tail"}
+    ranks = 1 + frame["greater"] + frame["tied"] / 2
+    frame = frame[[*names, "time", "side"]].rename(columns=names).assign(filtered_rank=ranks)
+    for name in ("a.csv", "b.csv"):
+        frame.to_csv(name, index=False)
+    of_file, metrics = ("a.csv", "--dataset", "dated/"), ("-m", "mrr,time.mrr,macro.mrr", "--ties", "realistic")
+    by_time = [
+        json.loads(invoke("summarize", *words, *metrics, "--by", "period:2", "--json").stdout)["groups"]
+        for words in (of_file, ("kept",))
+    ]
+    assert [group["metrics"] for group in by_time[0]] == [group["metrics"] for group in by_time[1]]
+    compared = invoke("compare", *of_file, "b.csv", "-m", "mrr", "--intervals", "time")
+    assert "3 times" in compared.output
+    assert invoke("plot", *of_file, "--kind", "times", "--out", "times.svg").exit_code == 0
+    refused = invoke("summarize", *of_file, "--columns", "time=side,side=time").stderr
+    assert " at time " in refused
+
+
 def first_fact(folder):
     return (folder / "dated/test.txt").read_text().splitlines()[0].split("\t")

@@ -271,6 +271,8 @@ def test_both_settings_of_a_file_are_reachable(tmp_path, ranked):
     raw, filtered = (loaded(tmp_path, wide(ranked), setting=setting) for setting in ("raw", "filtered"))
     alone = wide(ranked).rename(columns={"rank_left": "raw_head_rank", "rank_right": "raw_tail_rank"})
     unsaid = loaded(tmp_path, alone.drop(columns=["frank_left", "frank_right"]))
+    unfiltered = loaded(tmp_path, wide(ranked), filter=())
+    assert unfiltered.data.drop_columns("score").equals(raw.data.drop_columns("score"))
     assert (raw.filter, unsaid.filter, filtered.filter) == ((), (), ("train", "valid", "test"))
     expected = summarize(evaluate(SCORER, DATA, filter=[]), ["mrr", "mr", "hits@3", "amri"])
     for name in ("mrr", "mr", "hits@3", "amri"):
@@ -292,6 +294,10 @@ def test_ranks_that_do_not_tell_their_setting_are_noted_or_said(tmp_path, ranked
     assert any(told in note for note in silent.notes)
     with pytest.raises(TableError, match="no filtered ranks in it"):
         loaded(tmp_path, ["h r t raw_head_rank", row], setting="filtered")
+    with pytest.raises(TableError, match="no raw ranks in it; found .* 'frank_left'"):
+        loaded(tmp_path, ["h r t frank_left", row], filter=[])
+    with pytest.raises(TableError, match="setting 'filtered': no split is filtered"):
+        loaded(tmp_path, ["h r t frank_left", row], setting="filtered", filter=[])
 
 
 def test_rows_that_match_nothing_are_left_out_and_counted(tmp_path, ranked):

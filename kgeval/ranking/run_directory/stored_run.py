@@ -22,6 +22,7 @@ from kgeval.base.settings_text import dump_yaml, expanded, read_yaml
 from kgeval.base.storage import write_text
 from kgeval.data.dataset import Dataset
 from kgeval.data.dataset_config import DatasetConfig
+from kgeval.data.loading import Source
 from kgeval.ranking.import_ranks import load_ranks
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_file import is_foreign
@@ -216,7 +217,7 @@ class StoredRun:
     def labels(self) -> LabelTable:
         return LabelTable.from_parquet(self._unaltered(LABELS))
 
-    def ranks(self, dataset: str | None = None, **options: Any) -> RankTable:
+    def ranks(self, dataset: Source = None, **options: Any) -> RankTable:
         """Read the ranks.
 
         A text file of another tool needs the dataset that was ranked, and takes the options of

@@ -141,11 +141,11 @@ class RanksConfig(Settings):
         if changes := [name for name in RANKED if getattr(evaluation, name) != getattr(usual, name)]:
             lacks = f"the ranks in {self.ranks} were computed elsewhere, and cannot follow evaluation.{changes[0]}"
             raise ConfigError(f"{lacks}. Leave it out.")
-        explicit, filtered = evaluation.model_fields_set, evaluation.filter
+        explicit = evaluation.model_fields_set
         given: Any = {
             "columns": self.columns,
-            "filter": filtered,
-            "setting": self.setting or (None if filtered else "raw"),
+            "filter": evaluation.filter,
+            "setting": self.setting,
             "times": evaluation.times if dataset.times and "times" in explicit else None,
             "history": evaluation.history,
         }

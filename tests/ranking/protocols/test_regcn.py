@@ -132,6 +132,10 @@ def test_static_ranks_are_stored_compared_and_recognised(tmp_path):
     value = framework_metrics(table)["MRR (static_ent)"]
     check = check_numbers(table, {"mrr": f"{value:.4f}"})
     assert next(reading.protocols for reading in check.matches if reading.setting == "static") == ("regcn",)
+    # Others than regcn, such as those in which an answer competes with itself, have no static ranks.
+    assert {reading.protocols for reading in check.readings if reading.setting == "static"} == {("regcn",), ()}
+    ties = {tie for reading in check.readings if reading.setting == "static" for tie in reading.ties}
+    assert ties == {"realistic"}
 
 
 def test_what_has_no_static_ranks_says_how_to_get_them():
