@@ -247,7 +247,9 @@ def plot_times(
     if points.empty:
         needs = f"the ranks need several times, and more than {MOST_TIMES} need their dataset too"
         raise InputError(f"nothing to draw: {needs} (--dataset NAME, dataset=NAME).")
-    notes = [*_notes(study, f"band: 95 % interval (resampling {study.resampled})"), f"{caption}."]
+    around = f"band: 95 % interval (resampling {study.resampled})"
+    lacks = "" if points["low"].notna().any() else ", for which a point has too few"
+    notes = [*_notes(study, around), f"{caption}; {around}{lacks}."]
     draw = partial(times_chart, points, baselines=study.baselines)
     return figure(draw, width, title=f"{short_title(study.metric)} over time", notes=notes)
 

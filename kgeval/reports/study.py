@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 HEADLINES = ("mrr", "hits@1", "hits@3", "hits@10", "amri")
 """the metrics of the leaderboard, the first of which orders it"""
 
-SHOWN = ("side", "cardinality", "leak", "pattern", "seen", "answer-popularity", "known-answers", "relation-frequency")
+SHOWN: tuple[str, ...] = ("side", "cardinality", "leak", "pattern", "seen", "answer-popularity", "known-answers")
+SHOWN += ("relation-frequency", "recurrence", "last-time")
 """the slices of the page, if the dataset gives them"""
 
 KEY = ["head_label", "relation_label", "tail_label", "side"]
@@ -256,10 +257,12 @@ def with_slices(tables: Tables, dataset: Dataset | None, names: Iterable[str]) -
     """Add slices to tables of the same rows in the same order, as far as the dataset gives them."""
     for name in names:
         every = [table for runs in tables.values() for table in runs]
+        alike = len({table.history for table in every}) == 1
         if dataset is None or slice_of(name) is None or any(name in table.columns for table in every):
             continue
         try:
-            column = annotate(every[0], dataset, [name]).data.column(name)
+            first = every[0] if alike else replace(every[0], history=None)
+            column = annotate(first, dataset, [name]).data.column(name)
         except KgevalError:  # the dataset lacks a split, or has other labels: the page goes without this slice
             continue
         tables = {

@@ -294,7 +294,7 @@ def test_ranks_that_do_not_tell_their_setting_are_noted_or_said(tmp_path, ranked
     assert any(told in note for note in silent.notes)
     with pytest.raises(TableError, match="no filtered ranks in it"):
         loaded(tmp_path, ["h r t raw_head_rank", row], setting="filtered")
-    with pytest.raises(TableError, match="no raw ranks in it; found .* 'frank_left'"):
+    with pytest.raises(TableError, match=r"no raw ranks in it; found .* 'frank_left'"):
         loaded(tmp_path, ["h r t frank_left", row], filter=[])
     with pytest.raises(TableError, match="setting 'filtered': no split is filtered"):
         loaded(tmp_path, ["h r t frank_left", row], setting="filtered", filter=[])

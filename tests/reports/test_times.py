@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import kgeval
-from kgeval.base.errors import InputError, visible
+from kgeval.base.errors import InputError, MetricError, visible
 from kgeval.reports.page import report
 from kgeval.reports.plots import svg_of
 
@@ -61,7 +61,10 @@ def test_the_line_has_the_metric_of_each_time_with_its_interval(times, kind, pla
 def test_many_times_are_drawn_in_periods():
     data, tables = over(DAYS, 900)
     chart = kgeval.plot_times(tables, dataset=data)
-    assert "MRR in 60 periods, each drawn at the first of its times." in chart.usermeta["notes"]
+    said = "MRR in 60 periods, each drawn at the first of its times; band: 95 % interval (resampling triples)."
+    assert said in chart.usermeta["notes"]
+    (lacking,) = kgeval.plot_times(tables, dataset=data, intervals="time").usermeta["notes"]
+    assert lacking.endswith("(resampling times), for which a point has too few.")
     _, points = points_of(chart)
     table = kgeval.annotate(tables["a"], data, "period:60")
     groups = kgeval.summarize(table, ["both.mrr"], by="period:60").groups
@@ -82,6 +85,23 @@ def test_ranks_without_times_have_no_line():
     with pytest.raises(InputError, match="nothing to draw: the ranks need several times"):
         kgeval.plot_times(table)
     assert 'data-chart="slice-time"' not in report(table, dataset="nations").html
+
+
+def test_what_models_had_in_view_is_said_of_each_where_it_differs():
+    """Neither the head of the page nor a picture says it of all; the slices that look back then look at all facts."""
+    days = [(f"e{k % 2}", "r", f"e{k % 3 if k < 19 else 8}", f"2014-01-{k:02}") for k in range(1, 21)]
+    data = kgeval.Dataset.from_labels(train=days[:6], valid=days[6:10], test=days[10:])
+    histories = {"one": "observed", "other": "train"}
+    tables = {name: kgeval.evaluate(lambda h, r, t: h + t, data, history=it) for name, it in histories.items()}
+    said = "he models had different facts before a query in view: history observed in one; history train in other."
+    page, alike = (report(them, dataset=data).html for them in (tables, {"one": tables["one"]}))
+    heads = [re.search("[^<>]*10 test triples[^<>]*", html)[0] for html in (page, alike)]
+    assert ["history" in head for head in heads] == [False, True]
+    assert said in page
+    assert f"t{said}" in kgeval.plot_times(tables).usermeta["notes"]
+    assert 'data-chart="slice-recurrence"' in page
+    with pytest.raises(MetricError, match=r"different values of 'recurrence' in 1 row. Their histories differ."):
+        kgeval.compare({name: kgeval.annotate(it, data, "recurrence") for name, it in tables.items()}, by="recurrence")
 
 
 def lacking(table, data):

@@ -29,7 +29,7 @@ from kgeval.analysis.comparison.pair_tests import SharedGroup, paired_difference
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference
 from kgeval.analysis.comparison.seed_differences import differences_over_seeds
 from kgeval.base.arrays import IntArray
-from kgeval.base.errors import MetricError, refuse_unknown
+from kgeval.base.errors import MetricError, counted, refuse_unknown
 from kgeval.metrics.intervals.interval import Intervals, Unit
 from kgeval.metrics.intervals.over_seeds import refuse_unlike_runs, summary_over_seeds
 from kgeval.metrics.kinds import RANKS, Chance
@@ -312,10 +312,13 @@ def _groups(
             column = f"{name}_label" if f"{name}_label" in table.columns else name
             unequal = other.column(column)[same.rows[model]] != table.column(column)[same.rows[first]]
             if unequal.any():
-                raise MetricError(
-                    f"by: {model} and {first} have different values of {name!r} in {int(unequal.sum()):,} rows. "
-                    "Group by a property of triples, not of a model."
+                fault = (
+                    f"by: {model} and {first} have different values of {name!r} in {counted(int(unequal.sum()), 'row')}"
                 )
+                cure = "Group by a property of triples, not of a model"
+                if other.history != table.history:
+                    cure = "Their histories differ. Compare models of one history, or group by what does not look back"
+                raise MetricError(f"{fault}. {cure}.")
     places = np.argsort(same.rows[first])
     for number, key in enumerate(grouping.keys):
         yield key, np.sort(places[grouping.of_group(number)])
