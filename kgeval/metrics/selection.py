@@ -147,7 +147,7 @@ class TableView:
     @cached_property
     def times(self) -> tuple[IntArray, ...]:
         """The position of each row's time among all times; empty for a graph without times."""
-        if self.table.provenance.times is None:
+        if "time" not in self.table.columns:
             return ()
         codes = self.table.ordered_codes("time")
         return (np.unique(self.table.column("time"), return_inverse=True)[1] if codes is None else codes,)

@@ -119,7 +119,7 @@ MOST_TIMES = 60
 def time_scores(study: Study) -> tuple[pd.DataFrame, str]:
     """Compute the metric at each time of the split, or in each period, as :func:`slice_scores` has it; say which."""
     table = study.tables[study.names[0]][0]
-    times = 0 if table.times is None else len(np.unique(table.column(TIME)))
+    times = len(np.unique(table.column(TIME))) if TIME in table.columns else 0
     name, words = (TIME,) if times else (), "at each time"
     if times > MOST_TIMES:
         name, words = (f"period:{MOST_TIMES}",), f"in {MOST_TIMES} periods, each drawn at the first of its times"

@@ -160,7 +160,7 @@ class Study:
         A model of several seeds has those of its middle run.
         """
         first = self.tables[self.names[0]][0]
-        frame: pd.DataFrame = first.data.select([*KEY, *([] if first.times is None else [TIME])]).to_pandas()
+        frame: pd.DataFrame = first.data.select([*KEY, *([TIME] if TIME in first.columns else [])]).to_pandas()
         for index, model in enumerate(self.models):
             frame[f"m{index}"] = self.ranks[model.name][model.middle]
             frame[f"ties{index}"] = self.tables[model.name][model.middle].column("tied")

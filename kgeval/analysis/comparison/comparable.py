@@ -118,7 +118,7 @@ def _shared(keys: Sequence[IntArray]) -> list[IntArray]:
 
 def _times(tables: Sequence[RankTable]) -> list[IntArray]:
     """Number the times of the rows, alike in all tables; all 0 where a table has none, and rows are of any time."""
-    if any(table.times is None for table in tables):
+    if any(TIME not in table.columns for table in tables):
         return [np.zeros(len(table), np.int64) for table in tables]
     return _value_codes([table.column(TIME).astype(str) for table in tables])
 

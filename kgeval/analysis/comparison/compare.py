@@ -38,7 +38,7 @@ from kgeval.metrics.rank_summary import RankSummary, column_names, group_rows, r
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import MetricOptions, TableView, refuse_other_tables, refuse_timeless
 from kgeval.metrics.summary import Spread
-from kgeval.ranking.rank_table import RankTable
+from kgeval.ranking.rank_table import TIME, RankTable
 
 
 def compare(  # noqa: PLR0913
@@ -244,7 +244,7 @@ class _Rules:
         for runs in models.values():
             refuse_unlike_runs(runs)
         tables = {key: table for model in models for key, table in zip(keys[model], models[model], strict=True)}
-        refuse_timeless(self.differences.unit != "time" or all(table.times for table in tables.values()))
+        refuse_timeless(self.differences.unit != "time" or all(TIME in table.columns for table in tables.values()))
         if len(models) < 2:
             return {model: self._summary(runs) for model, runs in models.items()}, (), []
         same = shared_rows(tables)

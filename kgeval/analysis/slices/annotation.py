@@ -71,7 +71,7 @@ def annotate(table: RankTable, dataset: Dataset | Source, slices: str | Slice | 
     chosen = [find_slice(name) for name in ([slices] if isinstance(slices, str | Slice) else slices)]
     for rule in chosen:
         rule.refuse_unfit(dataset)
-        if rule.needs_times and table.times is None:
+        if rule.needs_times and TIME not in table.columns:
             raise TableError(f"slice {rule.name!r} needs times, and these ranks have none. Leave it out.")
     rows, relations = _rows_in(dataset, table), np.asarray(table.column("side") == "relation")
     data = table.data
@@ -94,7 +94,7 @@ def _rows_in(dataset: Dataset, table: RankTable) -> EvaluatedRows:
     """Take the rows of a table in the ids of a dataset, and refuse those that its split does not have."""
     vocabularies = {"head": dataset.entities, "relation": dataset.relations, "tail": dataset.entities}
     columns = [_ids(table, name, labels, dataset) for name, labels in vocabularies.items()]
-    times = dataset.times.ids(table.data[TIME].cast(pa.string())) if dataset.times and table.times else None
+    times = dataset.times.ids(table.data[TIME].cast(pa.string())) if dataset.times and TIME in table.columns else None
     triples = Triples(np.stack(columns, axis=1), times)
     unknown = table.split == UNKNOWN
     split = Triples.concatenated([*dataset.splits.values()]) if unknown else dataset.split(table.split)
