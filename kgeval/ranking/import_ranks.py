@@ -144,6 +144,11 @@ def load_ranks(  # noqa: PLR0913
         raise TableError("setting 'filtered': no split is filtered. Give filter too, or setting 'raw'.")
     refuse_unknown("unmatched: unknown value", unmatched, get_args(Unmatched), TableError)
     dataset = _read_dataset(dataset, split)
+    for name, value, kind in (("times", times, KnownTimes), ("history", history, History)):
+        if value is not None:
+            refuse_unknown(f"{name}: unknown value", value, get_args(kind), TableError)
+    if history is not None and dataset.times is None:
+        raise TableError(f"history (--history): the triples of dataset {dataset.name} have no times. Leave it out.")
     file = RankFile.read(path, columns=columns, separator=separator, setting=setting)
     known = known if any(group.setting == "filtered" for group in file.ranks) else ()
     rows = _RowsOfSplit(file, dataset, split, unmatched, known_triples(dataset, known, times or "time-aware"))
@@ -175,7 +180,7 @@ def load_ranks(  # noqa: PLR0913
         dataset=dataset.name,
         candidates=candidates,
         times=None if dataset.times is None else times,
-        history=None if dataset.times is None else history,
+        history=history,
         missing=len(parts) * len(dataset.split(split)) - len(table),
         leaks=leaks,
         has_ties=file.has_ties,

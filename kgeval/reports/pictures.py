@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgeval.analysis.comparison.dataset_ranks import DatasetRanks
-from kgeval.analysis.slices.periods import DATE
 from kgeval.reports.document import library
 from kgeval.reports.theme import LIGHT, LINES, Palette, in_lines, records, themed
 
@@ -32,6 +31,9 @@ CURVES = {
 
 WHOLE = re.compile("-?[0-9]{1,18}")
 """a time that is a number"""
+
+MOMENT = re.compile(r"\d{4}-\d\d-\d\d([T ][\d:.]+)?Z?")
+"""a time that is a date"""
 
 LANES = range(13, 4, -1)
 """pixels for each model of a category: as many as there is room for"""
@@ -174,10 +176,10 @@ def places_in_time(groups: Sequence[str]) -> tuple[list[Any], str]:
     (([0, 172800000], 'T'), ([8.0, 9.0], 'Q'))
     """
     starts = [group.partition(" to ")[0] for group in groups]
-    for kind, known, unit in (("Q", WHOLE, np.float64), ("T", DATE, "datetime64[ms]")):
+    for kind, known, unit in (("Q", WHOLE, np.float64), ("T", MOMENT, "datetime64[ms]")):
         try:
             if all(map(known.fullmatch, starts)):
-                times = np.array(starts).astype(unit)
+                times = np.array([start.removesuffix("Z") for start in starts]).astype(unit)
                 return (times if kind == "Q" else times.astype(np.int64)).tolist(), kind
         except ValueError:  # as of the 31st of June
             continue

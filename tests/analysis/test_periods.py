@@ -73,9 +73,10 @@ def test_what_is_no_number_of_periods_is_refused(wrong):
 def test_months_need_dates_and_periods_need_times(nations):
     facts = [("a", "r", "b", time) for time in ("8016", "8040")]
     data = Dataset.from_labels(train=facts, test=facts, columns="head,relation,tail,time")
+    table = ranked(data)
     with pytest.raises(DatasetError, match="'period:month' needs dates, such as 2014-05-13, found '8016'"):
-        annotate(ranked(data), data, "period:month")
+        annotate(table, data, "period:month")
     with pytest.raises(TableError, match="slice 'period' needs times, and these ranks have none"):
-        annotate(ranked(data, times=None), data, "period")
+        annotate(replace(table, data=table.data.drop_columns("time"), times=None), data, "period")
     with pytest.raises(DatasetError, match="slice 'period' needs times, and dataset nations has none"):
         annotate(ranked_rows.ranked(nations), nations, "period")

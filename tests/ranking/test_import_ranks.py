@@ -13,12 +13,14 @@ from kgeval import (
     Dataset,
     RankTable,
     Triples,
+    annotate,
     compare,
     evaluate,
     load_dataset,
     load_ranks,
     summarize,
 )
+from kgeval.analysis.slices.slice import Slice
 from kgeval.base.errors import DatasetError, KgevalError, TableError
 from tests.brute_force import COUNTS
 from tests.conftest import SHARED, random_dataset
@@ -513,3 +515,29 @@ def test_a_time_rule_is_claimed_where_it_is_said(tmp_path):
     assert sum("does not say whether its filter was time-aware" in note for note in silent.notes) == 1
     # of 4 entities, b is known at the query's time, and d at another one
     assert (silent.column("candidates").tolist(), static.column("candidates").tolist()) == ([3], [2])
+
+
+def test_ranks_have_times_where_their_file_does_not_say_what_was_filtered(tmp_path):
+    facts = [(head, "r", tail, f"2001-01-0{day}") for day in (2, 3, 4) for head, tail in (("a", "b"), ("a", "c"))]
+    data = Dataset.from_labels(train=[("a", "r", "b", "2001-01-01")], test=facts[:5])
+    rows = [" ".join([*fact, str(rank)]) for fact, rank in zip(facts, (1, 2, 1, 2, 1), strict=False)]
+    silent = loaded(tmp_path, ["head relation tail time raw_tail_rank", *rows], data, setting="raw")
+    # Three snapshots, each of which is a query here: of ranks 1 and 2, 1 and 2, and 1.
+    means = summarize(silent, ["macro.mrr", "time.mrr"])
+    assert [means["macro.mrr"], means["time.mrr"]] == pytest.approx([(0.75 + 0.75 + 1) / 3] * 2)
+    # Of the queries of a known fact each is one snapshot after the last, but for the first of (a, r, c).
+    assert annotate(silent, data, "last-time").column("last-time").tolist() == ["1", "never", "1", "1", "1"]
+    with pytest.raises(KgevalError, match="slice 'time': rank tables have a column of this name"):
+        Slice("time", "t", "r", "s", lambda rows, dataset: None)
+
+
+@pytest.mark.parametrize("wrong", [{"history": "past"}, {"times": "now"}])
+def test_an_unknown_history_or_rule_for_times_is_refused(tmp_path, wrong):
+    data = Dataset.from_labels(train=[("a", "r", "b", "2001-01-01")], test=[("a", "r", "c", "2001-01-02")])
+    rows = ["head relation tail date tail_rank", "a r c 2001-01-02 2"]
+    (name,) = wrong
+    with pytest.raises(TableError, match=f"{name}: unknown value '{wrong[name]}'"):
+        loaded(tmp_path, rows, data, **wrong)
+    timeless = Dataset.from_labels(train=[("a", "r", "b")], test=[("a", "r", "c")])
+    with pytest.raises(TableError, match=r"history \(--history\): the triples of dataset labels have no times"):
+        loaded(tmp_path, ["head relation tail tail_rank", "a r c 2"], timeless, history="train")

@@ -38,6 +38,8 @@ DAYS = [str(dt.date(2014, 1, 30) + dt.timedelta(day)) for day in range(70)]
 
 @pytest.mark.parametrize(("times", "kind", "places"), [
     (DAYS[:5], "temporal", [1391040000000 + 86400000 * day for day in range(5)]),
+    (["2014-01-30T06:00:00Z", "2014-01-31"], "temporal", [1391061600000, 1391126400000]),
+    (["2014-01-30T06:00:00+01:00", "2014-01-31"], "ordinal", ["2014-01-30T06:00:00+01:00", "2014-01-31"]),
     (["9", "24", "100"], "quantitative", [9, 24, 100]),
     (["dawn", "noon", "n\x1bight", "2014-02-31"], "ordinal", ["2014-02-31", "dawn", "n\\x1bight", "noon"]),
 ])  # fmt: skip

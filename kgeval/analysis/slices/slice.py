@@ -34,7 +34,7 @@ from kgeval.data.loading import Source, as_datasets
 from kgeval.data.other_graphs import OVERLAP_GROUPS, overlap_groups, refuse_foreign
 from kgeval.data.triples import Triples
 from kgeval.metrics.metric import check_name
-from kgeval.ranking.rank_table import SCHEMA
+from kgeval.ranking.rank_table import SCHEMA, TIME
 
 OF_RELATIONS = "relation side"
 """the category of rows that predict a relation, where a slice is of entities"""
@@ -108,8 +108,8 @@ class Slice(Brief):
     def __post_init__(self) -> None:
         if not EXPRESSION.fullmatch(self.name):
             check_name("slice", self.name)
-        if self.name in SCHEMA.names:
-            raise TableError(f"slice {self.name!r}: every rank table has a column of this name. Choose another.")
+        if self.name in (*SCHEMA.names, TIME):
+            raise TableError(f"slice {self.name!r}: rank tables have a column of this name. Choose another.")
 
     @classmethod
     def of_relations(cls, name: str, groups: RelationGroups) -> Slice:

@@ -177,7 +177,7 @@ def _listed_ids(path: Path, dataset: Dataset, times: Vocabulary) -> KnownAnswers
     refuse_missing(path)
     content = read_pickled(path)
     with refusing(path, "expected a dictionary of TGB 2.0: (time, source, relation) -> ids", ValueError, TypeError):
-        keys, lists = np.array([*dict(content)]).reshape(-1, 3), [np.asarray(ids) for ids in content.values()]
+        keys, lists = np.array([*dict(content)]).reshape(-1, 3), [np.asarray(ids) for ids in dict(content).values()]
         columns = np.column_stack([np.repeat(keys, [*map(len, lists)], axis=0), np.concatenate(lists)])
         if columns.dtype.kind not in "iu":
             raise ValueError(f"found {columns.dtype}")

@@ -42,8 +42,8 @@ ROUNDING = 1e-12
 LARGEST_ALPHA = 0.99999
 """an α of 1 that was chosen becomes this, so that ξ orders what ψ does not know"""
 
-AT_ONCE = 2**13
-"""how many queries of valid are ranked at a time"""
+AT_ONCE = 2**10
+"""how many queries of valid are ranked at a time: each may have thousands of earlier answers"""
 
 CELLS = 2**21
 """how many scores a thread computes at a time"""
@@ -191,11 +191,11 @@ class AskedPast:
 
     def recency(self, sums: Float64Array, decay: Float64Array) -> Float64Array:
         """Return ψ of each earlier answer, by the sums of facts and λ of relations; float64[earlier answer]."""
-        owners = self.rows.owners
-        rates, spans = decay[self.relations][owners], np.maximum(self.spans[owners], 1)
+        owners, rates, spans = self.rows.owners, decay[self.relations], np.maximum(self.spans, 1)
         logs = np.where(rates > 0, rates * np.log(2), 1)
         whole = np.where(rates > 0, np.expm1(-logs * spans) / -np.expm1(logs), spans)
-        return np.asarray(sums[self.last] * np.exp2(-rates * self.ages) / np.where(self.spans[owners] > 0, whole, 1))
+        whole[self.spans == 0] = 1
+        return np.asarray(sums[self.last] * np.exp2(-rates[owners] * self.ages) / whole[owners])
 
 
 def chosen(

@@ -121,3 +121,13 @@ def test_ids_need_their_labels_and_other_splits_are_named(folder):
     with pytest.raises(KgevalError, match=r"its entities are ids. Name the folder of entity2id.json"):
         load_checkpoint(moved, dataset=data)
     assert load_checkpoint(moved, dataset=data, labels=str(place)).format == "tlogic"
+
+
+def test_repeated_facts_are_named_as_the_cause(folder):
+    place, *_ = folder
+    (file,), facts = place.glob("*_cands_*"), place / "test.txt"
+    facts.write_text(facts.read_text() + facts.read_text().splitlines()[0] + "\n")
+    content = json.loads(file.read_text())
+    file.write_text(json.dumps({str(number): {} for number in range(len(content) + 2)} | content))
+    with pytest.raises(KgevalError, match="Some test facts are repeated, and TLogic counts each time"):
+        load_checkpoint(file, dataset=load_dataset(place))

@@ -197,7 +197,9 @@ def test_what_is_wrong_with_a_file_is_told(tmp_path, change, message):
     assert str(tmp_path / "tkgl-made_test_ns.pkl") in str(caught.value)
 
 
-@pytest.mark.parametrize("content", [[1, 2], {(0, 0, 0): ["a"]}, {(0.5, 0, 0): np.array([1])}, {"a": None}, 3])
+@pytest.mark.parametrize(
+    "content", [[1, 2], [("a", [1])], {(0, 0, 0): ["a"]}, {(0.5, 0, 0): np.array([1])}, {"a": None}, 3]
+)
 def test_what_is_no_dictionary_of_lists_is_refused(tmp_path, content):
     data = made(tmp_path, {})
     (tmp_path / "tkgl-made_test_ns.pkl").write_bytes(pickle.dumps(content))

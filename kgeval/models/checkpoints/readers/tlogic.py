@@ -51,7 +51,10 @@ def _queries(path: Path, lists: CheckedLists, options: Options) -> Iterator[tupl
     entities, times = dataset.entities, dataset.times
     if not isinstance(content, dict) or {*content} != {*map(str, range(2 * count))}:
         expected = f"queries 0 to {2 * count - 1}, for the tails and the heads of the {count} {split} facts"
-        raise CheckpointError(f"{path}: expected {expected}. Is it the right dataset? Another split: --option split=…")
+        cure = "Is it the right dataset? Another split: --option split=…"
+        if dataset.multiplicity_of(split) is not None:
+            cure = f"Some {split} facts are repeated, and TLogic counts each time. Run it on files without repetitions."
+        raise CheckpointError(f"{path}: expected {expected}. {cure}")
     for number, scores in content.items():
         where, (asked, row) = f"{path}, query {number}", divmod(int(number), count)
         if not isinstance(scores, dict) or not {*scores} <= names.keys():
