@@ -114,7 +114,7 @@ class CombinedScorer:
         past, alphas, decay, sums = self.sides[queries.side]
         asked, alpha = past.asked(queries), alphas[queries.relations]
         rows, recent = asked.rows, alpha[asked.rows.owners] * asked.recency(sums, decay)
-        scores, are_all = np.empty((len(queries), candidates.shape[-1])), np.arange(self.num_entities)
+        scores = np.empty((len(queries), candidates.shape[-1]))
 
         def fill(part: slice) -> None:
             shares = replace(asked.shares, of_query=asked.shares.of_query[part]).in_use()
@@ -123,11 +123,8 @@ class CombinedScorer:
             table, own = of_groups[shares.of_query], rows[part]
             table *= (1 - alpha[part])[:, None]
             table[own.owners, own.ids] += recent[rows.offsets[part.start] : rows.offsets[part.stop]]
-            if candidates.ndim == 2:
-                table = np.take_along_axis(table, candidates[part], 1)
-            elif not np.array_equal(candidates, are_all):
-                table = table[:, candidates]
-            scores[part] = table
+            wanted = candidates if candidates.ndim == 1 else candidates[part]
+            scores[part] = table[np.arange(len(own))[:, None], wanted]
 
         parallel_for(fill, len(queries), max(1, CELLS // self.num_entities))
         return scores
@@ -230,33 +227,29 @@ def ranks_in(
 ) -> Callable[[float, Float64Array], Float64Array]:
     """Make a function of α and ψ that ranks the one answer of each query, ties half, without all scores.
 
-    Entities that neither answered the query earlier nor are known are counted by their ξ alone; the others, cells of a
-    sparse matrix, take themselves out of that count, and those that compete come in with their own score.
+    All entities are counted by their ξ; then those that answered the query earlier are counted by their scores instead,
+    and other known answers are taken off.
     """
-    rows, of_relation, known, every = asked.rows, asked.shares, facts.rows(queries), np.arange(len(queries))
+    rows, of_relation, groups = asked.rows, asked.shares.rows, asked.shares.of_query
+    known, size = facts.rows(queries), len(queries)
     others = known.where(known.ids != queries.answers[known.owners])
-    others = others.where(rows.positions(others.owners, others.ids) < 0)
-    owners = np.concatenate([rows.owners, others.owners])
-    of_cells = of_relation.at(owners, np.concatenate([rows.ids, others.ids]))
-    of_answers, groups = of_relation.at(every, queries.answers), of_relation.of_query
-    is_answer = rows.ids == queries.answers[rows.owners]
-    competes = np.zeros(len(owners), np.bool_)
-    competes[: len(rows.ids)] = is_answer | (known.positions(rows.owners, rows.ids) < 0)
-    keys = np.sort(of_relation.rows.owners + 1j * of_relation.scores)  # by group, then by ξ
-    ends = of_relation.rows.offsets[groups + 1]
+    owners = np.concatenate([rows.owners, others.owners, np.arange(size)])
+    ids, parts = np.concatenate([rows.ids, others.ids, queries.answers]), np.cumsum([len(rows.ids), len(others.ids)])
+    shares, places = asked.shares.at(owners, ids), rows.positions(owners, ids)
+    places = np.where(places < 0, -1, rows.offsets[owners] + places)
+    keys = np.sort(of_relation.owners + 1j * asked.shares.scores)  # by group, then by ξ
+    ends = of_relation.offsets[groups + 1]
 
     def rank(alpha: float, recency: Float64Array) -> Float64Array:
-        plain, own = (1 - alpha) * of_cells, (1 - alpha) * of_answers
-        scores = plain.copy()
-        scores[: len(recency)] += alpha * recency
-        own[rows.owners[is_answer]] = scores[: len(recency)][is_answer]
-        scaled, limits = keys.real + 1j * ((1 - alpha) * keys.imag), own[owners]
+        plain, scaled = (1 - alpha) * shares, keys.real + 1j * ((1 - alpha) * keys.imag)
+        scores, of_others, own = np.split(plain + alpha * np.append(recency, 0)[places], parts)
 
         def count(above: np.ufunc, side: Literal["left", "right"]) -> IntArray:
-            by_share = ends - np.searchsorted(scaled, groups + 1j * own, side)
-            by_share[(own <= 0) & (side == "left")] = num_entities
-            change = (above(scores, limits) & competes).astype(int) - above(plain, limits)
-            return np.asarray(by_share + np.bincount(owners, change, minlength=len(own)).astype(int))
+            counts = ends - np.searchsorted(scaled, groups + 1j * own, side)
+            counts[(own <= 0) & (side == "left")] = num_entities
+            for sign, part, values in ((1, rows, scores), (-1, rows, plain[: len(scores)]), (-1, others, of_others)):
+                counts += sign * np.bincount(part.owners[above(values, own[part.owners])], minlength=size)
+            return np.asarray(counts)
 
         return np.asarray((count(np.greater, "right") + count(np.greater_equal, "left") + 1) / 2)
 
