@@ -254,21 +254,15 @@ class Evaluation(Settings):
                 f"dataset {dataset.name} has none."
             )
 
-    def require_times(self, dataset: Dataset) -> None:
-        """Refuse a rule for times where triples have none."""
-        given = {"times": self.times == "static", "history": self.history is not None}
+    def require_times(self, dataset: Dataset, rules: Rules | None = None) -> None:
+        """Refuse settings and rules for times where triples have none; and one filter where rules have two."""
+        static, both = self.times == "static", rules is not None and rules.second == "static"
+        given = {"times": static, "history": self.history is not None, "protocol": both}
         if dataset.times is None and (name := next((name for name, is_given in given.items() if is_given), None)):
             raise InputError(f"{name} (--{name}): the triples of dataset {dataset.name} have no times. Leave it out.")
-
-    def require_both_times(self, dataset: Dataset, rules: Rules) -> None:
-        """Refuse what does not go with rules by which a temporal graph has time-aware and static ranks."""
-        if rules.second != "static":
-            return
-        both = f"the protocol {rules.name} has time-aware ranks and static ones"
-        if dataset.times is None:
-            raise InputError(f"{both}, but the triples of dataset {dataset.name} have no times. Use another protocol.")
-        if self.times == "static":
-            raise InputError(f"times (--times): {both}. Leave times out, or use the protocol standard.")
+        if rules is not None and both and static:
+            fault = f"the protocol {rules.name} has time-aware ranks and static ones"
+            raise InputError(f"times (--times): {fault}. Leave times out, or use the protocol standard.")
 
     def require_relations(self, rules: Rules) -> None:
         """Refuse to predict relations by rules or a corruption for entities only."""

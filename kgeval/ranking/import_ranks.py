@@ -28,6 +28,7 @@ from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.corruption.candidates import Candidates
+from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.protocols.protocol import Protocol
 from kgeval.ranking.rank_file import RankColumnNames, RankFile, RankSetting
 from kgeval.ranking.rank_table import COUNTS, RankTable, to_rank_columns
@@ -144,11 +145,7 @@ def load_ranks(  # noqa: PLR0913
         raise TableError("setting 'filtered': no split is filtered. Give filter too, or setting 'raw'.")
     refuse_unknown("unmatched: unknown value", unmatched, get_args(Unmatched), TableError)
     dataset = _read_dataset(dataset, split)
-    for name, value, kind in (("times", times, KnownTimes), ("history", history, History)):
-        if value is not None:
-            refuse_unknown(f"{name}: unknown value", value, get_args(kind), TableError)
-    if history is not None and dataset.times is None:
-        raise TableError(f"history (--history): the triples of dataset {dataset.name} have no times. Leave it out.")
+    Evaluation.of_keywords({"times": times or "time-aware", "history": history}).require_times(dataset)
     file = RankFile.read(path, columns=columns, separator=separator, setting=setting)
     known = known if any(group.setting == "filtered" for group in file.ranks) else ()
     rows = _RowsOfSplit(file, dataset, split, unmatched, known_triples(dataset, known, times or "time-aware"))

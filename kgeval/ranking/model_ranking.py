@@ -81,8 +81,7 @@ def ranking_of(
     known, quirks = scorer.knows(dataset.split(split)), rules.applicable_to(scorer)
     evaluation.require_splits(dataset)
     evaluation.require_relations(rules)
-    evaluation.require_times(dataset)
-    evaluation.require_both_times(dataset, rules)
+    evaluation.require_times(dataset, rules)
     unseen = notes_on_unseen(dataset, dataset.split(split), known, evaluation.unseen, noun=f"{split} triple")
     allowed, kept, restricted = restriction(dataset, evaluation, restrict_entities_to)
     known = known & kept

@@ -536,8 +536,8 @@ def test_an_unknown_history_or_rule_for_times_is_refused(tmp_path, wrong):
     data = Dataset.from_labels(train=[("a", "r", "b", "2001-01-01")], test=[("a", "r", "c", "2001-01-02")])
     rows = ["head relation tail date tail_rank", "a r c 2001-01-02 2"]
     (name,) = wrong
-    with pytest.raises(TableError, match=f"{name}: unknown value '{wrong[name]}'"):
+    with pytest.raises(KgevalError, match=f"{name}: unknown value '{wrong[name]}'"):
         loaded(tmp_path, rows, data, **wrong)
     timeless = Dataset.from_labels(train=[("a", "r", "b")], test=[("a", "r", "c")])
-    with pytest.raises(TableError, match=r"history \(--history\): the triples of dataset labels have no times"):
+    with pytest.raises(KgevalError, match=r"history \(--history\): the triples of dataset labels have no times"):
         loaded(tmp_path, ["head relation tail tail_rank", "a r c 2"], timeless, history="train")

@@ -201,8 +201,7 @@ class TGBNegatives(CorruptionGenerator):
         return lists
 
     def notes(self, queries: Queries, dataset: Dataset) -> tuple[str, ...]:
-        notes: tuple[str, ...] = self.content(dataset).notes
-        return notes
+        return tuple(self.content(dataset).notes)
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         size = f"all {len(dataset.entities):,} entities" if self.known_splits(dataset) else size_range(sizes)
