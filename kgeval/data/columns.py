@@ -24,10 +24,7 @@ ROLES: Mapping[str, tuple[str, str]] = {
         "relation rel r relationship predicate pred p property edge etype metaedge link interaction verb",
         "type kind label attribute key",
     ),
-    "tail": (
-        "tail t object obj o target tgt dst dest to y 2 e2 n2 arg2",
-        "end right rhs v destination child value",
-    ),
+    "tail": ("tail t object obj o target tgt dst dest to y 2 e2 n2 arg2", "end right rhs v destination child value"),
     "time": ("time timestamp date datetime", "year day epoch timestep when"),
     "confidence": ("confidence weight w probability grade rating", ""),
     "label": ("label", "truth istrue"),

@@ -209,12 +209,7 @@ def read_triples(path: str | Path, columns: Columns = UNSAID, *, fourth: str | N
 
 
 def read_table(
-    path: Path,
-    columns: Columns = UNSAID,
-    *,
-    delimiter: str | None = None,
-    comments: bool = False,
-    fourth: str = FOURTH,
+    path: Path, columns: Columns = UNSAID, *, delimiter: str | None = None, comments: bool = False, fourth: str = FOURTH
 ) -> NamedTable:
     """Read a table of triples; ``comments`` are lines before the first row that begin with ``#``."""
     columns.check()
@@ -376,12 +371,7 @@ def _column(cells: Sequence[Any], role: str, source: str) -> pa.Array:
 
 
 def _named(
-    source: str | Path,
-    data: pa.Table,
-    roles: Sequence[str],
-    header: Sequence[str],
-    columns: Columns,
-    **place: Any,
+    source: str | Path, data: pa.Table, roles: Sequence[str], header: Sequence[str], columns: Columns, **place: Any
 ) -> NamedTable:
     """Complete a table whose columns have the names of their ``roles``, and say which columns those are."""
     names = header or [str(number) for number in range(1, len(roles) + 1)]

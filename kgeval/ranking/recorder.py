@@ -283,12 +283,7 @@ class ForeignScores:
 
     @classmethod
     def of(
-        cls,
-        dataset: Dataset,
-        evaluation: Evaluation,
-        rules: Rules,
-        entities: Labels | None,
-        relations: Labels | None,
+        cls, dataset: Dataset, evaluation: Evaluation, rules: Rules, entities: Labels | None, relations: Labels | None
     ) -> ForeignScores:
         """Match the labels of the model's ids with the dataset; by default they are the dataset's."""
         vocabularies = [

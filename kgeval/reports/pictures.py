@@ -478,12 +478,7 @@ def _segment(x: float, x2: float, y: float, y2: float, color: str, thick: float 
 
 
 def curves_chart(
-    points: pd.DataFrame,
-    palette: Palette = LIGHT,
-    *,
-    curve: str,
-    title: Any = "",
-    width: Any = 400,
+    points: pd.DataFrame, palette: Palette = LIGHT, *, curve: str, title: Any = "", width: Any = 400
 ) -> alt.Chart:
     """Draw a curve of each classification; the frame has the columns model, place (along the curve), x and y."""
     altair = library("altair")

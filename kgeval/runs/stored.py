@@ -28,10 +28,7 @@ from kgeval.models.checkpoints import Checkpoint, load_checkpoint
 from kgeval.ranking.protocols.protocol import protocol_of, protocols
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.run_directory.contents import progress_of
-from kgeval.ranking.run_directory.folders import (
-    holds_runs,
-    runs_in,
-)
+from kgeval.ranking.run_directory.folders import holds_runs, runs_in
 from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.ranking.tasks.classification import Classification
 from kgeval.ranking.tasks.confidences import Confidences

@@ -15,15 +15,8 @@ from itertools import chain, product
 from typing import TYPE_CHECKING, Any
 
 from kgeval.analysis.comparison.block import Block, ComparedModels
-from kgeval.analysis.comparison.over_graphs import (
-    long_table,
-    notes_over_graphs,
-    tables_over_graphs,
-    to_plain_data,
-)
-from kgeval.analysis.comparison.paired_difference import (
-    PairedDifference,
-)
+from kgeval.analysis.comparison.over_graphs import long_table, notes_over_graphs, tables_over_graphs, to_plain_data
+from kgeval.analysis.comparison.paired_difference import PairedDifference
 from kgeval.analysis.comparison.words import (
     heads_of,
     notes_on_differences,

@@ -27,16 +27,7 @@ from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.progress import long_loop
 from kgeval.data.triples import TARGETS
 from kgeval.metrics.averages import numbered
-from kgeval.metrics.intervals.interval import (
-    UNITS,
-    ZERO,
-    Interval,
-    Intervals,
-    NoInterval,
-    Unit,
-    is_rounding,
-    too_few,
-)
+from kgeval.metrics.intervals.interval import UNITS, ZERO, Interval, Intervals, NoInterval, Unit, is_rounding, too_few
 from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, mean_terms, standard_error
 from kgeval.metrics.intervals.random_halves import MOST, RandomHalves
 from kgeval.metrics.intervals.selection_intervals import UnitScatter, attempt, drawn_values, percentile_interval

@@ -28,11 +28,7 @@ from kgeval.base.arrays import Float64Array
 from kgeval.base.errors import MetricError, refuse_unknown
 from kgeval.metrics.intervals.interval import Intervals, NoInterval, too_few_seeds
 from kgeval.metrics.intervals.mean_terms import Units
-from kgeval.metrics.intervals.over_seeds import (
-    covariance_of_runs,
-    error_over_seeds,
-    student_interval,
-)
+from kgeval.metrics.intervals.over_seeds import covariance_of_runs, error_over_seeds, student_interval
 from kgeval.metrics.intervals.selection_intervals import t_quantile
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName, parse_all

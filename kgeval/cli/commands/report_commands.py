@@ -48,10 +48,7 @@ def report_command(runs: tuple[str, ...], out: Path, *, force: bool, as_json: bo
     show_file(out, as_json=as_json)
 
 
-NAMED_APART = {
-    "metrics": ("--metric", ("metrics", "metric")),
-    "by": ("--by", ("slices",)),
-}
+NAMED_APART = {"metrics": ("--metric", ("metrics", "metric")), "by": ("--by", ("slices",))}
 """options that have another name than the arguments of charts"""
 
 
@@ -61,10 +58,7 @@ KINDS = "leaderboard", "slices", "relations", "times", "distribution", "critical
 class Chart(Drawing):
     """What is drawn, and how."""
 
-    kind = option(
-        required=True,
-        type=click.Choice(KINDS),
-    )
+    kind = option(required=True, type=click.Choice(KINDS))
     """Kind of chart. critical-difference needs runs of several datasets, roc and precision-recall those of
     classifications."""
     out = option(required=True, type=click.Path(path_type=Path))

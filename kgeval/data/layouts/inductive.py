@@ -172,8 +172,7 @@ def _refuse_half(name: str, folder: Path, learned: Path, evaluated: Path) -> Non
 
 
 ILPC = _layout(
-    "ilpc",
-    "inductive: train, which models learn from; inference, inference_validation (optional), inference_test",
+    "ilpc", "inductive: train, which models learn from; inference, inference_validation (optional), inference_test"
 )
 
 INGRAM = _layout(

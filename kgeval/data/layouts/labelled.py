@@ -31,11 +31,7 @@ from kgeval.data.text import COMPRESSED, rows
 from kgeval.data.triples import TripleIndex, Triples
 from kgeval.data.vocabulary import Vocabulary
 
-STEMS = {
-    "train": ("train", "training"),
-    "valid": ("valid", "val", "dev", "validation"),
-    "test": ("test", "testing"),
-}
+STEMS = {"train": ("train", "training"), "valid": ("valid", "val", "dev", "validation"), "test": ("test", "testing")}
 """what the splits are called, alone or beside other words"""
 
 ENDINGS = tuple(ending + pack for pack in ("", *COMPRESSED) for ending in (".txt", ".tsv", ".csv", ".nt", ".triples"))

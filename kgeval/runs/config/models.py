@@ -238,16 +238,7 @@ ModelConfig = Annotated[
 """a checkpoint, a training, ranks or a baseline, by the key ``kind`` or ``baseline``; a bare string is a path or
 ``baseline:NAME``"""
 
-PARTS = (
-    "training",
-    "model",
-    "loss",
-    "regularizer",
-    "optimizer",
-    "lr_scheduler",
-    "negative_sampler",
-    "stopper",
-)
+PARTS = ("training", "model", "loss", "regularizer", "optimizer", "lr_scheduler", "negative_sampler", "stopper")
 """the parts with arguments, in blocks called ``<part>_kwargs``"""
 
 OUTSIDE = {

@@ -120,11 +120,7 @@ DGLKE_FAMILIES: dict[str, Callable[..., Family]] = {
 
 MARIUS_CONFIG, NODES, MODEL = "full_config.yaml", "embeddings.bin", "model.pt"
 
-DECODERS: dict[str, Callable[[Any, Any], Family]] = {
-    "DISTMULT": DistMult,
-    "COMPLEX": ComplEx,
-    "TRANSE": MariusTransE,
-}
+DECODERS: dict[str, Callable[[Any, Any], Family]] = {"DISTMULT": DistMult, "COMPLEX": ComplEx, "TRANSE": MariusTransE}
 
 
 def read_marius(path: Path, options: Options) -> Checkpoint:

@@ -27,13 +27,7 @@ from kgeval.data.queries import Rows
 from kgeval.models.similarity import PRODUCTS
 from kgeval.ranking.kernels.best_selection import best_arrays, merge_rows
 from kgeval.ranking.kernels.collectors import Among, BestAnswers, Counted, Intervals
-from kgeval.ranking.kernels.device.device_blocks import (
-    Block,
-    BlockAnswers,
-    BlockCounting,
-    BlockSelection,
-    expand,
-)
+from kgeval.ranking.kernels.device.device_blocks import Block, BlockAnswers, BlockCounting, BlockSelection, expand
 from kgeval.ranking.kernels.device.device_vectors import DeviceVectors, to_device, triton_runs
 from kgeval.ranking.kernels.device.screen import BYTES_PER_PAIR, ScreenResult, compare
 from kgeval.ranking.kernels.rounding import Precision

@@ -7,12 +7,7 @@ from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.metrics.names import PARTS
 from kgeval.ranking.corruption import OGBNegatives, TGBNegatives
 from kgeval.ranking.corruption.generator import Corruption
-from kgeval.ranking.protocols.framework_metric import (
-    FrameworkMetric,
-    float32,
-    hits,
-    named,
-)
+from kgeval.ranking.protocols.framework_metric import FrameworkMetric, float32, hits, named
 from kgeval.ranking.protocols.protocol import NOTHING, Protocol
 
 _METRICS = (
@@ -46,9 +41,7 @@ PYKEEN = Protocol(
 )
 
 STANDARD = Protocol(
-    name="standard",
-    summary="filtered by train, valid and test; realistic ranks; exact ties",
-    predicts_relations=True,
+    name="standard", summary="filtered by train, valid and test; realistic ranks; exact ties", predicts_relations=True
 )
 
 RAW = Protocol(
