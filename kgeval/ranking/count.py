@@ -176,9 +176,7 @@ def score_matrix(scores: Any, columns: int | None = None) -> Any:
     """
     matrix: Any = scores.detach() if is_tensor(scores) else as_array(scores, "the model")
     if is_tensor(matrix) and str(matrix.layout) != "torch.strided":
-        raise ScoreError(
-            f"scores: expected a dense tensor, found one of layout {matrix.layout}. Call to_dense() first."
-        )
+        raise ScoreError(f"scores: expected a dense tensor, found layout {matrix.layout}. Call to_dense() first.")
     if matrix.ndim != 2 or columns not in (None, matrix.shape[1]):
         expected = f"[triple, {'candidate' if columns is None else columns}]"
         raise ScoreError(f"scores: expected float{expected}, found shape {list(matrix.shape)}.")

@@ -167,9 +167,7 @@ class Engine:
         shape = (len(queries), ids.shape[-1])
         returned = as_float64(scorer.scores(queries, ids), "the scorer")
         if returned.shape != shape:
-            raise ScoreError(
-                f"the scorer returned scores of shape {returned.shape}, expected {shape} (query, candidate)."
-            )
+            raise ScoreError(f"the scorer gave scores of shape {returned.shape}, expected {shape} (query, candidate).")
         return np.ascontiguousarray(returned)
 
     def _without_nan(self, scores: Float64Array) -> Float64Array:

@@ -209,9 +209,7 @@ class Evaluation(Settings):
     @classmethod
     def _is_a_word(cls, value: Any) -> Any:
         if value is not None and not isinstance(value, str):
-            raise ValueError(
-                "expected 'time-aware' or 'static'. For the labels of a model's own times, use time_labels"
-            )
+            raise ValueError("expected 'time-aware' or 'static'. For labels of a model's own times, use time_labels")
         return value
 
     @field_validator("estimate")

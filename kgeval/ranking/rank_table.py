@@ -266,9 +266,7 @@ class RankTable(RankColumns):
                 "may have those that another lacks. Join their files, and load the joined file."
             )
         if len({frozenset((field.name, field.type) for field in table.further) for table in tables}) > 1:
-            raise TableError(
-                "cannot concatenate ranks with different further columns. Add them to all tables, or remove them."
-            )
+            raise TableError("ranks with other further columns: add these to all tables, or remove them.")
         data = pa.concat_tables([table.data for table in tables]).unify_dictionaries().combine_chunks()
         keys = ["side", "head", "relation", "tail", *({TIME} & {*data.column_names})]
         if again := data.num_rows - data.group_by(keys).aggregate([]).num_rows:

@@ -353,9 +353,7 @@ class ForeignScores:
         ranking, forward = self.ranking, self.forward[side]
         matrix = score_matrix(scores, len(forward))
         if len(matrix) != len(rows):
-            raise InputError(
-                f"there are {len(rows)} triples and {len(matrix)} rows of scores: give one row for each triple."
-            )
+            raise InputError(f"{len(rows)} triples, but {len(matrix)} rows of scores: give one row for each triple.")
         queries = Queries.per_triple(ranking.dataset.split(ranking.evaluation.split)[rows], side, as_given=True)
         candidates = np.flatnonzero(forward >= 0)
         columns, known = self.columns[side]

@@ -230,9 +230,7 @@ def read_classifications(runs: Runs) -> dict[str, LabelSummary]:
     ]
     labelled = [(name, run) for name, run in places if run.keeps == "classification"]
     if labelled and len(labelled) < len(places):
-        raise InputError(
-            f"{str(labelled[0][1].path)!r} is a classification, and other runs have ranks. Give runs of one kind."
-        )
+        raise InputError(f"{str(labelled[0][1].path)!r} is a classification, others have ranks. Give runs of one kind.")
     for name, run in labelled:
         table = run.labels()
         title = name or table.model.partition(" (")[0]

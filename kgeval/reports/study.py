@@ -210,9 +210,7 @@ def study_of(
     """Study the models of one dataset, by default the one that their runs name."""
     names = [model.name for model in models]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise InputError(
-            f"{twice!r} has runs of several datasets: choose the runs of one dataset, or name them a=RUN b=RUN."
-        )
+        raise InputError(f"{twice!r} has runs of several datasets: choose those of one, or name them a=RUN b=RUN.")
     graph = read_dataset(models) if dataset is None else as_dataset(dataset)
     metric = parse_all(metrics)[0]
     policy = ties or common_ties(model.ties for model in models)

@@ -328,7 +328,7 @@ def test_a_metric_that_one_model_has_not_is_not_tested():
     [
         ({"intervals": "triples"}, "intervals: unknown unit 'triples'. Did you mean 'triple'"),
         ({"level": 1.0}, "level: expected a number between 0 and 1, such as 0.95, found 1.0"),
-        ({"draws": 0}, "draws: sign flips need a whole number from 1 to 1,000,000, usually 9999; found 0"),
+        ({"draws": 0}, "draws: expected a whole number from 1 to 1,000,000, usually 9999; found 0"),
         ({"reference": "sine"}, "reference: no model is called 'sine'. Did you mean 'sines'"),
         ({"by": 5}, "by: expected the name of a column"),
     ],

@@ -95,7 +95,7 @@ def test_no_difference_at_all_has_a_p_value_of_one():
 
 @pytest.mark.parametrize("draws", [0, -1, 10**6 + 1, 2.5, True, None])
 def test_draws_are_a_whole_number(draws):
-    with pytest.raises(MetricError, match="draws: sign flips need a whole number from 1 to 1,000,000"):
+    with pytest.raises(MetricError, match="draws: expected a whole number from 1 to 1,000,000"):
         sign_flip_p_values(np.ones((30, 1)), draws=draws)
 
 

@@ -181,7 +181,7 @@ def test_shards_have_the_same_further_columns():
     even = TABLE.column("triple") % 2 == 0
     cells = pa.array(np.arange(len(TABLE)))
     whole = replace(TABLE, data=TABLE.data.append_column("topic", cells))
-    with pytest.raises(TableError, match="cannot concatenate ranks with different further columns"):
+    with pytest.raises(TableError, match="ranks with other further columns: add these to all tables"):
         RankTable.concat([TABLE.where(even), whole.where(~even)])
     both = RankTable.concat([whole.where(even), whole.where(~even)])
     assert sorted(both.column("topic")) == cells.to_pylist()

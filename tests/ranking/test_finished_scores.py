@@ -158,7 +158,7 @@ def test_a_nan_is_refused_by_its_place():
         ((np.zeros((2, 3)), [0, 1], ([0, 1], [2])), {}, "expected 3 ascending numbers from 0 to 1"),
         ((np.zeros((2, 3)), [0, 1], ([0, 1, 1], [3])), {}, r"known columns\[0\] is 3"),
         ((np.zeros((2, 3)), [0, 1]), {"nan": "last"}, "unknown value 'last'"),
-        ((torch.zeros(2, 3).to_sparse(), [0, 1]), {}, "expected a dense tensor, found one of layout torch.sparse_coo"),
+        ((torch.zeros(2, 3).to_sparse(), [0, 1]), {}, "expected a dense tensor, found layout torch.sparse_coo"),
     ],
 )
 def test_what_does_not_fit_is_one_clear_error(arguments, options, message):

@@ -199,7 +199,7 @@ def test_a_classification_has_a_page_of_its_metrics_and_curves(classified):
 
 def test_classifications_and_ranks_are_told_apart(classified):
     labels, ranks = classified / "labels", classified / "ranks"
-    with pytest.raises(InputError, match="is a classification, and other runs have ranks"):
+    with pytest.raises(InputError, match="is a classification, others have ranks"):
         kgeval.report([labels, ranks])
     with pytest.raises(InputError, match=r"of a classification: .*summarize, report and plot --kind roc take it"):
         kgeval.plot_leaderboard(labels)

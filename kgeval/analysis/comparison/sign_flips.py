@@ -114,9 +114,7 @@ def _difference(name: MetricName, both: Ranks, swapped: BoolArray, units: Units)
 def check_draws(draws: int) -> None:
     whole = isinstance(draws, int | np.integer) and not isinstance(draws, bool)
     if not whole or not 1 <= draws <= MOST_DRAWS:
-        raise MetricError(
-            f"draws: sign flips need a whole number from 1 to {MOST_DRAWS:,}, usually 9999; found {draws!r}."
-        )
+        raise MetricError(f"draws: expected a whole number from 1 to {MOST_DRAWS:,}, usually 9999; found {draws!r}.")
 
 
 def holm(p_values: Float64Array) -> Float64Array:

@@ -29,6 +29,7 @@ UNSEEN = "not in train"
 """the class of a relation without triples to count"""
 
 _of_triples = partial(Slice, of_triples=True)
+_looking_back = partial(Slice, needs_times=True, looks_back=True)
 
 
 def _assign_edge_cardinality(rows: EvaluatedRows, dataset: Dataset) -> Categories:
@@ -193,15 +194,13 @@ def _assign_recurrence(rows: EvaluatedRows, dataset: Dataset) -> Categories:
     return Categories(codes, ("fact", "query only", "neither"))
 
 
-RECURRENCE = Slice(
+RECURRENCE = _looking_back(
     name="recurrence",
     title="whether the history has the fact before the time of the query, or other answers to the query",
     rule="fact: the history (train, train and valid, or what was observed) has (h, r, t) at a time before the query's; "
     "query only: it has other answers to the query before; neither: it has no answer",
     source="Gastinger et al., 2024",
     assign=_assign_recurrence,
-    needs_times=True,
-    looks_back=True,
 )
 
 AGES = (0, 1, 7, 30, 100)
@@ -214,15 +213,14 @@ def _assign_age(rows: EvaluatedRows, dataset: Dataset) -> Categories:
     return Categories(np.where(last < 0, len(names), codes - 1), (*names[1:], f"over {AGES[-1]}", "never"))
 
 
-LAST_TIME = _of_triples(
+LAST_TIME = _looking_back(
     name="last-time",
     title="how many snapshots before the query's time the history last has the fact",
     rule="the number of the dataset's times from the last at which the history (train, train and valid, or what was "
     "observed) has (h, r, t) to the query's: 1, 2–7, 8–30, 31–100, over 100; never: it has it at no time before",
     source="kgeval",
     assign=_assign_age,
-    needs_times=True,
-    looks_back=True,
+    of_triples=True,
 )
 
 LIMITS = (0, 1, 10, 100, 1000)

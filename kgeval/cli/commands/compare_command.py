@@ -165,9 +165,7 @@ def _show_datasets(
 ) -> None:
     """Show how models rank on several datasets, for each metric."""
     if form == "html":
-        raise ConfigError(
-            "--format html does not go with --across-datasets. Choose text, markdown, latex, csv or json."
-        )
+        raise ConfigError("--format html does not go with --across-datasets. Choose text, markdown, latex, csv, json.")
     from kgeval.analysis.comparison.dataset_ranks import rank_models
     from kgeval.cli.streams import say_json
     from kgeval.runs.compared_runs import values_by_dataset

@@ -183,14 +183,12 @@ def convert_command(source: str, out: Path, format: str, force: bool, as_json: b
     is_model = exists_safely(place) and bool(readers_of(place))
     if is_model or out.suffix == ".safetensors" or (exists_safely(place) and place.is_file()):
         if settings["names"] or (dataset is None and (settings["columns"] or settings["layout"] != "auto")):
-            raise ConfigError(
-                "--layout, --columns and --names are for datasets. Leave them out to convert a checkpoint."
-            )
+            raise ConfigError("--layout, --columns and --names are for datasets. Leave them out for a checkpoint.")
         graph = None if dataset is None else partial(load_dataset, dataset, **reading)
         result = _convert_model(place, out, format, pairs(options, "--option"), graph)
     elif format != "auto" or options or dataset is not None:
         raise ConfigError(
-            "--checkpoint-format, --option and --dataset are for checkpoints. Leave them out to convert a dataset."
+            "--checkpoint-format, --option and --dataset are for checkpoints. Leave them out for a dataset."
         )
     else:
         result = _convert_dataset(source, out, reading, force=force)

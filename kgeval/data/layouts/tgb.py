@@ -96,11 +96,10 @@ def _read_edges(path: Path) -> NamedTable:
 def _vocabularies(table: NamedTable) -> dict[str, Vocabulary]:
     """Label the entities and the relations in the order of TGB's numbers."""
     ends, labels = encode([table["head"], table["tail"]])
-    _, first = np.unique(np.stack(ends, axis=1), return_index=True)
     relations = pc.unique(table["relation"])
     if _are_numbers(relations):
         relations = relations.take(pc.sort_indices(relations.cast(pa.int64())))
-    entities = Vocabulary(labels.take(pa.array(np.argsort(first))))
+    entities = Vocabulary(labels.take(pc.unique(pa.array(np.stack(ends, axis=1).ravel()))))
     return {"entities": entities, "relations": Vocabulary(relations, "relation")}
 
 

@@ -213,10 +213,9 @@ def chosen(
         as_good = totals >= (1 - ROUNDING) * totals.max(axis=0)
         return np.where(totals.any(axis=0), np.array(values)[np.argmax(as_good, axis=0)], default)
 
+    rates = np.full(size, decay or 0.0)
     if decay is None:
         rates = best(DECAYS, DECAYS[-1], [(1, np.full(size, rate, np.float64)) for rate in DECAYS])
-    else:
-        rates = np.full(size, decay, np.float64)
     if alpha is not None:
         return np.full(size, alpha), rates
     return np.minimum(best(ALPHAS, ALPHAS[-2], [(weight, rates) for weight in ALPHAS]), LARGEST_ALPHA), rates

@@ -95,6 +95,4 @@ class Candidates:
             raise InputError(f"a candidate is entity {wrong}, but the entities are 0 to {num_entities - 1}.")
         steps, within = np.diff(ids), np.diff(self.rows.owners) == 0
         if (steps[within] < (0 if self.as_listed else 1)).any():
-            raise InputError(
-                "the candidates of a query must be ascending and distinct. Pass each row through np.unique."
-            )
+            raise InputError("candidates of a query must be ascending and distinct. Pass each row through np.unique.")

@@ -92,7 +92,7 @@ def test_ranks_are_those_of_its_evaluation(folder):
         (lambda content: content.update({"9999": {}}), "expected queries 0 to"),
         (
             lambda content: content["3"].update({"77": 0.5}),
-            "query 3: expected an object of scores by the ids of entities",
+            "query 3: expected an object of scores by ids of entities",
         ),
         (lambda content: content.update({"3": [1, 2]}), "query 3: expected an object of scores"),
         (lambda content: content["3"].update({"1": "high"}), "query 3: expected labels, in quotes, or pairs of label"),

@@ -161,7 +161,7 @@ def test_a_declared_generator_needs_a_kind_of_its_own(declared, monkeypatch):
         (Candidates.shared(np.array([13, 14])), "a candidate is entity 14, but the entities are 0 to 13"),
         (Candidates.shared(np.array([-1, 3])), "a candidate is entity -1"),
         (Candidates(Rows.of([[1]])), r"found candidates for 1 query; expected \d+"),
-        (lambda size: Candidates(Rows.of([[2, 1]] * size)), "the candidates of a query must be ascending and distinct"),
+        (lambda size: Candidates(Rows.of([[2, 1]] * size)), "candidates of a query must be ascending and distinct"),
         (lambda size: Candidates(Rows.of([[99]] * size)), "a candidate is entity 99"),
     ],
 )

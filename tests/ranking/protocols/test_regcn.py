@@ -145,7 +145,9 @@ def test_what_has_no_static_ranks_says_how_to_get_them():
         evaluate(scorer, dataset).static()
     with pytest.raises(InputError, match=r"times \(--times\): the protocol regcn has time-aware ranks and static ones"):
         evaluate(scorer, dataset, protocol="regcn", times="static")
-    with pytest.raises(InputError, match=r"protocol \(--protocol\): the triples of dataset random have no times. Leave it out"):
+    with pytest.raises(
+        InputError, match=r"protocol \(--protocol\): the triples of dataset random have no times. Leave it out"
+    ):
         evaluate(lambda h, r, t: h, random_dataset(), protocol="regcn")
     raw = evaluate(scorer, dataset, protocol="regcn", filter=())
     assert "static_greater" not in raw.columns

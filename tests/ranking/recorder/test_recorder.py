@@ -148,7 +148,7 @@ def test_a_triple_that_the_split_repeats_may_come_as_often():
         ([[0, 0]], np.zeros((1, 30)), "tail", r"expected int\[triple, 3\], head, relation, tail; found int64\[1, 2\]"),
         ([[0.5, 0, 1]], np.zeros((1, 30)), "tail", r"found float64\[1, 3\]"),
         (None, np.zeros((1, 29)), "tail", r"scores: expected float\[triple, 30\], found shape \[1, 29\]"),
-        (None, np.zeros((2, 30)), "tail", "there are 1 triples and 2 rows of scores"),
+        (None, np.zeros((2, 30)), "tail", "1 triples, but 2 rows of scores"),
         (None, np.zeros(30), "tail", r"expected float\[triple, 30\], found shape \[30\]"),
         (None, np.zeros((1, 30)), "tails", "side: 'tails' is not recorded. Did you mean 'tail'"),
         (None, np.zeros((1, 30)), "relation", "side: 'relation' is not recorded"),

@@ -58,9 +58,7 @@ def _queries(path: Path, lists: CheckedLists, options: Options) -> Iterator[tupl
     for number, scores in content.items():
         where, (asked, row) = f"{path}, query {number}", divmod(int(number), count)
         if not isinstance(scores, dict) or not {*scores} <= names.keys():
-            raise CheckpointError(
-                f"{where}: expected an object of scores by the ids of entities, 0 to {len(names) - 1}."
-            )
+            raise CheckpointError(f"{where}: expected an object of scores by ids of entities, 0 to {len(names) - 1}.")
         head, relation, tail = facts.ids[row].tolist()
         query = {"head": entities[head], "relation": dataset.relations[relation], "tail": entities[tail]}
         time = {"time": times[int(facts.contexts[row])]} if times and facts.contexts is not None else {}

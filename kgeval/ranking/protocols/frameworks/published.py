@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from kgeval.base.errors import DatasetError
-from kgeval.data.dataset import SPLITS, Dataset
+from kgeval.data.dataset import Dataset
 from kgeval.metrics.names import PARTS
 from kgeval.ranking.corruption import OGBNegatives, TGBNegatives
 from kgeval.ranking.corruption.generator import Corruption
 from kgeval.ranking.protocols.framework_metric import FrameworkMetric, float32, hits, named
-from kgeval.ranking.protocols.protocol import NOTHING, Protocol
+from kgeval.ranking.protocols.protocol import EVALUATED_SPLIT, NOTHING, Protocol
 
 _METRICS = (
     *("inverse_harmonic_mean_rank", "hits_at_1", "hits_at_3", "hits_at_5", "hits_at_10", "arithmetic_mean_rank"),
@@ -116,7 +116,7 @@ def negatives_at_times(corruption: Corruption | None, dataset: Dataset, split: s
 TGB = Protocol(
     name="tgb",
     summary="for temporal graphs: realistic ranks among TGB 2.0's negatives, a sample or all but facts of that time",
-    filter={split: (split,) for split in SPLITS},
+    filter=EVALUATED_SPLIT,
     corruption=negatives_at_times,
     repeats="each",
     mean=float32,
