@@ -108,9 +108,8 @@ class Recorder:
         evaluation = rules.resolve(Evaluation.of_keywords(given), dataset).evaluation
         self._source = ForeignScores.of(dataset, evaluation, rules, entities, relations)
         self._model, self._sides = model, self._source.ranking.sides
-        name = evaluation.split
-        repeats = dataset.multiplicity_of(name)
-        self._allowed: IntArray = np.ones(len(dataset.split(name)), np.int64) if repeats is None else repeats
+        repeats, size = dataset.multiplicity_of(evaluation.split), len(dataset.split(evaluation.split))
+        self._allowed: IntArray = np.ones(size, np.int64) if repeats is None else repeats
         self.reset()
 
     def reset(self) -> None:

@@ -20,7 +20,7 @@ from kgeval.base.provenance import UNKNOWN
 from kgeval.base.storage import write_text
 from kgeval.base.tables.shown import Brief
 from kgeval.data.dataset import Dataset
-from kgeval.data.loading import Source
+from kgeval.data.loading import Source, as_dataset
 from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.names import short_title, title_of
 from kgeval.metrics.ranks.ties import Ties, common_ties, tie_policy
@@ -96,6 +96,7 @@ def report(
         if dataset is not None or ties is not None or allow:
             raise InputError("dataset, ties and allow are for ranks, and classifications have none. Leave them out.")
         return _of_classifications(summaries)
+    dataset = None if dataset is None else as_dataset(dataset)
     models = read_models(runs, dataset)
     datasets: dict[str, list[EvaluatedModel]] = {}
     for model in models:

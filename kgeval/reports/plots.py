@@ -19,7 +19,7 @@ from kgeval.analysis.slices.slice import slices as known_slices
 from kgeval.base.errors import ConfigError, InputError, did_you_mean, visible
 from kgeval.base.settings_text import map_texts
 from kgeval.base.storage import replacing, write_text
-from kgeval.data.loading import Source
+from kgeval.data.loading import Source, as_dataset
 from kgeval.metrics.intervals.interval import FEWEST_SEEDS, Unit
 from kgeval.metrics.names import parse, short_title, title_of
 from kgeval.metrics.ranks.ties import Ties, common_ties
@@ -105,7 +105,7 @@ def plot_leaderboard(
     2
     """
     names = [metrics] if isinstance(metrics, str) else metrics
-    study = study_of(read_models(runs, dataset), dataset, intervals=intervals, ties=ties, allow=allow, metrics=names)
+    study = _study(runs, dataset, intervals=intervals, ties=ties, allow=allow, metrics=names)
     title = standings_title(study) if str(study.metric) == HEADLINES[0] else ""
     columns = min(len(study.grid.metrics), max(1, int((width or 0) * INCH / 110)))
     return figure(partial(leaderboard, study.scores), width, columns=columns, title=title, notes=study.notes)
@@ -126,7 +126,7 @@ def plot_distribution(
     >>> kgeval.plot_distribution({"remainder": table}).to_dict()["layer"][0]["encoding"]["y"]["field"]
     'share'
     """
-    study = study_of(read_models(runs, dataset), dataset, ties=ties, allow=allow)
+    study = _study(runs, dataset, ties=ties, allow=allow)
     draw = partial(distribution, cumulative_points(study), baselines=study.baselines, of_seeds=study.has_seeds)
     return figure(draw, width, title=ranks_title(study), notes=_notes(study, "band: the standard deviation over seeds"))
 
@@ -149,7 +149,7 @@ def plot_relations(
     >>> kgeval.plot_relations({"remainder": table}, metric="hits@3").to_dict()["title"]
     'Hits@3 and number of test triples of 41 relations'
     """
-    study = study_of(read_models(runs, dataset), dataset, ties=ties, allow=allow, metrics=[metric])
+    study = _study(runs, dataset, ties=ties, allow=allow, metrics=[metric])
     relations = relation_scores(study)
     draw = partial(relations_chart, scatter(study, relations), axes=axes(study))
     notes = _notes(study, "lines: the standard deviation over seeds")
@@ -195,7 +195,7 @@ def plot_slices(
     ['side', 'cardinality']
     """
     names = [slices] if isinstance(slices, str) else list(slices)
-    study = study_of(read_models(runs, dataset), dataset, intervals=intervals, ties=ties, allow=allow, metrics=[metric])
+    study = _study(runs, dataset, intervals=intervals, ties=ties, allow=allow, metrics=[metric])
     known = [*known_slices(), *study.models[0].table.columns]
     if unknown := [name for name in names if name not in known and slice_of(name) is None]:
         raise InputError(f"unknown slice or column {unknown[0]!r}. {did_you_mean(unknown[0], known, listed='slices')}")
@@ -242,7 +242,7 @@ def plot_times(
     >>> kgeval.plot_times({"parity": table}).to_dict()["layer"][0]["encoding"]["x"]["type"]
     'temporal'
     """
-    study = study_of(read_models(runs, dataset), dataset, intervals=intervals, ties=ties, allow=allow, metrics=[metric])
+    study = _study(runs, dataset, intervals=intervals, ties=ties, allow=allow, metrics=[metric])
     points, caption = time_scores(study)
     if points.empty:
         needs = f"the ranks need several times, and more than {MOST_TIMES} need their dataset too"
@@ -252,6 +252,12 @@ def plot_times(
     notes = [*_notes(study, around), f"{caption}; {around}{lacks}."]
     draw = partial(times_chart, points, baselines=study.baselines)
     return figure(draw, width, title=f"{short_title(study.metric)} over time", notes=notes)
+
+
+def _study(runs: Runs, dataset: Source, **options: Any) -> Study:
+    """Study runs on one dataset, which is read once: for text files of ranks, and for slices."""
+    graph = None if dataset is None else as_dataset(dataset)
+    return study_of(read_models(runs, graph), graph, **options)
 
 
 def _notes(study: Study, around: str) -> list[str]:

@@ -28,7 +28,7 @@ class Graph:
         self.relations = [*dict.fromkeys(row[3] for row in self.rows)]
         if isinstance(self.relations[0], int):
             self.relations.sort()
-        shares = (0.8, 0.9) if "yago" in self.name else (0.7, 0.85)
+        shares = (0.8, 0.9) if self.name == "tkgl-yago" else (0.7, 0.85)
         first, second = np.quantile([row[0] for row in self.rows for _ in range(2)], shares)
         for time, head, tail, relation in self.rows:
             split = "train" if time <= first else "valid" if time <= second else "test"

@@ -123,7 +123,7 @@ def test_metadata_that_would_be_guessed_are_not(tmp_path):
         whole = pq.read_table(tmp_path / "whole.parquet")
         about = json.loads(whole.schema.metadata[kind.KEY.encode()])
         block = about.get("sampling") or about
-        # Candidates that are unknown are said to be so, and a history need not be said.
+        # Unknown candidates have the value "unknown"; a history may be missing.
         lost = [name for name in block if name not in ("schema", "candidates", "history")]
         for name in lost if block is about else ("typed_counts", "typed_means"):
             value = block.pop(name)

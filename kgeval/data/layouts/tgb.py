@@ -49,7 +49,7 @@ def read_tgb(folder: Path) -> Dataset:
         found = ", ".join(path.name for path in lists) or "none"
         raise DatasetError(f"{folder}: {expected}, found {found}. Put the one to read into a folder of its own.")
     table = _read_edges(lists[0])
-    shares = (0.8, 0.9) if "yago" in name else (0.7, 0.85)
+    shares = (0.8, 0.9) if name == "tkgl-yago" else (0.7, 0.85)
     times = np.asarray(table["time"].cast(pa.int64()))
     ends = np.quantile(np.repeat(times, 2), shares)  # TGB has each edge twice, also as its inverse
     parts = np.digitize(times, ends, right=True)
@@ -113,7 +113,7 @@ class Listed:
 
     path: Path
     ids: KnownAnswers
-    """the entities of each query's list, as its answers; heads are those of inverse relations, which come after all"""
+    """the listed entities of each query, as its answers; a query for heads has the number of the inverse relation"""
     inverse: int
     """how many relations there are"""
     split: Split = "test"
@@ -132,8 +132,8 @@ class Listed:
 def read_listed(path: Path, dataset: Dataset) -> Listed:
     """Read a dictionary (time, source, relation) -> ids, and find out by its content what it lists, of which split.
 
-    The tails of a relation are its destinations; the heads are those of its inverse, whose number is larger by the
-    number of relations. Nothing in the pickle is executed.
+    A query for tails has its relation. A query for heads has the inverse relation: the relation's number plus how many
+    relations there are. Nothing in the pickle is executed.
     """
     if dataset.layout != TGB.name or dataset.times is None:
         fault = f"its ids are TGB's, and dataset {dataset.name} was not read from an edge list of TGB"

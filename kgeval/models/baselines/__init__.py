@@ -107,8 +107,7 @@ class Baseline(Settings):
         """
         dataset = as_dataset(dataset)
         self.check(dataset)
-        if history is not None:
-            refuse_unknown("history: unknown value", history, get_args(History))
+        refuse_unknown("history: unknown value", history or "train", get_args(History))
         looked = (history or "train") if self.needs_times else history and "train"
         scorer = self.learn_from(dataset, looked or "train")
         return FittedBaseline(scorer, dataset.entities, dataset.relations, baseline=self, history=looked)
@@ -140,7 +139,7 @@ class FittedBaseline(LabelledScorer):
 
     baseline: Baseline = field(kw_only=True)
     history: History | None = field(default=None, kw_only=True)
-    """the history that it counted; None where none was asked for"""
+    """the history whose facts it counts; None if no history was given"""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.title}: {self.num_entities} entities, {self.num_relations} relations)"

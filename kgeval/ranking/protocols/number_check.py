@@ -207,7 +207,7 @@ def _readings(protocol: Protocol, table: RankTable, printed: Sequence[PrintedNum
     reported = _reported(protocol, table)
     unfiltered: list[Setting] = [] if table.knows_no_raw else ["raw"]
     filtered: list[Setting] = ["filtered"] if table.filter != () and any(protocol.filter.values()) else []
-    static: list[Setting] = ["static"] if table.static_filter and protocol.second == "static" else []
+    static: list[Setting] = ["static"] if table.static_filter else []
     sides = [part for part in PARTS if part in table.provenance.sides]
     parts: list[Part] = ["both", *sides] if {*protocol.sides} <= {*sides} else [*sides]
     policies = dict.fromkeys([*_policies(protocol), *(ties for _, ties, _, _ in reported)])

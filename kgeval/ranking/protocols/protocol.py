@@ -189,6 +189,8 @@ class Protocol(Brief, Rules):
         TableError
             if the protocol needs the raw counts, and the table has none
         """
+        if setting == "static":
+            return self.ranks(table.static(), "filtered")
         if self.self_counting == "subtracted":
             greater, tied = _counts(table, "raw")
             known = greater + tied - sum(_counts(table, "filtered")) + (table.split in (table.filter or ()))
