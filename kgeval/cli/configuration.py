@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from kgeval.cli.options import OPTIONS
 from kgeval.cli.setting_options import pairs
@@ -104,7 +104,7 @@ def _model_block(source: str, format: str, options: Mapping[str, Any]) -> dict[s
 
     block: dict[str, Any] = model_block(source)
     if "baseline" not in block:
-        return {**block, "format": format, "options": options}
+        return cast("dict[str, Any]", model_block({**block, "format": format, "options": options}))
     return {**block, **({} if format == "auto" else {"format": format}), **options}
 
 

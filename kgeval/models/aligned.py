@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from kgeval.base.arrays import BoolArray, Float64Array, FloatArray, IntArray
 from kgeval.base.errors import InputError, ScoreError
 from kgeval.base.threads import slices
-from kgeval.data.queries import Queries
+from kgeval.data.queries import Queries, Rows
 from kgeval.data.triples import Side, Triples
 from kgeval.models.adapters.array_scorers import TripleArrays
 from kgeval.models.adapters.prediction_lists import PredictionLists
@@ -75,6 +75,21 @@ class Aligned(MappedScorer):
         return self.scorer if isinstance(self.scorer, PredictionLists) else None
 
     @property
+    def base(self) -> Aligned:
+        """The scorer of whatever no list ranks: the base of its lists, or itself."""
+        return self if self.lists is None or self.lists.base is None else self.lists.base
+
+    def listed(self, queries: Queries) -> tuple[Rows, Float64Array]:
+        """List the entities of each query's list, −1 for text that names none, and their scores, float64[listed]."""
+        rows, scores = cast("PredictionLists", self.scorer).listed(self.map_queries(queries))
+        return Rows(rows.offsets, self.entities_of_rows[rows.ids]), scores
+
+    def hold_answers(self, queries: Queries) -> BoolArray:
+        """Whether the list of its query names each answer; bool[answer]."""
+        listed = (rows := self.listed(queries)[0]).owners * self.num_entities + rows.ids
+        return np.isin(queries.owners * self.num_entities + queries.answers, listed[rows.ids >= 0])
+
+    @property
     def asks_by_triple(self) -> bool:
         """Whether its scores depend on the triple that asks: each has a row or a list of its own."""
         return isinstance(self.scorer, PredictionLists | TripleArrays)
@@ -82,11 +97,14 @@ class Aligned(MappedScorer):
     @cached_property
     def types(self) -> EntityTypes | None:
         """The types of the dataset's entities and relations, if the scorer has any."""
-        scorer = self.scorer
+        scorer = self.base.scorer
         return scorer.types.renumbered(self.entity_rows, self.relation_rows) if isinstance(scorer, Typed) else None
 
     def by_place(self) -> Aligned:
         return replace(self, scorer=self.lists.by_place()) if self.lists else self
+
+    def without_base(self) -> Aligned:
+        return replace(self, scorer=self.lists.alone) if self.lists else self
 
     @cached_property
     def entities_of_rows(self) -> IntArray:

@@ -68,7 +68,14 @@ def align(
     if unlabelled:
         kind = "" if both else f"{' and '.join(unlabelled)} "
         notes += (f"the model has no {kind}labels; its {kind}ids were taken as those of dataset {dataset.name}.",)
-    notes += scorer.notes if isinstance(scorer, PredictionLists) else ()
+    if isinstance(scorer, PredictionLists):
+        notes += scorer.notes
+        if scorer.base is not None:  # what the base does not know does not compete
+            notes += scorer.base.notes
+            entity_rows, relation_rows = (
+                np.where(known >= 0, rows, -1)
+                for rows, known in ((entity_rows, scorer.base.entity_rows), (relation_rows, scorer.base.relation_rows))
+            )
     return Aligned(scorer, entity_rows, relation_rows, notes, source, time_rows)
 
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import InputError
@@ -36,6 +35,7 @@ from kgeval.ranking.memory_plan import Plan
 from kgeval.ranking.model_on_dataset import ModelOnDataset
 from kgeval.ranking.outsiders import Outsiders
 from kgeval.ranking.rank_table import (
+    LISTED,
     MULTIPLICITY,
     RankedPart,
     RankTable,
@@ -59,6 +59,7 @@ from kgeval.ranking.ranking_notes import (
     notes_on_unseen,
 )
 from kgeval.ranking.ranking_task import RankCounts, Ranked, RankingTask, concatenated, rank_last
+from kgeval.ranking.reranking import among_listed, reranked
 from kgeval.ranking.restriction import restriction
 from kgeval.ranking.rules import STANDARD, FrameworkQuirk, Rules
 
@@ -101,7 +102,7 @@ def ranking_of(
     explained = [*dataset.notes, *notes_on_repetitions(dataset, split), *notes_on_sides(scorer)]
     notes = RankingNotes(tuple(wrong), tuple(moved), tuple(explained))
     tie_rule = reduce(lambda rule, quirk: quirk.tie_rule(rule), quirks, rules.tie_rule)
-    engine = replace(engine_for(scorer, triples, evaluation), progress=progress or unreported, tie_rule=tie_rule)
+    engine = replace(engine_for(scorer.base, triples, evaluation), progress=progress or unreported, tie_rule=tie_rule)
     facts = _facts(dataset, evaluation)
     return ModelRanking(scorer, dataset, evaluation, rules, quirks, sides, engine, known, allowed, notes, facts)
 
@@ -198,8 +199,10 @@ class ModelRanking(ModelOnDataset):
         data = stack([side.data for side in sides])
         if (times := dataset.multiplicity_of(evaluation.split)) is not None:
             data = data.append_column(MULTIPLICITY, pa.array(times[data["triple"].to_numpy()]))
-        if self.scorer.lists and self.scorer.lists.not_retrieved:
-            data = data.append_column(RETRIEVED, pc.greater(data["score"], -np.inf))
+        if self.scorer.lists:
+            listed = self._listed(data)
+            data = data.append_column(LISTED, listed)
+            data = data.append_column(RETRIEVED, listed) if self.scorer.lists.not_retrieved else data
         leaks, of_leaks = count_leaks(dataset, evaluation.split, data["triple"].to_numpy(), self.sides)
         work = self.engine.kernel.stats()
         of_chance = notes_on_chance(self.scorer, dataset, evaluation.split, data)
@@ -225,6 +228,13 @@ class ModelRanking(ModelOnDataset):
             leaks=leaks,
             suspicion=self.dataset.suspicion,
         )
+
+    def _listed(self, data: pa.Table) -> pa.Array:
+        """Tell which answers their lists name, of rows side after side; bool[row]."""
+        triples = self.dataset.split(self.evaluation.split)
+        rows, sides = data["triple"].to_numpy(), data["side"].to_numpy()
+        asked = [Queries.per_triple(triples[rows[sides == side]], side, as_given=True) for side in self.sides]
+        return pa.array(np.concatenate([self.scorer.hold_answers(queries) for queries in asked]))
 
     def _notes_on_candidates(self, side: RankedPart) -> tuple[str, ...]:
         """Note what is odd about the candidates of a side; those of a sample were noted block by block."""
@@ -303,14 +313,19 @@ class ModelRanking(ModelOnDataset):
 
     def _rank(self, task: RankingTask) -> tuple[Ranked, int]:
         """Rank the answers of a task; and count the outsiders among entities that are wrong answers of their lists."""
-        queries, outsiders = task.queries, 0
+        queries, outsiders, compared = task.queries, 0, self.compared
+        known = self.facts.of(self.evaluation.filter, queries.side).rows(queries) if compared.lists else None
         with self.refusing_nan():
-            ranked = self.engine.rank(self.compared.scorer_of(queries.side), task)
-        if self.compared.lists:
-            known = self.facts.of(self.evaluation.filter, queries.side).rows(queries)
-            beside = Outsiders.of(self.compared, queries, task.candidates, known)
-            filtered, raw, outsiders = beside.beside(queries.owners, queries.answers, ranked.scores)
-            ranked = ranked._replace(filtered=ranked.filtered + filtered, raw=ranked.raw + raw)
+            ranked = self.engine.rank(compared.base.scorer_of(queries.side), task)
+            if known is not None and compared.base is not compared:
+                named = among_listed(compared, task, known)
+                part = self.engine.rank(compared.base.scorer_of(queries.side), named)
+                ranked = reranked(self.engine, compared, named, ranked, part)
+        if known is not None:
+            beside = Outsiders.of(compared, queries, task.candidates, known)
+            ranked, outsiders = beside.added_to(ranked, queries)
+        if compared.base is not compared:
+            ranked = ranked._replace(scores=ranked.order)
         for quirk in self.quirks:
             ranked = quirk.adjust(ranked, task, self.compared, self.engine.tie_rule)
         return ranked, outsiders

@@ -15,7 +15,7 @@ from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.queries import Queries, Rows
 from kgeval.models.aligned import Aligned
 from kgeval.ranking.corruption.candidates import Candidates
-from kgeval.ranking.ranking_task import RankCounts
+from kgeval.ranking.ranking_task import RankCounts, Ranked
 
 
 class Outsiders(NamedTuple):
@@ -31,19 +31,13 @@ class Outsiders(NamedTuple):
     @classmethod
     def of(cls, scorer: Aligned, queries: Queries, candidates: Candidates, known: Rows | None = None) -> Outsiders:
         """Find the outsiders of each query; a scorer without lists has none. ``known`` are known answers, ascending."""
-        lengths, ids, values = np.zeros(len(queries), np.int64), [np.empty(0, np.int64)], [np.empty(0)]
-        kept = scorer.lists if scorer.lists and scorer.lists.keeps_outside else None
-        for part, listed, scores in kept.listed(scorer.map_queries(queries)) if kept else ():
-            entities = scorer.entities_of_rows[listed.ids]
-            owners = listed.owners + part.start
-            outside = entities < 0
-            outside[~outside] = candidates.positions(owners[~outside], entities[~outside]) < 0
-            lengths[part] = np.bincount(owners[outside] - part.start, minlength=len(listed))
-            ids.append(entities[outside])
-            values.append(scores[outside])
-        rows = Rows.sized(lengths, np.concatenate(ids))
+        rows, scores = Rows(np.zeros(len(queries) + 1, np.int64), np.empty(0, np.int64)), np.empty(0)
+        if scorer.lists and scorer.lists.keeps_outside:
+            listed, values = scorer.listed(queries)
+            outside = ~compete(listed, candidates)
+            rows, scores = listed.where(outside), values[outside]
         is_known = np.zeros(len(rows.ids), np.bool_) if known is None else known.positions(rows.owners, rows.ids) >= 0
-        return cls(rows, np.concatenate(values), is_known)
+        return cls(rows, scores, is_known)
 
     def beside(self, owners: IntArray, answers: IntArray, scores: Float64Array) -> tuple[RankCounts, RankCounts, int]:
         """Count the outsiders of each answer, without known ones and with them; and the entities among the first.
@@ -64,3 +58,15 @@ class Outsiders(NamedTuple):
         ]
         filtered, raw = (RankCounts(beat, tied, all_of_them + 1) for beat, tied, all_of_them in counts)
         return filtered, raw, int((unknown & (self.entities.ids[listed.ids] >= 0)).sum())
+
+    def added_to(self, ranked: Ranked, queries: Queries) -> tuple[Ranked, int]:
+        """Add these counts to those of the candidates; and count the entities among the outsiders."""
+        filtered, raw, entities = self.beside(queries.owners, queries.answers, ranked.scores)
+        return ranked._replace(filtered=ranked.filtered + filtered, raw=ranked.raw + raw), entities
+
+
+def compete(listed: Rows, candidates: Candidates) -> BoolArray:
+    """Whether each listed entity is a candidate of its query; text that names none is not (−1)."""
+    named = listed.ids >= 0
+    named[named] = candidates.positions(listed.owners[named], listed.ids[named]) >= 0
+    return named

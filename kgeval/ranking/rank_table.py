@@ -53,6 +53,9 @@ ALIKE_IN_SHARDS = {name: f"{name}s" for name in ("split", "filter", "protocol", 
 ALIKE_IN_SHARDS |= {"times": "filtered times", "competing": "numbers of entities that the model knows"}
 ALIKE_IN_SHARDS |= {"static_filter": "static filters", "history": "histories"}
 
+LISTED = "listed"
+"""the further column of a model that has lists of predictions: whether the list of its query names the answer"""
+
 TIME = "time"
 """the further column of a temporal graph: the label of each row's time"""
 

@@ -111,6 +111,11 @@ class Ranked(NamedTuple):
     second: RankCounts | None = None
     """the counts by a second filter, where there is one"""
 
+    @property
+    def order(self) -> Float64Array:
+        """Scores of the answers that fall with their raw ranks, which order the answers of a query; float64[answer]."""
+        return -(1 + self.raw.greater + self.raw.tied / 2)
+
     def take(self, answers: IntArray) -> Ranked:
         """Take some answers, in another order."""
         nan = None if self.nan is None else self.nan[answers]

@@ -21,7 +21,7 @@ from kgeval.metrics.rank_summary import rank_summary
 from kgeval.metrics.ranks.ties import common_ties, note_on_ties
 from kgeval.metrics.selection import MetricOptions
 from kgeval.ranking.protocols.protocol import protocol_of
-from kgeval.ranking.rank_table import RankTable
+from kgeval.ranking.rank_table import LISTED, RankTable
 from kgeval.ranking.run_directory.folders import CommonTable, distinct_names, runs_at, unfinished_in, words_of
 from kgeval.ranking.run_directory.seeds import RunOf, Training, join_seeds, model_name
 from kgeval.ranking.run_directory.stored_run import StoredRun
@@ -94,7 +94,8 @@ def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -
     )
     compared, loaded = [], dict[str, tuple[Dataset, str]]()
     for name, (chosen, run), table, dataset in zip(names, places, tables, datasets, strict=True):
-        grouped, changes = group_stored(table, by, run, options.get("dataset"), groups, loaded)
+        own = [name for name in by if name != LISTED]
+        grouped, changes = group_stored(table, own, run, options.get("dataset"), groups, loaded)
         training = Training.of(run.config, run.manifest)
         origin = RunOf(dataset if apart else "", chosen, name, training, training.key(run.config))
         unknown = notes_on_unknown(run, table, [*options, "metrics", "by"])

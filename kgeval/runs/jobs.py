@@ -16,7 +16,6 @@ from kgeval.analysis.slices.annotation import annotate, slices_to_add
 from kgeval.analysis.slices.slice import slices_among
 from kgeval.base.files import ReadFiles, State
 from kgeval.base.progress import Progress
-from kgeval.base.provenance import UNKNOWN
 from kgeval.data.dataset import Dataset
 from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.names import parse_all
@@ -113,7 +112,7 @@ class Job:
         return model
 
     def _load_model(self) -> Checkpoint | FittedBaseline | ImportedRanks:
-        if isinstance(self.source, RanksConfig):
+        if isinstance(self.source, RanksConfig | CheckpointConfig) and self.source.gives_ranks:
             return self.source.load(self.dataset, self._resolved.evaluation)
         return self.config.load_model(self.dataset)
 
@@ -165,7 +164,7 @@ class Job:
         self._refuse_other_sides(model)
         predictions = None
         if isinstance(model, ImportedRanks):
-            ranking, table = None, model.by_protocol(self._resolved.protocol, title or UNKNOWN)
+            ranking, table = None, model.by_protocol(self._resolved.protocol, title or model.table.model)
         else:
             ranking, options = self.ranking(model, progress), MetricOptions(self._resolved.ties)
             table = rank_all_or_sample(ranking, title=title, options=options, rank_parts=rank_parts, earlier=earlier)

@@ -8,7 +8,7 @@ candidates, or other triples.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any
 
@@ -18,14 +18,14 @@ import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import MetricError
-from kgeval.base.parquet_tables import LABELS
+from kgeval.base.parquet_tables import LABELS, with_columns
 from kgeval.base.provenance import ALIKE, UNKNOWN
 from kgeval.base.settings import names_among
 from kgeval.data.queries import starts_of_runs
 from kgeval.data.triples import TARGETS
 from kgeval.metrics.averages import numbered
 from kgeval.metrics.intervals.interval import PLURAL, Unit
-from kgeval.ranking.rank_table import TIME, RankTable
+from kgeval.ranking.rank_table import LISTED, TIME, RankTable
 
 LARGEST_KEY = 2**62
 """which a product of two numbers of values must stay under, or be renumbered"""
@@ -98,6 +98,22 @@ def shared_rows(tables: Mapping[str, RankTable]) -> SharedRows:
         partners=np.where(side == TARGETS.index("relation"), tail, relation),
         times=times[0][of_first],
     )
+
+
+def with_common_lists(tables: dict[str, RankTable], same: SharedRows) -> dict[str, RankTable]:
+    """Group rows that all tables share by how many of the models that have lists name the answer: all, some or none."""
+    groups = ["listed", "in some lists", "not listed"]
+    listed = [table.column(LISTED)[same.rows[key]] for key, table in tables.items() if LISTED in table.columns]
+    if not listed or not same.of_all:
+        return tables
+    named = np.where(np.all(listed, axis=0), 0, np.where(np.any(listed, axis=0), 1, 2)).astype(np.int32)
+    common = {}
+    for key, table in tables.items():
+        codes = np.empty_like(named)
+        codes[same.rows[key]] = named
+        column = pa.DictionaryArray.from_arrays(pa.array(codes), groups, ordered=True)
+        common[key] = replace(table, data=with_columns(table.data, {LISTED: column}))
+    return common
 
 
 def _shared(keys: Sequence[IntArray]) -> list[IntArray]:

@@ -22,6 +22,7 @@ from kgeval.analysis.comparison.comparable import (
     notes_on_samples,
     notes_on_unknowns,
     shared_rows,
+    with_common_lists,
 )
 from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.analysis.comparison.over_graphs import suite_of
@@ -38,7 +39,7 @@ from kgeval.metrics.rank_summary import RankSummary, column_names, group_rows, r
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import MetricOptions, TableView, refuse_other_tables, refuse_timeless
 from kgeval.metrics.summary import Spread
-from kgeval.ranking.rank_table import TIME, RankTable
+from kgeval.ranking.rank_table import LISTED, TIME, RankTable
 
 
 def compare(  # noqa: PLR0913
@@ -256,6 +257,7 @@ class _Rules:
         if not same.of_all and len(same) and TRIPLES in self.allowed:
             tables = {key: table.where(same.mask(key)) for key, table in tables.items()}
             same = shared_rows(tables)
+        tables = with_common_lists(tables, same) if LISTED in self.by else tables
         summaries = {model: self._summary([tables[key] for key in keys[model]]) for model in models}
         pairs: tuple[PairedDifference, ...] = ()
         if same.of_all and self.differences.reference in (None, *models):

@@ -1,4 +1,4 @@
-"""The scorer of prediction lists: for each triple, the candidates that a model lists for its query.
+"""The scorer of prediction lists: what a model lists for the query of each triple, first, perhaps over a base model.
 
 Readers of such files make it (``checkpoints/readers/prediction_model.py``).
 """
@@ -6,17 +6,17 @@ Readers of such files make it (``checkpoints/readers/prediction_model.py``).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kgeval.base.arrays import Float64Array, FloatArray, IntArray
 from kgeval.base.errors import InputError
 from kgeval.base.threads import slices
-from kgeval.data.queries import Queries, Rows
+from kgeval.data.queries import Queries, Rows, starts_of_runs
 from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Vocabulary
 
@@ -35,7 +35,7 @@ BATCH_SCORES = 2**20
 
 @dataclass(frozen=True, eq=False)
 class PredictionLists:
-    """A scorer of listed candidates; all others tie at the lowest place.
+    """A scorer of listed candidates; all others tie at the lowest place, or follow in the order of a base.
 
     A model may list candidates for every triple separately: two lists for the same query can differ. The query of one
     triple is scored by the list of that triple; a query of several triples by all of their lists.
@@ -57,6 +57,8 @@ class PredictionLists:
     """whether an answer that its list leaves out counts as 0 in metrics of lists; otherwise it ties there too"""
     keeps_outside: bool = True
     """whether a listed answer that is no candidate of its query counts as a wrong one; otherwise it is left out"""
+    base: Any = None
+    """the aligned scorer of the model that was re-ranked, which orders what is not listed; None where that ties"""
     notes: tuple[str, ...] = ()
     """notes on the lists"""
 
@@ -72,28 +74,49 @@ class PredictionLists:
         """Follow the order of the lists, whatever the scores in them."""
         return replace(self, sides={side: lists.by_place() for side, lists in self.sides.items()})
 
+    def over(self, base: Any) -> PredictionLists:
+        """Re-rank a base, an aligned scorer: what is listed comes first, and then the rest in the base's order."""
+        return replace(self, base=base, sides={side: lists.by_rank() for side, lists in self.sides.items()})
+
+    @property
+    def alone(self) -> PredictionLists:
+        """The lists without their base; a query without a list has an empty one."""
+        return replace(self, base=None, unanswered=True)
+
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Look up scores, −∞ for candidates that are not listed."""
+        """Look up scores, −∞ for candidates that are not listed; over a base, minus the place among all entities."""
         if (self._lists_of(queries)[1] < 0).any():
             self.note_on_unlisted([queries])
         scores = np.empty((len(queries), candidates.shape[-1]))
-        for part, listed, values in self.listed(queries):
+        rows, values = self.listed(queries)
+        for part in slices(len(queries), max(1, BATCH_SCORES // self.num_entities)):
+            listed, of_part = rows[part], slice(*rows.offsets[[part.start, part.stop]])
             # Invented answers go to a further column, the last, which no candidate has.
             whole = np.full((len(listed), self.num_entities + 1), -np.inf)
-            whole[listed.owners, listed.ids] = values
+            whole[listed.owners, listed.ids] = values[of_part]
+            if self.base is not None:
+                whole[:, :-1] = self._behind(whole[:, :-1], listed.lengths, queries[part])
             wanted = np.broadcast_to(candidates, scores.shape)[part]
             scores[part] = np.take_along_axis(whole, wanted, axis=1)
         return scores
 
-    def listed(self, queries: Queries) -> Iterator[tuple[slice, Rows, Float64Array]]:
-        """Yield the lists of some queries at a time: entities, or ``INVENTED``, and their scores, float64[listed]."""
+    def _behind(self, scores: Float64Array, lengths: IntArray, queries: Queries) -> Float64Array:
+        """Put entities that are not listed (−∞) behind the list of their query, in the order of the base."""
+        scores = scores.copy()
+        known = np.flatnonzero(self.base.entity_rows >= 0)
+        for row, of_base, length in zip(scores, self.base.scores(queries, known), lengths, strict=True):
+            rest = row[known] == -np.inf
+            above = rest.sum() - np.searchsorted(np.sort(of_base[rest]), of_base[rest], "right")
+            row[known[rest]] = -1.0 - length - above
+        return scores
+
+    def listed(self, queries: Queries) -> tuple[Rows, Float64Array]:
+        """List the answers of each query's list: entities, or ``INVENTED``, and their scores, float64[listed]."""
         lists, rows = self._lists_of(queries)
         # A query without a list has an empty one.
         starts, stops = (lists.rows.offsets[rows + after] * (rows >= 0) for after in (0, 1))
-        places = np.arange(len(lists.scores))
-        for part in slices(len(queries), max(1, BATCH_SCORES // self.num_entities)):
-            listed = Rows.spans(starts[part], stops[part], places)
-            yield part, Rows(listed.offsets, lists.rows.ids[listed.ids]), lists.scores[listed.ids]
+        listed = Rows.spans(starts, stops, np.arange(len(lists.scores)))
+        return Rows(listed.offsets, lists.rows.ids[listed.ids]), lists.scores[listed.ids]
 
     def note_on_unlisted(self, asked: Sequence[Queries]) -> str:
         """Count the queries without a list, not even an empty one; empty if all have one."""
@@ -106,6 +129,8 @@ class PredictionLists:
         example = f"({entity}, {relation}, ?)" if queries.side == "tail" else f"(?, {relation}, {entity})"
         count, total = sum(_distinct(*missing) for missing in without), sum(map(_distinct, asked))
         fault = f"{count:,} of {total:,} queries have no list of predictions, such as {example}"
+        if self.base is not None and count < total:
+            return f"{fault}: they keep the order of the base."
         listed = [side for side, lists in self.sides.items() if lists.places]
         if not self.unanswered and len(listed) == 1 and any(queries.side not in listed for queries in asked):
             advice = f"the lists are for {listed[0]}s only. Use --sides {listed[0]} (in Python sides={listed[0]!r})"
@@ -175,6 +200,16 @@ class SideLists:
         """Score what is listed by its place: -1 for the first, -2 for the second, and so on."""
         within = np.arange(len(self.scores)) - self.rows.offsets[self.rows.owners]
         return replace(self, scores=(-1 - within).astype(np.float64))
+
+    def by_rank(self) -> SideLists:
+        """Score what is listed by minus its rank in its list: equal scores tie."""
+        owners = self.rows.owners
+        order = np.lexsort((-self.scores, owners))
+        starts = starts_of_runs(owners[order], self.scores[order])
+        above = np.repeat(starts, np.diff(np.r_[starts, len(order)])) - self.rows.offsets[owners[order]]
+        ranks = np.empty(len(order))
+        ranks[order] = 1 + above
+        return replace(self, scores=-ranks)
 
     def rows_of(self, queries: Queries) -> IntArray:
         """Find the list of each query, of its time before those of all times, -1 where there is none; int64[query]."""

@@ -1,7 +1,8 @@
 """The model of a configuration: a checkpoint in files, a training by PyKEEN, ranks of another evaluator, or a baseline.
 
-``ModelConfig`` is any of the four. A training is made of PyKEEN's components, such as a loss and an optimizer; below
-the settings are the checks of their names and arguments, which PyKEEN itself would check only when the work has begun.
+``ModelConfig`` is any of the four. A checkpoint of lists may re-rank a base, which is another of them. A training is
+made of PyKEEN's components, such as a loss and an optimizer; below the settings are the checks of their names and
+arguments, which PyKEEN itself would check only when the work has begun.
 """
 
 from __future__ import annotations
@@ -36,17 +37,29 @@ from kgeval.models.checkpoints import Checkpoint, read_checkpoint
 from kgeval.models.checkpoints.readers import formats
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.import_ranks import ImportedRanks, Unmatched, load_ranks
+from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_file import RankSetting
+from kgeval.ranking.reranking import rerank
+from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.runs.config.metric_request import Scalar
 
-BASELINE = "baseline:"
+BASELINE, RANKS = "baseline:", "ranks:"
 
 
 def model_block(value: Any) -> Any:
-    """The block that a bare string is short for: a checkpoint's path, or a baseline, such as ``baseline:inverse``."""
-    if not isinstance(value, str):
+    """The block that a bare string is short for: a path, or a baseline or ranks, such as ``baseline:inverse``.
+
+    In a block, ``rerank`` is the path of lists, whose base may be among the options.
+    """
+    if isinstance(value, str):
+        prefix = next((prefix for prefix in (BASELINE, RANKS) if value.startswith(prefix)), "path:")
+        return {prefix[:-1]: value.removeprefix(prefix)}
+    if not isinstance(value, dict):
         return value
-    return {"baseline": value.removeprefix(BASELINE)} if value.startswith(BASELINE) else {"path": value}
+    block = {"path" if key == "rerank" and "path" not in value else key: setting for key, setting in value.items()}
+    if isinstance(options := block.get("options"), dict) and "base" in options and "base" not in block:
+        block |= {"base": options["base"], "options": {key: it for key, it in options.items() if key != "base"}}
+    return block
 
 
 def _only_run_repeats(value: Any) -> Any:
@@ -85,6 +98,8 @@ class CheckpointConfig(Settings):
     """the format of the checkpoint; ``kgeval list formats`` shows all. By default it is recognised from the files"""
     options: dict[str, Scalar] = Field(default_factory=dict)
     """options that the files do not store, for example ``model: TransE`` and ``norm: 1``"""
+    base: ModelConfig | None = None
+    """for lists of predictions, the model that they re-rank, or its ranks: it orders what a list leaves out"""
     seed: int | None = None
     """the seed of the training, if several runs of one model are evaluated"""
     seeds: Annotated[list[int] | dict[int, PathText] | None, Repeated] = None
@@ -110,9 +125,31 @@ class CheckpointConfig(Settings):
             refuse_unknown("unknown checkpoint format", value.lower(), ["auto", *formats()], listed="formats")
         return value.lower()
 
-    def load(self, dataset: Dataset, *, nan: str) -> Checkpoint:
-        """Read the model; ``nan`` is that of :func:`kgeval.load_checkpoint`."""
-        return read_checkpoint(Path(self.path), self.options, dataset=dataset, format=self.format, nan=nan)
+    @field_validator("base")
+    @classmethod
+    def _is_there(cls, value: Any) -> Any:
+        if getattr(value, "trains", False):
+            raise ValueError("it has to be trained first. Train it with kgeval run, and give the path of its run")
+        return value
+
+    def load(self, dataset: Dataset, evaluation: Evaluation) -> Checkpoint | ImportedRanks:
+        """Read the model; lists over ranks are ranks again."""
+        base, options = self.base, dict[str, Any](self.options)
+        if isinstance(base, CheckpointConfig) and StoredRun(Path(base.path)).is_complete:
+            from kgeval.runs.stored import read_stored_model  # which imports this file
+
+            options["base"] = read_stored_model(Path(base.path))[1]
+        elif isinstance(base, CheckpointConfig):
+            options["base"] = base.load(dataset, evaluation)
+        elif isinstance(base, Baseline):
+            options["base"] = base.fit(dataset, history=evaluation.history)
+        read = read_checkpoint(Path(self.path), options, dataset=dataset, format=self.format, nan=evaluation.nan)
+        return base.reranked(read, dataset, evaluation) if isinstance(base, RanksConfig) else read
+
+    @property
+    def gives_ranks(self) -> bool:
+        """Whether ranks come of it, and no model that scores triples."""
+        return isinstance(self.base, RanksConfig)
 
 
 class RanksConfig(Settings):
@@ -130,6 +167,9 @@ class RanksConfig(Settings):
     """``raw`` or ``filtered``, for columns whose names do not say it"""
     unmatched: Unmatched = "error"
     """what becomes of rows that are no ranks of the split: ``error`` refuses the file, ``drop`` leaves them out"""
+    predictions: PathText | None = None
+    """for ranks that are re-ranked, the best answers of their model, as ``kgeval predict --out`` writes them; those of
+    a run by default"""
     seed: int | None = None
     """the seed of the training, if several runs of one model are evaluated"""
     seeds: Annotated[list[int] | None, Repeated] = None
@@ -152,6 +192,18 @@ class RanksConfig(Settings):
         table = load_ranks(self.ranks, dataset, split=evaluation.split, unmatched=self.unmatched, **given)
         ranks = ImportedRanks(table, (Path(self.ranks),))
         return ranks.of_sides(evaluation.sides) if "sides" in explicit else ranks
+
+    def reranked(self, lists: Checkpoint, dataset: Dataset, evaluation: Evaluation) -> ImportedRanks:
+        """Read the ranks, of a file or a run, and re-rank them by lists."""
+        run, file = StoredRun(Path(self.ranks)), self.predictions
+        ranks = run.ranks() if run.is_stored else self.load(dataset, evaluation).table
+        best = run.predictions if file is None else PredictionTable.from_parquet(Path(file))
+        table = rerank(ranks, lists, dataset, predictions=best)
+        return ImportedRanks(table, (*lists.files, run.ranks_file, *([] if file is None else [Path(file)])))
+
+    @property
+    def gives_ranks(self) -> bool:
+        return True
 
 
 RANKED = ("corruption", "estimate", "restrict_entities_to", "restrict_relations_to", "keep")
@@ -231,12 +283,14 @@ def _model_kind(value: Any) -> str:
 ModelConfig = Annotated[
     Annotated[CheckpointConfig, Tag("checkpoint")]
     | Annotated[TrainingConfig, Tag("pykeen")]
-    | Annotated[RanksConfig, Tag("ranks")]
+    | Annotated[RanksConfig, BeforeValidator(model_block), Tag("ranks")]
     | Annotated[Baseline, ByKind(Baseline, baselines, key="baseline"), BeforeValidator(model_block), Tag(UNTRAINED)],
     Discriminator(_model_kind),
 ]
 """a checkpoint, a training, ranks or a baseline, by the key ``kind`` or ``baseline``; a bare string is a path or
 ``baseline:NAME``"""
+
+CheckpointConfig.model_rebuild()
 
 PARTS = ("training", "model", "loss", "regularizer", "optimizer", "lr_scheduler", "negative_sampler", "stopper")
 """the parts with arguments, in blocks called ``<part>_kwargs``"""

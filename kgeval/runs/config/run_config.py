@@ -7,7 +7,7 @@ schema. It also reads what it names, the dataset and the model. :mod:`kgeval.run
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from pydantic import ConfigDict, Field, PrivateAttr, TypeAdapter, field_validator, model_validator
 
@@ -189,13 +189,13 @@ class RunConfig(TaskRequest, Evaluated):
 
     def load_model(self, dataset: Dataset) -> Checkpoint | FittedBaseline:
         """Read the one model from its files, or count a baseline; a model to train, and ranks alone, are refused."""
-        if isinstance(self.model, RanksConfig):
-            raise ConfigError(f"model.ranks: {self.model.ranks} has ranks, and no model that scores triples.")
+        if isinstance(self.model, RanksConfig | CheckpointConfig) and self.model.gives_ranks:
+            raise ConfigError("model: there are ranks, and no model that scores triples.")
         if self.model is None or isinstance(self.model, TrainingConfig):
             raise ConfigError("model.kind: expected a checkpoint. Train the model with kgeval run first.")
         if isinstance(self.model, Baseline):
             return self.model.fit(dataset, history=self.evaluation.history)
-        return self.model.load(dataset, nan=self.evaluation.nan)
+        return cast("Checkpoint", self.model.load(dataset, self.evaluation))
 
     def resolved_evaluation(self, dataset: Dataset) -> ResolvedEvaluation:
         """Fill in the settings that the protocol decides; under the standard one, a baseline decides its ties."""

@@ -16,6 +16,7 @@ import numpy as np
 from kgeval.base.errors import CheckpointError, counted, first_few
 from kgeval.data.triples import SIDES, Side
 from kgeval.models.adapters.prediction_lists import INVENTED, Key, OneList, PredictionLists, SideLists
+from kgeval.models.alignment import align
 from kgeval.models.checkpoints.checkpoint import ModelWithoutFormula
 from kgeval.models.checkpoints.options import Options
 from kgeval.models.scorer import Numbering
@@ -115,7 +116,13 @@ def model_of_lists(
         keeps_outside=unmatched != "drop",
         notes=tuple(notes),
     )
-    return Predictions(lists, format, (path,), dataset.entities, dataset.relations, options.origins)
+    base, files = options.resolve("base", None, ""), (path,)
+    if base is not None:
+        from kgeval.models.checkpoints import as_model
+
+        base = as_model(base, dataset)
+        lists, files = lists.over(align(base, dataset)), (path, *getattr(base, "files", ()))
+    return Predictions(lists, format, files, dataset.entities, dataset.relations, options.origins)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -124,6 +131,11 @@ class Predictions(ModelWithoutFormula):
 
     model: PredictionLists  # type: ignore[assignment]
     numbering: Numbering = "dataset"
+
+    @property
+    def title(self) -> str:
+        base = self.model.base
+        return super().title if base is None else f"{super().title} over {base.title}"
 
     def describe(self) -> dict[str, Any]:
         return {

@@ -1,0 +1,215 @@
+"""Re-ranking: what a list names comes first, in the order of the list, and then the rest in the order of a base.
+
+``ModelRanking`` calls ``reranked`` for a model that has lists over a base, such as those of a language model that was
+given the best answers of a checkpoint. ``kgeval.rerank`` does the same over stored ranks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kgeval.base.arrays import BoolArray, Float64Array
+from kgeval.base.errors import InputError, TableError
+from kgeval.base.parquet_tables import with_columns
+from kgeval.data.dataset import Dataset
+from kgeval.data.known import known_answers, known_triples
+from kgeval.data.loading import as_dataset
+from kgeval.data.queries import Queries, Rows
+from kgeval.data.triples import SIDES, Side, Triples
+from kgeval.models.adapters.prediction_lists import ALL_LISTS, Key, OneList, PredictionLists, SideLists
+from kgeval.models.aligned import Aligned
+from kgeval.models.alignment import align
+from kgeval.models.checkpoints import as_model
+from kgeval.ranking.corruption.candidates import Candidates
+from kgeval.ranking.engine import Engine
+from kgeval.ranking.engine_choice import engine_for
+from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.outsiders import Outsiders, compete
+from kgeval.ranking.predictions.prediction_table import PredictionTable
+from kgeval.ranking.rank_table import COUNTS, LISTED, TIME, RankTable
+from kgeval.ranking.ranking_notes import notes_on_listed_answers, notes_on_unlisted
+from kgeval.ranking.ranking_task import RankCounts, Ranked, RankingTask
+
+
+def among_listed(scorer: Aligned, task: RankingTask, known: Rows) -> RankingTask:
+    """Ask the queries of a task among those of its candidates that the list of each query names."""
+    listed, _ = scorer.listed(task.queries)
+    listed = listed.where(compete(listed, task.candidates))
+    order = np.lexsort((listed.ids, listed.owners))
+    return RankingTask.of(task.queries, Candidates(Rows(listed.offsets, listed.ids[order])), known)
+
+
+def reranked(engine: Engine, scorer: Aligned, named: RankingTask, whole: Ranked, part: Ranked) -> Ranked:
+    """Rank answers by their list or, where it leaves them out, behind it by the base.
+
+    The candidates of an answer are those that its list names, a task of their own (``named``), and the rest. Among the
+    first, the order of the list counts. None of the rest is above a listed answer. Above any other are those that the
+    base has above it among all candidates (``whole``), but not among the named ones (``part``). Scores are those of the
+    lists, −∞ for answers that are not listed.
+    """
+    first = engine.rank(scorer.without_base().scorer_of(named.queries.side), named)
+    unlisted = first.scores == -np.inf
+    filtered = first.filtered + _rest(whole.filtered, part.filtered, unlisted)
+    return whole._replace(scores=first.scores, filtered=filtered, raw=first.raw + _rest(whole.raw, part.raw, unlisted))
+
+
+def _rest(whole: RankCounts, part: RankCounts, unlisted: BoolArray) -> RankCounts:
+    others = whole.candidates - part.candidates
+    greater = np.minimum(whole.greater - part.greater, others) * unlisted
+    return RankCounts(greater, np.minimum(whole.tied - part.tied, others - greater) * unlisted, others + 1)
+
+
+def rerank(
+    ranks: RankTable, lists: Any, dataset: Dataset | str | Path, *, predictions: PredictionTable | None = None
+) -> RankTable:
+    """Re-rank stored ranks by lists: what a list names comes first, and then the rest in the order of the ranks.
+
+    For a base model that can be read, ``load_checkpoint(lists, dataset=…, base=…)`` gives a model that is evaluated as
+    any other, and needs no stored ranks.
+
+    An answer that its list names has its place there. Any other moves back by one place for each listed entity that the
+    base had behind it. Where that is not known, since the entity is not among the predictions, it counts as behind: the
+    rank is then an upper bound, and a note says how many are.
+
+    Parameters
+    ----------
+    ranks
+        the ranks of the base among all entities
+    lists
+        a model made of lists, or the path of their file
+    dataset
+        the graph that was ranked, or the folder or PyKEEN name of one
+    predictions
+        the best answers of the base
+
+    Returns
+    -------
+    RankTable
+        the same rows and filter, with a column ``listed``: whether the list of a row's query names its answer
+
+    Raises
+    ------
+    InputError
+        if the model has no lists; if the ranks are not among all entities
+    TableError
+        if the ranks are of another dataset
+
+    Examples
+    --------
+    The list names Eve, whom the base has first, after Dan.
+
+    >>> import json, tempfile
+    >>> import kgeval
+    >>> data = kgeval.Dataset.from_labels(train=[("Ann", "knows", "Bob"), ("Bob", "knows", "Eve")],
+    ...                                   test=[("Ann", "knows", "Dan"), ("Ann", "knows", "Eve")])
+    >>> liked = {"Eve": 3, "Ann": 2, "Dan": 1, "Bob": 0}
+    >>> base = kgeval.evaluate(lambda h, r, t: [liked[data.entities[one]] for one in t], data, sides="tail")
+    >>> file = tempfile.NamedTemporaryFile("w", suffix=".jsonl")
+    >>> with file:
+    ...     _ = file.write(json.dumps({"head": "Ann", "relation": "knows", "predictions": ["Dan", "Eve"]}))
+    ...     file.flush()
+    ...     found = kgeval.rerank(base, file.name, data)
+    >>> base.ranks, found.ranks, found.column("listed")
+    """
+    dataset = as_dataset(dataset)
+    scorer = align(as_model(lists, dataset), dataset)
+    if not scorer.lists:
+        raise InputError(f"lists: {scorer.title} has scores, not lists of predictions.")
+    sides = [side for side in SIDES if (ranks.column("side") == side).any()]
+    parts = [_rerank_side(ranks, side, scorer, predictions, dataset) for side in sides]
+    data = pa.concat_tables([part for part, _, _ in parts])
+    bounds, outsiders = (sum(part[count] for part in parts) for count in (1, 2))
+    notes = [
+        *([NOTE_ON_BOUNDS.format(bounds, len(data))] if bounds else []),
+        *scorer.notes,
+        *notes_on_unlisted(scorer, _triples_of(ranks, dataset), sides),
+        *notes_on_listed_answers(scorer, data, outsiders),
+    ]
+    title = f"{scorer.title} over {ranks.model}"
+    return replace(ranks, data=data, model=title, notes=tuple(dict.fromkeys([*notes, *ranks.notes])))
+
+
+NOTE_ON_BOUNDS = (
+    "{:,} of {:,} ranks are upper bounds: the order in which the base has the answer and some entities of its list is "
+    "not known, and these count as behind the answer. For exact ranks, give the base model, or keep more of its "
+    "predictions (evaluation: keep: predictions)."
+)
+
+
+def _rerank_side(
+    ranks: RankTable, side: Side, scorer: Aligned, predictions: PredictionTable | None, dataset: Dataset
+) -> tuple[pa.Table, int, int]:
+    """Re-rank the rows of one side; also count the ranks that are upper bounds, and the outsiders."""
+    table = ranks.where(ranks.column("side") == side)
+    queries = Queries.per_triple(_triples_of(table, dataset), side, as_given=True)
+    known = known_answers(queries, known_triples(dataset, ranks.filter or (), ranks.times))
+    task = RankingTask.of(queries, Candidates.shared(np.arange(len(dataset.entities))), known)
+    filtered = RankCounts.of(table.data)
+    if (filtered.candidates != task.filtered_candidates).any():
+        raise InputError("ranks: they are not among all entities but the known answers. Re-rank the base model itself.")
+    raw = filtered if table.knows_no_raw else RankCounts.of(table.data, "raw_")
+    whole = Ranked(table.column("score"), filtered, raw)
+    engine, named = engine_for(scorer.without_base(), dataset.test[:0], Evaluation()), among_listed(scorer, task, known)
+    part, is_bound = _among_known(engine, named, whole.scores, predictions, dataset)
+    ranked = reranked(engine, scorer, named, whole, part)
+    listed = ranked.scores > -np.inf
+    ranked, outsiders = Outsiders.of(scorer, queries, task.candidates, known).added_to(ranked, queries)
+    kinds = {"": ranked.filtered} | ({} if table.knows_no_raw else {"raw_": ranked.raw})
+    counts = {
+        f"{prefix}{name}": pa.array(column)
+        for prefix, kind in kinds.items()
+        for name, column in zip(COUNTS, kind.columns, strict=True)
+    }
+    columns = {"score": pa.array(ranked.order), LISTED: pa.array(listed), **counts}
+    return with_columns(table.data, columns), int((is_bound & ~listed).sum()), outsiders
+
+
+def _triples_of(table: RankTable, dataset: Dataset) -> Triples:
+    """Find the triples of the rows in the ids of a dataset, by their labels."""
+    vocabularies = {"head": dataset.entities, "relation": dataset.relations, "tail": dataset.entities}
+    ids = np.stack([labels.ids(table.column(f"{name}_label")) for name, labels in vocabularies.items()], axis=1)
+    if (ids < 0).any():
+        raise TableError(f"the ranks are not from dataset {dataset.name}, which lacks some of their labels.")
+    return Triples(ids, dataset.times.ids(table.column(TIME)) if dataset.times and TIME in table.columns else None)
+
+
+def _among_known(
+    engine: Engine, named: RankingTask, scores: Float64Array, predictions: PredictionTable | None, dataset: Dataset
+) -> tuple[Ranked, BoolArray]:
+    """Rank answers among listed entities by what is known of the base: the scores of answers and of its predictions.
+
+    A listed entity without a score is behind the predictions of its query. It counts as behind an answer that is behind
+    them too, which may be wrong: bool[answer].
+    """
+    queries = named.queries
+    times = () if queries.contexts is None else (queries.contexts.tolist(),)
+    keys = [*zip(queries.anchors.tolist(), queries.relations.tolist(), [ALL_LISTS] * len(queries), *times, strict=True)]
+    found = {} if predictions is None else _scores_of_best(predictions, queries.side, dataset)
+    lowest = np.array([min(found.get(key, {}).values(), default=np.inf) for key in keys])
+    for key, answer, score in zip(keys, queries.answers.tolist(), scores.tolist(), strict=True):
+        if np.isfinite(score):
+            found.setdefault(key, {})[answer] = score
+    of_side = SideLists.of({key: OneList.of(of_query) for key, of_query in found.items()})
+    lists = PredictionLists({queries.side: of_side}, dataset.entities, dataset.relations, unanswered=True)
+    part = engine.rank(align(lists, dataset), named)
+    unknown = part.scores == -np.inf
+    behind = part.raw.candidates - 1 - part.raw.greater - ~unknown * part.raw.tied
+    filtered, raw = (replace(kind, tied=kind.tied * ~unknown) for kind in (part.filtered, part.raw))
+    return Ranked(part.scores, filtered, raw), (part.scores < lowest) & (behind > 0)
+
+
+def _scores_of_best(predictions: PredictionTable, side: Side, dataset: Dataset) -> dict[Key, dict[int, float]]:
+    """Collect the scores of the best answers to each query of a side."""
+    table = predictions.where(predictions.column("side") == side)
+    vocabularies = {"anchor": dataset.entities, "relation": dataset.relations, "entity": dataset.entities}
+    ids = (labels.ids(table.column(f"{name}_label")).tolist() for name, labels in vocabularies.items())
+    times = [dataset.times.ids(table.column(TIME)).tolist()] if dataset.times else []
+    found: dict[Key, dict[int, float]] = {}
+    for anchor, relation, entity, score, *time in zip(*ids, table.column("score").tolist(), *times, strict=True):
+        found.setdefault((anchor, relation, ALL_LISTS, *time), {})[entity] = score
+    return found
