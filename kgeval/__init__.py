@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from kgeval.ranking.protocols.report import framework_metrics as framework_metrics
     from kgeval.ranking.rank_table import RankTable as RankTable
     from kgeval.ranking.recorder import Recorder as Recorder
+    from kgeval.ranking.reranking import rerank as rerank
     from kgeval.ranking.tasks.classification import classify as classify
     from kgeval.reports.page import report as report
     from kgeval.reports.plots import plot_critical_difference as plot_critical_difference

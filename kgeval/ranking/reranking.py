@@ -183,8 +183,8 @@ def _among_known(
 ) -> tuple[Ranked, BoolArray]:
     """Rank answers among listed entities by what is known of the base: the scores of answers and of its predictions.
 
-    A listed entity without a score is behind the predictions of its query. It counts as behind an answer that is behind
-    them too, which may be wrong: bool[answer].
+    A listed entity without a score is not before the last prediction of its query. It counts as behind any answer, which
+    may be wrong for one that is not before the last prediction either: bool[answer].
     """
     queries = named.queries
     times = () if queries.contexts is None else (queries.contexts.tolist(),)
@@ -200,7 +200,7 @@ def _among_known(
     unknown = part.scores == -np.inf
     behind = part.raw.candidates - 1 - part.raw.greater - ~unknown * part.raw.tied
     filtered, raw = (replace(kind, tied=kind.tied * ~unknown) for kind in (part.filtered, part.raw))
-    return Ranked(part.scores, filtered, raw), (part.scores < lowest) & (behind > 0)
+    return Ranked(part.scores, filtered, raw), (part.scores <= lowest) & (behind > 0)
 
 
 def _scores_of_best(predictions: PredictionTable, side: Side, dataset: Dataset) -> dict[Key, dict[int, float]]:
