@@ -101,7 +101,7 @@ def rerank(
 
     Examples
     --------
-    The list names Eve, whom the base has first, after Dan.
+    The base has Eve first. The list has Dan before Eve; the filter takes Eve out of the rank of Dan.
 
     >>> import json, tempfile
     >>> import kgeval
@@ -115,6 +115,7 @@ def rerank(
     ...     file.flush()
     ...     found = kgeval.rerank(base, file.name, data)
     >>> base.ranks, found.ranks, found.column("listed")
+    (array([2., 1.]), array([1., 1.]), array([ True,  True]))
     """
     dataset = as_dataset(dataset)
     scorer = align(as_model(lists, dataset), dataset)

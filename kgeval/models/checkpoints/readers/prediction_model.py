@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.base.errors import CheckpointError, counted, first_few
+from kgeval.base.errors import CheckpointError, UsageError, counted, first_few
 from kgeval.data.triples import SIDES, Side
 from kgeval.models.adapters.prediction_lists import INVENTED, Key, OneList, PredictionLists, SideLists
 from kgeval.models.alignment import align
@@ -120,6 +120,8 @@ def model_of_lists(
     if base is not None:
         from kgeval.models.checkpoints import as_model
 
+        if lists.not_retrieved:
+            raise UsageError(f"{path}: missing=not-retrieved: a base ranks what the lists leave out. Leave it out.")
         base = as_model(base, dataset)
         lists, files = lists.over(align(base, dataset)), (path, *getattr(base, "files", ()))
     return Predictions(lists, format, files, dataset.entities, dataset.relations, options.origins)
