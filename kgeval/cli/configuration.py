@@ -103,7 +103,7 @@ def _model_block(source: str, format: str, options: Mapping[str, Any]) -> dict[s
     from kgeval.runs.config.models import model_block
 
     block: dict[str, Any] = model_block(source)
-    if "baseline" not in block:
+    if "path" in block:
         return cast("dict[str, Any]", model_block({**block, "format": format, "options": options}))
     return {**block, **({} if format == "auto" else {"format": format}), **options}
 

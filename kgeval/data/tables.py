@@ -321,6 +321,12 @@ def _read_parquet(path: Path, columns: Columns) -> NamedTable:
     return _named(path, data.rename_columns(kept), roles, schema.names, columns)
 
 
+def from_arrow(data: pa.Table, source: str | Path, columns: Columns) -> NamedTable:
+    """Call the columns of a table in memory by what they hold."""
+    roles, header = resolve(source, data.column_names, columns), data.column_names
+    return _named(source, data.rename_columns(roles), roles, header, columns)
+
+
 def from_memory(rows: Any, source: str, columns: Columns = UNSAID) -> NamedTable:
     """Lay labelled triples in memory out as the table that a file of them would be; ``source`` names it in messages.
 

@@ -146,7 +146,7 @@ def load_ranks(  # noqa: PLR0913
     refuse_unknown("unmatched: unknown value", unmatched, get_args(Unmatched), TableError)
     dataset = _read_dataset(dataset, split)
     Evaluation.of_keywords({"times": times or "time-aware", "history": history}).require_times(dataset)
-    file = RankFile.read(path, columns=columns, separator=separator, setting=setting)
+    file = RankFile.read(path, dataset, columns=columns, separator=separator, setting=setting)
     known = known if any(group.setting == "filtered" for group in file.ranks) else ()
     rows = _RowsOfSplit(file, dataset, split, unmatched, known_triples(dataset, known, times or "time-aware"))
     triples = rows.find()

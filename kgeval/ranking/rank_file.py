@@ -21,8 +21,10 @@ from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.errors import TableError, did_you_mean
 from kgeval.base.files import exists_safely
 from kgeval.data.columns import ColumnNames, Columns
-from kgeval.data.tables import SIDE_WORDS, NamedTable, read_table
+from kgeval.data.dataset import Dataset
+from kgeval.data.tables import SIDE_WORDS, NamedTable, from_arrow, read_table
 from kgeval.data.triples import Side
+from kgeval.models.checkpoints.readers.language_models import RANKS, ranks_in
 from kgeval.ranking.rank_table import COUNTS, RankTable
 
 RankSetting = Literal["filtered", "raw"]
@@ -52,18 +54,30 @@ class RankFile:
     def read(
         cls,
         path: Path,
+        dataset: Dataset | None = None,
         *,
         columns: ColumnNames | None = None,
         separator: str | None = None,
         setting: RankSetting | None = None,
     ) -> RankFile:
-        """Read a file of ranks, whose columns are named by its header or by ``columns``."""
+        """Read a file of ranks, whose columns are named by its header or by ``columns``.
+
+        In JSON, or in a folder of such files, they are records of a language model, with names of a dataset.
+        """
         if setting is not None and setting not in get_args(RankSetting):
             raise TableError(f"unknown setting {setting!r} of ranks. {did_you_mean(setting, get_args(RankSetting))}")
         if RankTable.is_in(path):
             raise TableError(f"{path}: kgeval's own ranks. RankTable.from_parquet reads it.")
-        delimiter = _separator_character(separator) if separator else None
-        table = read_table(path, Columns.of(columns)._replace(further=NAME), delimiter=delimiter, comments=True)
+        delimiter, named = _separator_character(separator) if separator else None, Columns.of(columns)
+        named = named._replace(further=NAME)
+        if dataset is not None and (path.is_dir() or path.suffix.lower() == ".json"):
+            records = ranks_in(path, dataset)
+            if {*RANKS} <= {*records.columns} and not named.are_given:
+                which = " or ".join(f"--columns rank={name}" for name in RANKS)
+                raise TableError(f"{path}: ranks of a base ({RANKS[0]}) and of its re-ranking. Say which: {which}.")
+            table = from_arrow(pa.Table.from_pandas(records), path, named)
+        else:
+            table = read_table(path, named, delimiter=delimiter, comments=True)
         if not len(table):
             raise TableError(f"{path}: no ranks in it.")
         return cls(table, *_rank_columns(table, setting))

@@ -184,8 +184,8 @@ def _among_known(
 ) -> tuple[Ranked, BoolArray]:
     """Rank answers among listed entities by what is known of the base: the scores of answers and of its predictions.
 
-    A listed entity without a score is not before the last prediction of its query. It counts as behind any answer, which
-    may be wrong for one that is not before the last prediction either: bool[answer].
+    A listed entity without a score is not before the last prediction of its query. It counts as behind any answer,
+    which may be wrong for one that is not before the last prediction either: bool[answer].
     """
     queries = named.queries
     times = () if queries.contexts is None else (queries.contexts.tolist(),)

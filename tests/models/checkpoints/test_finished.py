@@ -385,8 +385,8 @@ def test_a_name_in_the_place_of_a_label_is_told_the_label(tmp_path):
     path = tmp_path / "lists.jsonl"
     path.write_text(json.dumps({"head": "Rome", "relation": "r", "predictions": []}))
     data = Dataset.from_labels(train=[("Q1", "r", "Q220")], test=[("Q220", "r", "Q1")])
-    for names, label in (({}, "Q1"), ({"Q220": "Rome"}, "Q220")):
-        with pytest.raises(CheckpointError, match=f"entity 'Rome'.*Lists need labels such as {label}, not names"):
+    for names, told in (({}, "Lists need labels such as Q1"), ({"Q220": "Rome"}, "the name of Q220: .*names=exact")):
+        with pytest.raises(CheckpointError, match=f"entity 'Rome'.*{told}"):
             load_checkpoint(path, dataset=replace(data, names=names))
 
 

@@ -1,7 +1,7 @@
 """The model that a file of prediction lists makes; the readers of JSON, of AnyBURL and of TREC share it.
 
-A reader takes the lines of its file apart. ``CheckedLists`` turns labels into ids of the dataset, or refuses them;
-``model_of_lists`` makes the model. The user's options ``missing`` and ``unmatched`` are read here.
+A reader takes the lines of its file apart. ``CheckedLists`` turns labels, or names, into ids of the dataset, or refuses
+them; ``model_of_lists`` makes the model. The options that all formats share are read here.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from kgeval.base.errors import CheckpointError, UsageError, counted, first_few
+from kgeval.data.name_lookup import NameLookup
 from kgeval.data.triples import SIDES, Side
-from kgeval.models.adapters.prediction_lists import INVENTED, Key, OneList, PredictionLists, SideLists
+from kgeval.models.adapters.prediction_lists import ALL_LISTS, INVENTED, Key, OneList, PredictionLists, SideLists
 from kgeval.models.alignment import align
 from kgeval.models.checkpoints.checkpoint import ModelWithoutFormula
 from kgeval.models.checkpoints.options import Options
@@ -30,6 +31,12 @@ UNMATCHED = ("error", "keep", "drop")
 """listed text that names no entity is refused; kept, as a wrong answer at its place; or left out. ``drop`` also leaves
 out listed entities that are no candidates of the query"""
 
+NAMES = ("labels", "exact", "casefold")
+"""text is a label; or else the name of an entity, as it is written; or in other case, with blanks for underscores"""
+
+HOMONYMS = ("error", "first", "all")
+"""a name of several entities is refused; names the first of them; or all of them, which tie at its place"""
+
 MISSING = ("error", "unanswered", "not-retrieved")
 """``error``: a query without a list is refused; ``unanswered``: it has an empty list; ``not-retrieved``: likewise, and
 an answer that its list leaves out is 0 in metrics of lists, where it otherwise ties with all that is not listed"""
@@ -41,8 +48,12 @@ class CheckedLists:
     def __init__(self, path: Path, options: Options) -> None:
         self.dataset = options.needed_dataset(path, NO_NAMES)
         self._path, self._options = path, options
-        self._unmatched = options.require("unmatched", None, str(path), UNMATCHED, optional=True)
-        self._invented = self._repeated = 0
+        choices = {"unmatched": UNMATCHED, "names": NAMES, "homonyms": HOMONYMS}
+        self._unmatched, self._names, self._homonyms = (
+            options.require(name, None, str(path), choices[name], optional=True) for name in choices
+        )
+        self._lookup = NameLookup(self.dataset, casefold=self._names == "casefold")
+        self._invented = self._repeated = self._named = self._homonymous = 0
         self.unread: set[str] = set()
         """keys of the file that its reader has no meaning for"""
         kinds = {"entity": self.dataset.entities, "relation": self.dataset.relations, "time": self.dataset.times}
@@ -57,10 +68,35 @@ class CheckedLists:
             raise CheckpointError(f"{where}: expected the label of the query's {kind} in quotes, found {label!r:.40}.")
         if label in ids:
             return ids[label]
-        named = (known for known, name in self.dataset.names.items() if name == label and known in ids)
-        example = next(named, next(iter(ids), None))
-        labels = "" if example is None else f" Lists need labels such as {example:.60}, not names."
+        named = [] if kind == "time" else self._lookup.find(kind, label)
+        if self._names != "labels" and len(named) == 1:
+            return named[0]
+        if self._names != "labels" and named:
+            raise CheckpointError(f"{where}: {self._homonym(kind, label, named)} Write the label.")
+        example = next(iter(ids), None)
+        labels = "" if example is None else f" Lists need labels such as {example:.60}."
+        if named:
+            labels = f" It is the name of {[*ids][named[0]]}: to look names up, set the option names=exact."
+        elif self._names != "labels" and not self.dataset.names:
+            labels = f" The dataset has no names. Give a file of them: --names FILE (in Python names=).{labels}"
         raise CheckpointError(f"{where}: unknown {kind} {label[:60]!r}. Is it the right dataset?{labels}{hint}")
+
+    def _homonym(self, kind: str, text: str, named: Sequence[int]) -> str:
+        labels = self.dataset.relations if kind == "relation" else self.dataset.entities
+        return f"{text[:60]!r} may be {first_few([labels[row] for row in named])}."
+
+    def query(self, where: str, side: Side, anchor: Any, relation: Any, *answer: Any) -> Key:
+        """Look up the ids of a query's entity and relation, and of the answer that its list was made for, if any.
+
+        Of names that several have, those count that a triple of the dataset has, if it is a single one.
+        """
+        texts = (anchor, relation, *answer)
+        if self._names != "labels" and answer and all(isinstance(text, str) for text in texts):
+            triples = self._lookup.triples(*(texts if side == "tail" else texts[::-1]))
+            if len(triples) == 1:
+                return triples[0] if side == "tail" else triples[0][::-1]
+        of_answer = self.id(where, "entity", answer[0]) if answer else ALL_LISTS
+        return self.id(where, "entity", anchor), self.id(where, "relation", relation), of_answer
 
     def add(self, where: str, side: Side, key: Key, pairs: Sequence[tuple[str, float]], what: str = "scores") -> None:
         """Take one list, of pairs of label and score; the first of a label counts."""
@@ -69,15 +105,30 @@ class CheckedLists:
             if scores.setdefault(label, score) != score:
                 raise CheckpointError(f"{where}: {label!r} is listed twice, with the {what} {scores[label]}, {score}.")
         self._repeated += len(pairs) - len(scores)
-        entities = self._ids["entity"]
-        unknown = [label for label in scores if label not in entities]
-        if unknown and self._unmatched == "error":
-            self.id(where, "entity", unknown[0], KEEP_OR_DROP)
-        self._invented += len(unknown)
-        for label in unknown if self._unmatched == "drop" else ():
-            del scores[label]
-        ids = [entities.get(label, INVENTED) for label in scores]
-        self.found[side][key] = OneList(np.array(ids, np.int64), np.array([*scores.values()], np.float64))
+        ids, values, listed = list[int](), list[float](), set[int]()
+        for label, score in scores.items():
+            named = self._named_by(where, label)
+            kept = [row for row in named if row not in listed] if named else [INVENTED] * (self._unmatched == "keep")
+            self._repeated += bool(named) and not kept
+            listed.update(named)
+            ids += kept
+            values += [score] * len(kept)
+        self.found[side][key] = OneList(np.array(ids, np.int64), np.array(values, np.float64))
+
+    def _named_by(self, where: str, text: str) -> Sequence[int]:
+        """List the entities that listed text stands for, and count what was found by name, and what was not found."""
+        if text in self._ids["entity"]:
+            return [self._ids["entity"][text]]
+        named = [] if self._names == "labels" else self._lookup.find("entity", text)
+        if not named and self._unmatched == "error":
+            self.id(where, "entity", text, KEEP_OR_DROP)
+        if len(named) > 1 and self._homonyms == "error":
+            ways = "To list the first of them, set the option homonyms=first; for all of them, which tie, homonyms=all."
+            raise CheckpointError(f"{where}: {self._homonym('entity', text, named)} {ways}")
+        self._invented += not named
+        self._named += bool(named)
+        self._homonymous += len(named) > 1
+        return named[:1] if self._homonyms == "first" else named
 
     def predictions(self, format: str, *, by_place: bool = False) -> Predictions:
         """Make the model; ``by_place`` scores what is listed by its place alone."""
@@ -88,6 +139,11 @@ class CheckedLists:
     def _notes(self) -> list[str]:
         """Say how many predictions named no entity, and how many named one again."""
         notes = []
+        if self._named:
+            several = "the first of them counts" if self._homonyms == "first" else "all of them tie at its place"
+            homonyms = f", {self._homonymous:,} by a name that several entities have: {several}"
+            found = f"{counted(self._named, 'prediction')} {'was' if self._named == 1 else 'were'} found by name"
+            notes.append(f"{found} (names={self._names}){homonyms if self._homonymous else ''}.")
         if self._invented:
             kept = {"keep": "kept its place as a wrong answer", "drop": "was left out, and later ones moved up"}
             fault = f"{counted(self._invented, 'prediction')} named no entity"

@@ -24,9 +24,9 @@ from typing import Any
 
 from kgeval.base.errors import CheckpointError, reason
 from kgeval.base.files import JSON, checked
+from kgeval.data.dataset import Dataset
 from kgeval.data.text import open_text
 from kgeval.data.triples import SIDES
-from kgeval.models.adapters.prediction_lists import ALL_LISTS
 from kgeval.models.checkpoints.locate import LONGEST, first_object
 from kgeval.models.checkpoints.options import Options
 from kgeval.models.checkpoints.readers import Reader
@@ -53,9 +53,9 @@ def read(path: Path, options: Options) -> Predictions:
     keep their places as wrong answers, with ``unmatched=drop`` they are left out, and later ones move up.
     """
     lists = CheckedLists(path, options)
-    checked(path, times=JSON)
-    for where, content in _objects(path):
-        add_list(where, content, lists)
+    for file in files_in(path):
+        for where, content in objects_in(file):
+            add_list(where, content, lists)
     return lists.predictions("predictions")
 
 
@@ -67,13 +67,19 @@ def has_list(content: Any) -> bool:
 READER = Reader(
     name="predictions",
     summary="a .jsonl or .json file of lists (head or tail, relation, predictions: labels, with scores or best first)",
-    recognises=lambda path: has_list(first_object(path)),
+    recognises=lambda path: any(has_list(first_object(file)) for file in files_in(path)),
     read=read,
 )
 
 
-def _objects(path: Path) -> Iterator[tuple[str, Any]]:
+def files_in(path: Path) -> list[Path]:
+    """Return the file itself, or SimKGC's in a folder: those of tails (forward) and of heads (backward)."""
+    return sorted(path.glob("*ward_prediction*.json")) if path.is_dir() else [path]
+
+
+def objects_in(path: Path) -> Iterator[tuple[str, Any]]:
     """Yield what is in each line, or in an array that begins in one; with where it is."""
+    checked(path, times=JSON)
     with open_text(path) as text:
         for number, line in enumerate(iter(lambda: text.readline(LONGEST), ""), 1):
             where = f"{path}, line {number}"
@@ -96,15 +102,13 @@ def add_list(where: str, content: Any, lists: CheckedLists) -> None:
     if not has_list(content) or not {*SIDES} & content.keys():
         shown = (", ".join(map(repr, content)) or "none") if isinstance(content, dict) else repr(content)
         raise CheckpointError(f"{where}: expected keys head (or tail), relation and predictions; found {shown:.80}.")
-    predictions, relation = content.get(LISTED), content["relation"]
+    content = tail_first(content, lists.dataset)
+    predictions = content.get(LISTED)
     if LISTED in content:
         lists.unread |= content.keys() - KEYS
     else:
         best = content[SIMKGC]
         predictions = [*_parsed(where, best)] if isinstance(best, str) else best
-        if str(relation).startswith(INVERSE) and relation not in lists.dataset.relations:
-            relation = relation.removeprefix(INVERSE)
-            content = {"side": "head", "head": content.get("tail"), "tail": content.get("head")}
     side = content.get("side", "tail" if "head" in content else "head")
     if side not in SIDES:
         raise CheckpointError(f"{where}: side {side!r}; expected head or tail.")
@@ -112,15 +116,20 @@ def add_list(where: str, content: Any, lists: CheckedLists) -> None:
     if len(times) > 1:
         raise CheckpointError(f"{where}: {' and '.join(TIMES)} are different. Leave one of them out.")
     anchor, answer = ("head", "tail") if side == "tail" else ("tail", "head")
-    key = (
-        lists.id(where, "entity", content.get(anchor)),
-        lists.id(where, "relation", relation),
-        lists.id(where, "entity", content[answer]) if answer in content else ALL_LISTS,
-        *times,
-    )
+    of_answer = [content[answer]] if answer in content else []
+    key = (*lists.query(where, side, content.get(anchor), content["relation"], *of_answer), *times)
     if key in lists.found[side]:
         raise CheckpointError(f"{where}: a second list for the same query.")
     lists.add(where, side, key, _pairs(where, predictions, content.get(SCORES)))
+
+
+def tail_first(content: dict[str, Any], dataset: Dataset) -> dict[str, Any]:
+    """Turn what SimKGC writes for a head, whose relation is ``inverse …``, into the triple and its side."""
+    relation = str(content.get("relation"))
+    if SIMKGC not in content or not relation.startswith(INVERSE) or relation in dataset.relations:
+        return content
+    turned = {"side": "head", "head": content.get("tail"), "tail": content.get("head")}
+    return content | turned | {"relation": relation.removeprefix(INVERSE)}
 
 
 def _pairs(where: str, predictions: Any, scores: Any) -> list[tuple[str, float]]:

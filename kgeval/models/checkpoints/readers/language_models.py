@@ -1,0 +1,116 @@
+"""Answers of language models that re-rank a base, in the files that the code of KICGPT and of DIFT writes.
+
+Both answer by names: the option ``names`` looks them up. KICGPT writes a line for each triple, a file for each side;
+DIFT one array, with the best answers of its base beside the name that the model picked. ``ranks_in`` reads the ranks
+that DIFT and SimKGC write beside their answers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from kgeval.base.errors import CheckpointError
+from kgeval.data.columns import TRIPLE
+from kgeval.data.dataset import Dataset
+from kgeval.data.name_lookup import NameLookup
+from kgeval.data.triples import SIDES
+from kgeval.models.checkpoints.locate import first_lines, first_object, json_in
+from kgeval.models.checkpoints.options import Options
+from kgeval.models.checkpoints.readers import Reader
+from kgeval.models.checkpoints.readers.prediction_model import CheckedLists, Predictions
+from kgeval.models.checkpoints.readers.predictions import LISTED, SCORES, add_list, files_in, objects_in, tail_first
+
+ANSWERS = ("pred", "base")
+"""what a list of DIFT holds: the answer that the model picked, or the best answers of its base, with scores"""
+
+RANKS = ("rank", "pred_rank")
+"""the ranks in records; in those of DIFT, of the base and by a rule of its own"""
+
+
+def read_kicgpt(path: Path, options: Options) -> Predictions:
+    """Read lines of HeadEntity, Question (the relation), Answer (the tail) and Prediction: ``name | name | …``.
+
+    The side is that of the file's name (``output_tail.txt``), or of the option ``side``. Names are in lower case: they
+    are found with ``names=casefold``.
+    """
+    lists, named = CheckedLists(path, options), re.search("head|tail", path.name)
+    side = options.require("side", named[0] if named else None, path.name, SIDES)
+    for where, content in objects_in(path):
+        answers = content.get("Prediction")
+        names = answers.split(" | ") if isinstance(answers, str) else [*answers]
+        triple = {"head": content.get("HeadEntity"), "relation": content.get("Question"), "tail": content.get("Answer")}
+        add_list(where, {**triple, "side": side, LISTED: [name.strip() for name in names if name.strip()]}, lists)
+    return lists.predictions("kicgpt")
+
+
+def read_dift(path: Path, options: Options) -> Predictions:
+    """Read the records of ``prediction.json``, or of the array in it; the option ``answers`` chooses what is listed."""
+    lists, answers = CheckedLists(path, options), options.require("answers", None, str(path), ANSWERS, optional=True)
+    for place, record in enumerate(records_of_dift(path), 1):
+        picked = {LISTED: [record["pred"]] if record.get("pred") else []}
+        best = {LISTED: record.get("topk_ents"), SCORES: record.get("topk_scores")}
+        add_list(
+            f"{path}, record {place}", {**triple_of_dift(record), **(picked if answers == "pred" else best)}, lists
+        )
+    return lists.predictions("dift")
+
+
+def records_of_dift(path: Path) -> list[dict[str, Any]]:
+    content = json_in(path)
+    records = content.get("prediction") if isinstance(content, dict) else content
+    if not isinstance(records, list) or not all(map(_is_of_dift, records)):
+        raise CheckpointError(f"{path}: expected records of triplet, inverse and topk_ents, as DIFT writes them.")
+    return records
+
+
+def triple_of_dift(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Take the triple and the side of a record; an inverse one has the tail first, and asks for the head."""
+    anchor, relation, answer = record["triplet"]
+    head, tail = (answer, anchor) if record.get("inverse") else (anchor, answer)
+    return {"head": head, "relation": relation, "tail": tail, "side": "head" if record.get("inverse") else "tail"}
+
+
+def ranks_in(path: Path, dataset: Dataset) -> pd.DataFrame:
+    """Read the records of SimKGC (also those of its folder) or DIFT as the rows of a file of ranks, with labels.
+
+    Text that is no label is the name of an entity; of several, that of a triple of the dataset.
+    """
+    if DIFT.recognises(path):
+        rows = [{**record, **triple_of_dift(record)} for record in records_of_dift(path)]
+    else:
+        contents = (content for file in files_in(path) for _, content in objects_in(file))
+        rows = [{"side": "tail"} | tail_first(content, dataset) for content in contents]
+    lookup = NameLookup(dataset, casefold=True)
+    for row in rows:
+        found = lookup.triples(*(str(row.get(name)) for name in TRIPLE))
+        if len(found) == 1:
+            (head, relation, tail), entities = found[0], dataset.entities
+            row |= {"head": entities[head], "relation": dataset.relations[relation], "tail": entities[tail]}
+    frame = pd.DataFrame(rows)
+    return frame[[name for name in (*TRIPLE, "side", *RANKS) if name in frame]]
+
+
+def _is_of_dift(record: Any) -> bool:
+    return isinstance(record, dict) and "topk_ents" in record and len(record.get("triplet") or ()) == len("hrt")
+
+
+KICGPT = Reader(
+    name="kicgpt",
+    summary="KICGPT's output_tail.txt or output_head.txt (lines of HeadEntity, Question, Answer and Prediction)",
+    recognises=lambda path: (
+        path.is_file() and all(f'"{key}": ' in first_lines(path, 1)[0] for key in ("Question", "Prediction"))
+    ),
+    read=read_kicgpt,
+)
+
+DIFT = Reader(
+    name="dift",
+    summary="DIFT's prediction.json (records of triplet, inverse, topk_ents and pred)",
+    recognises=lambda path: bool({"generation_config", "topk_ents"} & {*first_object(path)}),
+    read=read_dift,
+)
