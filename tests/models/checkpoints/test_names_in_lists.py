@@ -72,8 +72,8 @@ def test_names_are_counted_and_homonyms_are_told(tmp_path):
         load_checkpoint(path, dataset=DATA, names="exact")
     notes = load_checkpoint(path, dataset=DATA, names="exact", homonyms="all").model.notes
     assert notes[0] == (
-        "2 predictions were found by name (names=exact), 1 by a name that several entities have: all of them tie at its "
-        "place."
+        "2 predictions were found by name (names=exact), 1 by a name that several entities have: "
+        "all of them tie at its place."
     )
     with pytest.raises(CheckpointError, match=r"no names\. Give a file of them: --names FILE"):
         load_checkpoint(path, dataset=PLAIN, names="exact")
@@ -86,7 +86,7 @@ def test_a_query_by_names_is_that_of_its_triple(tmp_path):
     model = load_checkpoint(path, dataset=DATA, names="exact")
     assert evaluate(model, DATA, sides="tail").column("greater")[0] == 0
     path.write_text(json.dumps({key: text for key, text in asked.items() if key != "tail"}))
-    with pytest.raises(CheckpointError, match="'Paris' may be /m/0, /m/1. Write the label"):
+    with pytest.raises(CheckpointError, match=r"'Paris' may be /m/0, /m/1\. Write the label"):
         load_checkpoint(path, dataset=DATA, names="exact")
 
 
