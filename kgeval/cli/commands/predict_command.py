@@ -35,6 +35,10 @@ OF_RANKINGS = ("evaluation.estimate", "evaluation.keep")
 """keys without effect on predictions"""
 
 
+FOR_LANGUAGE_MODELS = ("candidates", "kicgpt", "dift")
+"""the formats of candidates for language models, which must not know the answers of the split"""
+
+
 class Asked(Replacing):
     """What is asked, how many answers are given, and where they are written."""
 
@@ -46,15 +50,17 @@ class Asked(Replacing):
     """Time of the queries of --query, for a temporal graph."""
     k = option("-k", type=click.IntRange(min=1), default=10, metavar="NUMBER")
     """Number of answers to each query."""
-    known = option(type=click.Choice(["keep", "drop"]), default="keep")
-    """What to do with known answers: keep (and mark) or drop (leave out)."""
+    known = option(type=click.Choice(["keep", "drop"]))
+    """What to do with known answers: keep (and mark) or drop (leave out). [default: keep]"""
     out = option(type=click.Path(path_type=Path))
     """File to write, in the format of --out-format; for ogb-lsc it may be a folder."""
     written_as = option(
-        "--out-format", type=click.Choice(["parquet", "csv", "json", "markdown", "latex", "ogb-lsc", "trec"])
+        "--out-format",
+        type=click.Choice(["parquet", "csv", "json", "markdown", "latex", "ogb-lsc", "trec", *FOR_LANGUAGE_MODELS]),
     )
     """Format of --out: parquet (all columns), csv, json, markdown, latex, ogb-lsc (the ten best tails, for OGB-LSC's
-    WikiKG90Mv2) or trec (a run and its qrels). [default: by its ending: .parquet, .csv, .json, .md, .tex]"""
+    WikiKG90Mv2), trec (a run and its qrels), or candidates for language models, made without knowledge of the split:
+    candidates (lines of JSON), kicgpt (a folder), dift. [default: by its ending: .parquet, .csv, .json, .md, .tex]"""
 
 
 @click.command("predict")
@@ -90,6 +96,8 @@ def predict_command(checkpoint: str, dataset: str | None, form: str, **options: 
     _refuse_contradictions(options)
     if options["written_as"] == "ogb-lsc":
         options["sides"] = options["sides"] or ["tail"]
+    if options["written_as"] in FOR_LANGUAGE_MODELS:
+        _leave_out_other_splits(options)
     config = configuration("predict", checkpoint, dataset, options, blocks(options))
     result = Predictions(*_predictions(config, options))
     if out is not None:
@@ -97,6 +105,20 @@ def predict_command(checkpoint: str, dataset: str | None, form: str, **options: 
     if out is None or form == "json":
         show(result, form)
     show_notes(result.notes)
+
+
+def _leave_out_other_splits(options: dict[str, Any]) -> None:
+    """Leave known answers out, of the splits before the evaluated one alone; refuse what would tell of its answers."""
+    from kgeval.base.errors import ConfigError
+
+    split = options["split"] or "test"
+    before = [name for name in ("train", "valid") if name not in split]
+    told = {*(options["filter"] or ())} - {*before}
+    if options["known"] == "keep" or told:
+        wrong = f"--filter {','.join(told)} leaves out answers of {split}" if told else "--known keep has known answers"
+        cure = f"the candidates would tell of the answers. Leave it out: the filter is {','.join(before)}"
+        raise ConfigError(f"--out-format {options['written_as']}: {wrong}; {cure}.")
+    options |= {"known": "drop", "filter": options["filter"] or before}
 
 
 ENDINGS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex"}
@@ -157,7 +179,13 @@ def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[Prediction
     total = _num_queries(dataset, settings.for_model(model)) if queries is None else len(queries)
     with watching("predicting", total, unit="queries") as progress:
         table = predict(
-            model, dataset, queries=queries, k=options["k"], known=options["known"], progress=progress, **explicit
+            model,
+            dataset,
+            queries=queries,
+            k=options["k"],
+            known=options["known"] or "keep",
+            progress=progress,
+            **explicit,
         )
     return table, dataset
 
@@ -170,10 +198,11 @@ def _num_queries(dataset: Dataset, evaluation: Evaluation) -> int:
 
 def _write(result: Predictions, out: Path, written_as: str) -> Path:
     from kgeval.base.storage import write_text
+    from kgeval.ranking.predictions.candidate_lists import WRITERS
     from kgeval.ranking.predictions.prediction_files import write_top10, write_trec
     from kgeval.ranking.run_directory.contents import as_json
 
-    if written_as in (further := {"ogb-lsc": write_top10, "trec": write_trec}):
+    if written_as in (further := {"ogb-lsc": write_top10, "trec": write_trec, **WRITERS}):
         return further[written_as](result.predictions, result.dataset, out)
     if written_as == "parquet":
         result.predictions.to_parquet(out)

@@ -42,7 +42,7 @@ INVERSE = "inverse "
 
 TIMES = ("time", "timestamp")
 
-KEYS = {*SIDES, "relation", LISTED, SCORES, "side", *TIMES}
+KEYS = {*SIDES, "relation", LISTED, SCORES, "names", "side", *TIMES}
 """the keys of an object that are read; a note names any other key, but not the further ones that SimKGC writes"""
 
 

@@ -1,0 +1,118 @@
+"""Candidates for language models: the best answers of a base, written without knowledge of the evaluated split.
+
+A list that leaves out the other answers of its split tells which answer is asked for: the predictions here leave out
+known answers of other splits alone. ``kgeval predict --out-format`` calls the functions in ``WRITERS``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kgeval.base.errors import InputError
+from kgeval.base.storage import write_text
+from kgeval.data.dataset import Dataset
+from kgeval.data.queries import starts_of_runs
+from kgeval.data.triples import SIDES, Side
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.ranking.predictions.prediction_table import PredictionTable
+from kgeval.ranking.rank_table import TIME
+
+
+class BestOfQuery(NamedTuple):
+    """The best answers to a query, in the ids of the dataset."""
+
+    side: Side
+    anchor: int
+    relation: int
+    time: str | None
+    entities: list[int]
+    scores: list[float]
+
+
+def write_candidates(table: PredictionTable, dataset: Dataset, path: Path) -> Path:
+    """Write a line of JSON for each query: head or tail, relation, predictions (labels), their names and scores.
+
+    kgeval reads such lines as lists of predictions.
+    """
+    lines = []
+    for best in _queries(table):
+        labels = [dataset.entities[entity] for entity in best.entities]
+        names = [dataset.names.get(label, label) for label in labels]
+        line: dict[str, Any] = {"head" if best.side == "tail" else "tail": dataset.entities[best.anchor]}
+        line |= {"relation": dataset.relations[best.relation], **({} if best.time is None else {"time": best.time})}
+        line |= {"predictions": labels, **({"names": names} if names != labels else {}), "scores": best.scores}
+        lines.append(json.dumps(line, ensure_ascii=False) + "\n")
+    write_text(path, "".join(lines))
+    return path
+
+
+def write_kicgpt(table: PredictionTable, dataset: Dataset, path: Path) -> Path:
+    """Write the folder that KICGPT reads: for each side, the ids of candidates by the ids of entity and relation.
+
+    Its files ``entity2id.txt`` and ``relation2id.txt`` have the label of each id.
+    """
+    candidates: dict[Side, dict[str, list[int]]] = {side: {} for side in SIDES}
+    for best in _queries(table):
+        candidates[best.side][f"{best.anchor}\t{best.relation}"] = best.entities
+    path.mkdir(parents=True, exist_ok=True)
+    for side, of_side in candidates.items():
+        write_text(path / f"retriever_candidate_{side}.txt", json.dumps(of_side))
+    for name, labels in (("entity2id.txt", dataset.entities), ("relation2id.txt", dataset.relations)):
+        write_text(path / name, _numbered(labels))
+    return path
+
+
+def write_dift(table: PredictionTable, dataset: Dataset, path: Path) -> Path:
+    """Write the records that DIFT makes its prompts of: for each triple of the split its tail, and then its head.
+
+    ``rank`` is the place of the answer among the candidates, null where it is not one of them: the other answers of the
+    split are not left out. An inverse record has the tail first in its ``triplet``, and asks for the head.
+    """
+    if table.split is None:
+        raise InputError("DIFT's records are of the triples of a split, and these predictions are of other queries.")
+    found: dict[tuple[str, int, int], BestOfQuery] = {}
+    found |= {(best.side, best.anchor, best.relation): best for best in _queries(table)}
+    records = []
+    for row, (head, relation, tail) in enumerate(dataset.split(table.split).ids.tolist()):
+        for side, anchor, answer in (("tail", head, tail), ("head", tail, head)):
+            best = found.get((side, anchor, relation))
+            entities, scores = ([], []) if best is None else (best.entities, best.scores)
+            labels = [dataset.entities[entity] for entity in entities]
+            record = {
+                "triplet": (dataset.entities[anchor], dataset.relations[relation], dataset.entities[answer]),
+                "inverse": side == "head",
+                "rank": entities.index(answer) + 1 if answer in entities else None,
+                "topk_ents": labels,
+                "topk_names": [dataset.names.get(label, label) for label in labels],
+                "topk_scores": scores,
+                "entity_ids": entities,
+                "query_id": 2 * row + (side == "tail"),
+            }
+            records.append(record)
+    write_text(path, json.dumps(records, ensure_ascii=False))
+    return path
+
+
+WRITERS: Mapping[str, Callable[[PredictionTable, Dataset, Path], Path]] = {
+    "candidates": write_candidates,
+    "kicgpt": write_kicgpt,
+    "dift": write_dift,
+}
+
+
+def _queries(table: PredictionTable) -> Iterator[BestOfQuery]:
+    """Take the best answers query by query."""
+    asked = [table.column(name).tolist() for name in ("side", "anchor", "relation")]
+    asked += [table.column(TIME).tolist() if TIME in table.columns else [None] * len(table)]
+    entities, scores = (table.column(name).tolist() for name in ("entity", "score"))
+    for start, stop in pairwise([*starts_of_runs(table.column("query")).tolist(), len(table)]):
+        side, anchor, relation, time = (column[start] for column in asked)
+        yield BestOfQuery(side, anchor, relation, time, entities[start:stop], scores[start:stop])
+
+
+def _numbered(labels: Vocabulary) -> str:
+    return "".join(f"{label}\t{row}\n" for row, label in enumerate(labels))
