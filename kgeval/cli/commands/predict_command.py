@@ -178,15 +178,8 @@ def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[Prediction
     }
     total = _num_queries(dataset, settings.for_model(model)) if queries is None else len(queries)
     with watching("predicting", total, unit="queries") as progress:
-        table = predict(
-            model,
-            dataset,
-            queries=queries,
-            k=options["k"],
-            known=options["known"] or "keep",
-            progress=progress,
-            **explicit,
-        )
+        explicit |= {"k": options["k"], "known": options["known"] or "keep"}
+        table = predict(model, dataset, queries=queries, progress=progress, **explicit)
     return table, dataset
 
 

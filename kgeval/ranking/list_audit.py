@@ -1,0 +1,88 @@
+"""The audit of lists: whether they were made with knowledge of the evaluated split, and lists that have no answer.
+
+``ModelRanking`` and ``kgeval.rerank`` note what is found. Lists may know the split without their maker's intent: whoever
+filters candidates as ranks are filtered, by all known answers but the one asked for, leaves out the other answers of
+the split. Two tests find that; each accuses fewer than one in a thousand of the files that were made without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from scipy.stats import norm
+
+from kgeval.base.arrays import BoolArray
+from kgeval.base.errors import counted
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Side, Triples
+from kgeval.models.aligned import Aligned
+
+ALARM = 1e-3
+"""the p-value below which lists are accused; the normal approximation may be a few times too low"""
+
+LONG_ENOUGH = 2
+"""how many times as long as its answers a list must be, so that it has room for all of them"""
+
+
+def notes_on_knowledge(scorer: Aligned, triples: Triples, sides: Sequence[Side], split: str) -> list[str]:
+    """Accuse lists that name the answers of a split as only its knowledge explains."""
+    if not scorer.lists:
+        return []
+    queries = [found for side in sides if side != "relation" for found in _answers_named(scorer, triples, side)]
+    own = [named for named, _ in queries if (named != named[0]).any()]
+    common = [named[0] for named, length in queries if (named == named[0]).all() and length >= LONG_ENOUGH * len(named)]
+    found = _own_answers_alone(own, split) or _one_answer_alone(common, split)
+    cure = "Their ranks are too good. Make candidates without it: kgeval predict --out-format candidates."
+    return [f"the lists seem to be made with knowledge of {split}: {found} {cure}"] if found else []
+
+
+def _answers_named(scorer: Aligned, triples: Triples, side: Side) -> Iterator[tuple[BoolArray, int]]:
+    """Yield which answers of a query the list of each of its triples names, bool[triple, triple]; and its length."""
+    queries = Queries.per_triple(triples, side, as_given=True)
+    listed, _ = scorer.listed(queries)
+    times = () if queries.contexts is None else (queries.contexts,)
+    keys = np.stack([queries.anchors, queries.relations, *times])
+    _, groups, sizes = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
+    for members in np.split(np.argsort(groups.ravel(), kind="stable"), np.cumsum(sizes)[:-1]):
+        if len(members) > 1:
+            rows = [np.isin(queries.answers[members], listed.row(member)) for member in members]
+            yield np.stack(rows), int(listed.lengths[members].min())
+
+
+def _own_answers_alone(queries: Sequence[BoolArray], split: str) -> str:
+    """Test whether lists made for triples name their own answers more often than other answers of their query.
+
+    If lists do not know which triple asks, any list of a query may be that of any of its triples: the number of own
+    answers that they name has the mean and the variance of a random assignment (Hoeffding, 1951).
+    """
+    sizes = np.array([len(named) for named in queries])
+    own, all_named = (np.array([count(named) for named in queries]) for count in (np.trace, np.sum))
+    centred = (named - named.mean(0) - named.mean(1)[:, None] + named.mean() for named in queries)
+    variance = sum(float((of_query**2).sum()) / (len(of_query) - 1) for of_query in centred)
+    if not variance or (p := norm.sf((own - all_named / sizes).sum() / np.sqrt(variance))) > ALARM:
+        return ""
+    shares = own.sum() / sizes.sum(), (all_named - own).sum() / (sizes * (sizes - 1)).sum()
+    several = (
+        f"of the {counted(len(queries), 'query')} with several {split} answers, the lists name their own answer in"
+    )
+    return f"{several} {shares[0]:.1%} of the cases, and another answer of the query in {shares[1]:.1%} (p = {p:.1g})."
+
+
+def _one_answer_alone(queries: Sequence[BoolArray], split: str) -> str:
+    """Test whether lists of whole queries name several answers less often than if each were named by chance.
+
+    Good answers are named together more often than by chance, so that the test is conservative.
+    """
+    sizes, named = np.array([len(it) for it in queries]), np.array([int(it.sum()) for it in queries])
+    share = named.sum() / max(sizes.sum(), 1)
+    chances = 1 - (1 - share) ** sizes - sizes * share * (1 - share) ** (sizes - 1)
+    seen = int((named > 1).sum())
+    odds = np.r_[1.0, np.zeros(seen)]
+    """the probability of 0, 1, … queries with several named answers"""
+    for chance in chances:
+        odds = odds * (1 - chance) + np.r_[0, odds[:-1]] * chance
+    if (p := odds.sum()) > ALARM:
+        return ""
+    several = f"of {counted(len(queries), 'list')} for queries with several {split} answers, {seen} name two or more"
+    return f"{several}; if each were named by chance, {chances.sum():.0f} would (p = {p:.1g})."
