@@ -85,7 +85,6 @@ OPTIONS: dict[Place, str] = {
     ("model", "path"): "CHECKPOINT",
     ("model", "baseline"): "CHECKPOINT",
     ("model", "base"): "--option base",
-    ("model", "base", "path"): "--option base",
     ("model", "format"): "--checkpoint-format",
     ("model", "options"): "--option",
     ("task", "kind"): "--task",

@@ -70,12 +70,10 @@ def align(
         notes += (f"the model has no {kind}labels; its {kind}ids were taken as those of dataset {dataset.name}.",)
     if isinstance(scorer, PredictionLists):
         notes += scorer.notes
-        if scorer.base is not None:  # what the base does not know does not compete
-            notes += scorer.base.notes
-            entity_rows, relation_rows = (
-                np.where(known >= 0, rows, -1)
-                for rows, known in ((entity_rows, scorer.base.entity_rows), (relation_rows, scorer.base.relation_rows))
-            )
+        if (base := scorer.base) is not None:  # what the base does not know does not compete
+            notes += base.notes
+            entity_rows = np.where(base.entity_rows >= 0, entity_rows, -1)
+            relation_rows = np.where(base.relation_rows >= 0, relation_rows, -1)
     return Aligned(scorer, entity_rows, relation_rows, notes, source, time_rows)
 
 

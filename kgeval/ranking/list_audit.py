@@ -1,25 +1,31 @@
 """The audit of lists: whether they were made with knowledge of the evaluated split, and lists that have no answer.
 
-``ModelRanking`` and ``kgeval.rerank`` note what is found. Lists may know the split without their maker's intent: whoever
-filters candidates as ranks are filtered, by all known answers but the one asked for, leaves out the other answers of
-the split. Two tests find that; each accuses fewer than one in a thousand of the files that were made without it.
+Every ranking of a model that has lists notes what is found. Lists may know the split without intent: candidates that
+are filtered as ranks are, by all known answers but the one asked for, lack the other answers of the split. Two tests
+find that; each accuses at most one in a thousand of the files that were made without this knowledge.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 import numpy as np
 from scipy.stats import norm
 
 from kgeval.base.arrays import BoolArray
 from kgeval.base.errors import counted
+from kgeval.base.provenance import percent
+from kgeval.data.dataset import Dataset
+from kgeval.data.known import known_answers
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
+from kgeval.models.adapters.prediction_lists import PredictionLists
 from kgeval.models.aligned import Aligned
 
 ALARM = 1e-3
-"""the p-value below which lists are accused; the normal approximation may be a few times too low"""
+"""the p-value below which lists are accused"""
+
+ACCUSED = "the lists seem to be made with knowledge of"
 
 LONG_ENOUGH = 2
 """how many times as long as its answers a list must be, so that it has room for all of them"""
@@ -27,14 +33,12 @@ LONG_ENOUGH = 2
 
 def notes_on_knowledge(scorer: Aligned, triples: Triples, sides: Sequence[Side], split: str) -> list[str]:
     """Accuse lists that name the answers of a split as only its knowledge explains."""
-    if not scorer.lists:
-        return []
-    queries = [found for side in sides if side != "relation" for found in _answers_named(scorer, triples, side)]
+    queries = [of_query for side in sides for of_query in _answers_named(scorer, triples, side)]
     own = [named for named, _ in queries if (named != named[0]).any()]
     common = [named[0] for named, length in queries if (named == named[0]).all() and length >= LONG_ENOUGH * len(named)]
     found = _own_answers_alone(own, split) or _one_answer_alone(common, split)
-    cure = "Their ranks are too good. Make candidates without it: kgeval predict --out-format candidates."
-    return [f"the lists seem to be made with knowledge of {split}: {found} {cure}"] if found else []
+    cure = "Their ranks are too good. For candidates without it: kgeval predict --out-format candidates."
+    return [f"{ACCUSED} {split}: {found} {cure}"] if found else []
 
 
 def _answers_named(scorer: Aligned, triples: Triples, side: Side) -> Iterator[tuple[BoolArray, int]]:
@@ -63,10 +67,8 @@ def _own_answers_alone(queries: Sequence[BoolArray], split: str) -> str:
     if not variance or (p := norm.sf((own - all_named / sizes).sum() / np.sqrt(variance))) > ALARM:
         return ""
     shares = own.sum() / sizes.sum(), (all_named - own).sum() / (sizes * (sizes - 1)).sum()
-    several = (
-        f"of the {counted(len(queries), 'query')} with several {split} answers, the lists name their own answer in"
-    )
-    return f"{several} {shares[0]:.1%} of the cases, and another answer of the query in {shares[1]:.1%} (p = {p:.1g})."
+    several = f"for {counted(len(queries), 'query')} with several {split} answers, {percent(shares[0])} of the lists"
+    return f"{several} name their own answer, and {percent(shares[1])} a given other answer (p = {p:.1g})."
 
 
 def _one_answer_alone(queries: Sequence[BoolArray], split: str) -> str:
@@ -78,11 +80,44 @@ def _one_answer_alone(queries: Sequence[BoolArray], split: str) -> str:
     share = named.sum() / max(sizes.sum(), 1)
     chances = 1 - (1 - share) ** sizes - sizes * share * (1 - share) ** (sizes - 1)
     seen = int((named > 1).sum())
-    odds = np.r_[1.0, np.zeros(seen)]
-    """the probability of 0, 1, … queries with several named answers"""
+    odds = np.r_[1.0, np.zeros(seen)]  # of 0, 1, … lists that name several answers
     for chance in chances:
         odds = odds * (1 - chance) + np.r_[0, odds[:-1]] * chance
     if (p := odds.sum()) > ALARM:
         return ""
-    several = f"of {counted(len(queries), 'list')} for queries with several {split} answers, {seen} name two or more"
+    several = f"of {counted(len(queries), 'list')} for queries with several {split} answers, {seen:,} name two or more"
     return f"{several}; if each were named by chance, {chances.sum():.0f} would (p = {p:.1g})."
+
+
+def notes_on_no_answer(lists: PredictionLists, dataset: Dataset, sides: Sequence[Side], split: str) -> list[str]:
+    """Count the lists of queries that no triple answers, right if they are empty; and take the F1 of all lists as sets.
+
+    Known answers of other splits are left out of the lists.
+    """
+    lengths, triples = list[int](), [*dataset.splits.values()]
+    for side, of_side in lists.sides.items():
+        every = Queries.of(Triples.concatenated(triples), side)
+        answered = {*zip(every.anchors.tolist(), every.relations.tolist(), strict=True)}
+        rows = [row for key, row in of_side.places.items() if key[:2] not in answered and side in sides]
+        lengths += of_side.rows.lengths[rows].tolist()
+    if not lengths:
+        return []
+    scores = [float(not length) for length in lengths]
+    for side in sides:
+        queries = Queries.of(dataset.split(split), side)
+        (listed, _), known = lists.listed(queries), known_answers(queries, triples)
+        for query, answers in enumerate(np.split(queries.answers, queries.offsets[1:-1])):
+            scores.append(set_f1({*listed.row(query)} - ({*known.row(query)} - {*answers}), {*answers}))
+    found = f"{counted(len(lengths), 'list')} for queries that no triple answers, {lengths.count(0):,} of them empty"
+    return [f"{found}, which is right. As sets, all {len(scores):,} lists have the macro F1 {np.mean(scores):.6f}."]
+
+
+def set_f1(listed: Set[int], answers: Set[int]) -> float:
+    """Take F1 as LM-KBC does (Singhania et al., 2022): the precision of no answer is 1, the recall of none is 1.
+
+    >>> set_f1({1, 2}, {2, 3}), set_f1(set(), set()), set_f1({1}, set())
+    (0.5, 1.0, 0.0)
+    """
+    precision = len(listed & answers) / len(listed) if listed else 1.0
+    recall = len(listed & answers) / len(answers) if answers else 1.0
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0

@@ -42,7 +42,7 @@ from kgeval.ranking.rank_table import (
     join_parts,
     stack,
     to_rank_columns,
-    with_second_counts,
+    with_counts,
 )
 from kgeval.ranking.ranking_notes import (
     RESTRICTED_SAMPLE,
@@ -50,12 +50,12 @@ from kgeval.ranking.ranking_notes import (
     notes_on_chance,
     notes_on_device,
     notes_on_listed_answers,
+    notes_on_lists,
     notes_on_masks,
     notes_on_nan,
     notes_on_repetitions,
     notes_on_shared_times,
     notes_on_sides,
-    notes_on_unlisted,
     notes_on_unseen,
 )
 from kgeval.ranking.ranking_task import RankCounts, Ranked, RankingTask, concatenated, rank_last
@@ -95,7 +95,7 @@ def ranking_of(
     if not (sides and len(known)):
         raise InputError(f"{wrong[-1]} Nothing is left to rank.")
     triples = dataset.split(split)[: len(known)][known]
-    wrong += notes_on_unlisted(scorer, triples, sides)
+    wrong += notes_on_lists(scorer, triples, sides, dataset, split)
     moved = [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) and not allowed.all() else []
     if rules.second == "static":
         moved += notes_on_shared_times(dataset, split, evaluation.filter)
@@ -190,7 +190,7 @@ class ModelRanking(ModelOnDataset):
         if self.second is None:
             return part
         counts = RankCounts.of(self.second._rank_triples(side, triples).data)
-        return replace(part, data=with_second_counts(part.data, counts, self.rules.second))
+        return replace(part, data=with_counts(part.data, counts, f"{self.rules.second}_"))
 
     def table(self, parts: Sequence[RankedPart], title: str, *, notes: tuple[str, ...] = ()) -> RankTable:
         """Lay the counts of all parts out as a table: side after side, each in the order of the split."""

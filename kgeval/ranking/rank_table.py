@@ -327,9 +327,9 @@ def with_times(dataset: Dataset, table: pa.Table, contexts: IntArray | None) -> 
     return table.append_column(TIME, pa.DictionaryArray.from_arrays(codes, dataset.times.labels, ordered=True))
 
 
-def with_second_counts(table: pa.Table, counts: RankCounts, name: str | None) -> pa.Table:
-    """Add the counts of its rows by a second filter of this name."""
-    return with_columns(table, {f"{name}_{count}": pa.array(getattr(counts, count)) for count in COUNTS})
+def with_counts(table: pa.Table, counts: RankCounts, prefix: str = "") -> pa.Table:
+    """Give rows their counts, in columns whose names begin with ``prefix``."""
+    return with_columns(table, {f"{prefix}{count}": pa.array(getattr(counts, count)) for count in COUNTS})
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,12 +20,13 @@ from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.models.adapters.array_scorers import TripleArrays
-from kgeval.models.adapters.prediction_lists import PredictionLists
+from kgeval.models.adapters.prediction_lists import PredictionLists, SideLists
 from kgeval.models.aligned import Aligned
 from kgeval.models.alignment import align
 from kgeval.models.scorer import LabelledModel
 from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
-from kgeval.ranking.rank_table import NAN, RankTable
+from kgeval.ranking.list_audit import notes_on_knowledge, notes_on_no_answer
+from kgeval.ranking.rank_table import LISTED, NAN, RankTable
 from kgeval.ranking.ranking_task import RankCounts
 
 RESTRICTED_SAMPLE = (
@@ -113,13 +114,13 @@ def notes_on_sides(scorer: Aligned) -> list[str]:
     return [f"the model predicts {scorer.sides[0]}s only."] if len(scorer.sides) == 1 else []
 
 
-def notes_on_unlisted(scorer: Aligned, triples: Triples, sides: Sequence[Side]) -> list[str]:
-    """Count the queries of the triples without a list, if the model has lists."""
+def notes_on_lists(scorer: Aligned, triples: Triples, sides: Sequence[Side], dataset: Dataset, split: str) -> list[str]:
+    """Count the queries of the triples without a list, if the model has lists, and audit these."""
     if not scorer.lists:
         return []
     queries = [scorer.map_queries(Queries.per_triple(triples, side)) for side in sides if side != "relation"]
-    note = scorer.lists.note_on_unlisted(queries)
-    return [note] if note else []
+    note, known = scorer.lists.note_on_unlisted(queries), notes_on_knowledge(scorer, triples, sides, split)
+    return [*known, *([note] if note else []), *notes_on_no_answer(scorer.lists, dataset, sides, split)]
 
 
 TIED_WITH = "with all entities that their list leaves out"
@@ -131,21 +132,21 @@ def notes_on_listed_answers(scorer: Aligned, ranks: pa.Table, outsiders: int) ->
     """Count the answers that are not in their list, with what that means; and the listed ``outsiders``."""
     if not scorer.lists:
         return []
-    listed = ranks["score"].to_numpy() > -np.inf
+    listed = ranks[LISTED].to_numpy(zero_copy_only=False)
     missing, notes = int((~listed).sum()), []
     if missing:
-        subject = (
-            f"{missing:,} of {len(listed):,} answers {'is' if missing == 1 else 'are'} not in the list of predictions"
-        )
+        are, most = "is" if missing == 1 else "are", max(map(SideLists.longest, scorer.lists.sides.values()), default=0)
+        subject = f"{missing:,} of {len(listed):,} answers {are} not in their lists, which name up to {most:,}"
+        ceiling = f"no order of these lists has a Hits@1 above {listed.mean():.4f}"
+        behind = f"they follow in the order of the base, and {ceiling}."
         tied = (
-            f"they tie {TIED_WITH}. In {METRICS_OF_LISTS} they have the mean over the orders of these ties, under any "
-            "tie policy; to count them as 0 there, as trec_eval does, set the option missing=not-retrieved."
+            f"they tie {TIED_WITH}, and {ceiling}. In {METRICS_OF_LISTS} they have the mean over the orders of these "
         )
-        zero = (
-            f"they count as 0 in {METRICS_OF_LISTS}, as in trec_eval (missing=not-retrieved). In metrics of ranks "
-            f"(MRR, hits@k, …) they tie {TIED_WITH}."
-        )
-        notes.append(f"{subject}: {zero if scorer.lists.not_retrieved else tied}")
+        tied += "ties; to count them as 0 there, as trec_eval does, set the option missing=not-retrieved."
+        zero = f"they count as 0 in {METRICS_OF_LISTS}, as in trec_eval (missing=not-retrieved). In metrics of ranks "
+        zero += f"(MRR, hits@k, …) they tie {TIED_WITH}."
+        fate = behind if scorer.lists.base else zero if scorer.lists.not_retrieved else tied
+        notes.append(f"{subject}: {fate}")
     if outsiders:
         subject = counted(outsiders, "listed entity that is no candidate", "listed entities that are no candidates")
         keeps = (

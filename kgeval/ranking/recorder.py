@@ -32,7 +32,7 @@ from kgeval.ranking.evaluation import Evaluation, NaNPolicy, UnseenPolicy
 from kgeval.ranking.model_ranking import ModelRanking, ranking_of
 from kgeval.ranking.protocols.number_check import NumberCheck, check_numbers
 from kgeval.ranking.protocols.protocol import Protocol, find_protocol
-from kgeval.ranking.rank_table import RankedPart, RankTable, to_rank_columns, with_second_counts
+from kgeval.ranking.rank_table import RankedPart, RankTable, to_rank_columns, with_counts
 from kgeval.ranking.ranking_task import RankCounts, Ranked, concatenated
 from kgeval.ranking.rules import Rules
 
@@ -185,7 +185,7 @@ class Recorder:
         for side, rows, ranked in (self._joined(side, self._batches) for side in self._sides):
             data = to_rank_columns(dataset, split, rows, side, ranked)
             if ranked.second is not None:
-                data = with_second_counts(data, ranked.second, ranking.rules.second)
+                data = with_counts(data, ranked.second, f"{ranking.rules.second}_")
             parts += [RankedPart(side, data, (), num_candidates)] if len(rows) else []
         if not parts:
             raise InputError("nothing was recorded: call update with each batch first.")

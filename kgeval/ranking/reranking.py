@@ -14,13 +14,13 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.base.arrays import BoolArray, Float64Array
-from kgeval.base.errors import InputError, TableError
+from kgeval.base.errors import InputError
 from kgeval.base.parquet_tables import with_columns
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import known_answers, known_triples
 from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries, Rows
-from kgeval.data.triples import SIDES, Side, Triples
+from kgeval.data.triples import SIDES, Side
 from kgeval.models.adapters.prediction_lists import ALL_LISTS, Key, OneList, PredictionLists, SideLists
 from kgeval.models.aligned import Aligned
 from kgeval.models.alignment import align
@@ -31,9 +31,10 @@ from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.outsiders import Outsiders, compete
 from kgeval.ranking.predictions.prediction_table import PredictionTable
-from kgeval.ranking.rank_table import COUNTS, LISTED, TIME, RankTable
-from kgeval.ranking.ranking_notes import notes_on_listed_answers, notes_on_unlisted
+from kgeval.ranking.rank_table import LISTED, TIME, RankTable, with_counts
+from kgeval.ranking.ranking_notes import notes_on_listed_answers, notes_on_lists
 from kgeval.ranking.ranking_task import RankCounts, Ranked, RankingTask
+from kgeval.ranking.table_triples import triples_in
 
 
 def among_listed(scorer: Aligned, task: RankingTask, known: Rows) -> RankingTask:
@@ -128,7 +129,7 @@ def rerank(
     notes = [
         *([NOTE_ON_BOUNDS.format(bounds, len(data))] if bounds else []),
         *scorer.notes,
-        *notes_on_unlisted(scorer, _triples_of(ranks, dataset), sides),
+        *notes_on_lists(scorer, triples_in(dataset, ranks), sides, dataset, ranks.split),
         *notes_on_listed_answers(scorer, data, outsiders),
     ]
     title = f"{scorer.title} over {ranks.model}"
@@ -147,7 +148,7 @@ def _rerank_side(
 ) -> tuple[pa.Table, int, int]:
     """Re-rank the rows of one side; also count the ranks that are upper bounds, and the outsiders."""
     table = ranks.where(ranks.column("side") == side)
-    queries = Queries.per_triple(_triples_of(table, dataset), side, as_given=True)
+    queries = Queries.per_triple(triples_in(dataset, table), side, as_given=True)
     known = known_answers(queries, known_triples(dataset, ranks.filter or (), ranks.times))
     task = RankingTask.of(queries, Candidates.shared(np.arange(len(dataset.entities))), known)
     filtered = RankCounts.of(table.data)
@@ -160,23 +161,10 @@ def _rerank_side(
     ranked = reranked(engine, scorer, named, whole, part)
     listed = ranked.scores > -np.inf
     ranked, outsiders = Outsiders.of(scorer, queries, task.candidates, known).added_to(ranked, queries)
-    kinds = {"": ranked.filtered} | ({} if table.knows_no_raw else {"raw_": ranked.raw})
-    counts = {
-        f"{prefix}{name}": pa.array(column)
-        for prefix, kind in kinds.items()
-        for name, column in zip(COUNTS, kind.columns, strict=True)
-    }
-    columns = {"score": pa.array(ranked.order), LISTED: pa.array(listed), **counts}
-    return with_columns(table.data, columns), int((is_bound & ~listed).sum()), outsiders
-
-
-def _triples_of(table: RankTable, dataset: Dataset) -> Triples:
-    """Find the triples of the rows in the ids of a dataset, by their labels."""
-    vocabularies = {"head": dataset.entities, "relation": dataset.relations, "tail": dataset.entities}
-    ids = np.stack([labels.ids(table.column(f"{name}_label")) for name, labels in vocabularies.items()], axis=1)
-    if (ids < 0).any():
-        raise TableError(f"the ranks are not from dataset {dataset.name}, which lacks some of their labels.")
-    return Triples(ids, dataset.times.ids(table.column(TIME)) if dataset.times and TIME in table.columns else None)
+    data = with_counts(table.data, ranked.filtered)
+    data = data if table.knows_no_raw else with_counts(data, ranked.raw, "raw_")
+    columns = {"score": pa.array(ranked.order), LISTED: pa.array(listed)}
+    return with_columns(data, columns), int((is_bound & ~listed).sum()), outsiders
 
 
 def _among_known(

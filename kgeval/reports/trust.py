@@ -27,7 +27,9 @@ from kgeval.data.split_names import parts_of
 from kgeval.metrics.intervals.interval import FEWEST_UNITS
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.metrics.summarize import summarize
+from kgeval.ranking.list_audit import ACCUSED
 from kgeval.ranking.protocols.protocol import protocol_of
+from kgeval.ranking.rank_table import LISTED
 from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.reports.document import Section, isolated
 from kgeval.reports.evaluated_models import EvaluatedModel, notes_on_ties
@@ -53,6 +55,7 @@ def trust(study: Study) -> Section:
     """Make the section of checks."""
     making_checks = (ties, exactness, filtering, unseen, leaks, relations, versions, alike, unaltered)
     checks = [check(study) for check in making_checks]
+    checks += [lists(study)] if any(LISTED in run.table.columns for run in study.runs) else []
     states = Counter(check.state for check in checks)
     if count := states["warning"]:
         title = f"{count} of {len(checks)} checks {'warns' if count == 1 else 'warn'}"
@@ -149,6 +152,14 @@ WAYS = {
 }
 
 cached_audit = cache(audit)
+
+
+def lists(study: Study) -> Check:
+    """How many answers the lists of predictions name, and whether these know the split."""
+    runs = [run for run in study.runs if LISTED in run.table.columns]
+    shares = ", ".join(dict.fromkeys(percent(run.table.column(LISTED).mean()) for run in runs))
+    told = [f"{isolated(run.name)}: {note}" for run in runs for note in run.table.notes if note.startswith(ACCUSED)]
+    return Check(f"Lists name {shares} of the answers", " ".join(told))
 
 
 def relations(study: Study) -> Check:

@@ -109,9 +109,7 @@ def with_common_lists(tables: dict[str, RankTable], same: SharedRows) -> dict[st
     named = np.where(np.all(listed, axis=0), 0, np.where(np.any(listed, axis=0), 1, 2)).astype(np.int32)
     common = {}
     for key, table in tables.items():
-        codes = np.empty_like(named)
-        codes[same.rows[key]] = named
-        column = pa.DictionaryArray.from_arrays(pa.array(codes), groups, ordered=True)
+        column = pa.DictionaryArray.from_arrays(named[np.argsort(same.rows[key])], groups, ordered=True)
         common[key] = replace(table, data=with_columns(table.data, {LISTED: column}))
     return common
 

@@ -13,14 +13,13 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.analysis.slices.slice import EvaluatedRows, Slice, find_slice, slices_among
-from kgeval.base.arrays import IntArray
 from kgeval.base.errors import TableError
 from kgeval.base.provenance import UNKNOWN
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source, as_dataset
 from kgeval.data.triples import TripleIndex, Triples
-from kgeval.data.vocabulary import Vocabulary
 from kgeval.ranking.rank_table import TIME, RankTable
+from kgeval.ranking.table_triples import not_of, triples_in
 
 LOOKS_AT_ALL = "by all facts before a query's time, of any split: the ranks do not say which history the model had."
 
@@ -92,10 +91,7 @@ def slices_to_add(table: RankTable, names: Iterable[str], groups: Mapping[str, A
 
 def _rows_in(dataset: Dataset, table: RankTable) -> EvaluatedRows:
     """Take the rows of a table in the ids of a dataset, and refuse those that its split does not have."""
-    vocabularies = {"head": dataset.entities, "relation": dataset.relations, "tail": dataset.entities}
-    columns = [_ids(table, name, labels, dataset) for name, labels in vocabularies.items()]
-    times = dataset.times.ids(table.data[TIME].cast(pa.string())) if dataset.times and TIME in table.columns else None
-    triples = Triples(np.stack(columns, axis=1), times)
+    triples = triples_in(dataset, table)
     unknown = table.split == UNKNOWN
     split = Triples.concatenated([*dataset.splits.values()]) if unknown else dataset.split(table.split)
     strange = ~TripleIndex.of(split).contains(triples)
@@ -103,23 +99,5 @@ def _rows_in(dataset: Dataset, table: RankTable) -> EvaluatedRows:
         count = len(np.unique(table.column("triple")[strange]))
         example = dataset.triple(*triples.ids[np.argmax(strange)])
         lacking = f"it lacks {count:,} of the {table.num_triples:,} ranked triples, such as {example}"
-        raise _not_of(dataset, lacking)
+        raise not_of(dataset, lacking)
     return EvaluatedRows(triples, np.asarray(table.column("side") == "tail"), split, table.history or "observed")
-
-
-def _ids(table: RankTable, name: str, labels: Vocabulary, dataset: Dataset) -> IntArray:
-    """Find the ids that a dataset has for the labels of a column; int64[row]."""
-    column = table.data.column(f"{name}_label").unify_dictionaries().combine_chunks()
-    if column.null_count:
-        raise TableError(f"row {int(np.argmax(column.is_null()))} has no label for its {name}.")
-    codes = np.asarray(column.indices)
-    ids = np.asarray(labels.ids(column.dictionary)[codes])
-    if (strange := ids < 0).any():
-        label, others = column[int(np.argmax(strange))].as_py(), len(np.unique(codes[strange])) - 1
-        more = f", nor {others} more of the table" if others else ""
-        raise _not_of(dataset, f"it has no {labels.kind} {label!r}{more}")
-    return ids
-
-
-def _not_of(dataset: Dataset, why: str) -> TableError:
-    return TableError(f"the ranks are not from dataset {dataset.name}: {why}. Give the dataset that was ranked.")

@@ -196,6 +196,9 @@ class SideLists:
         places = {key: len(self.places) + row for key, row in further.places.items()}
         return SideLists({**self.places, **alone, **places}, rows, np.concatenate([self.scores, further.scores]))
 
+    def longest(self) -> int:
+        return int(self.rows.lengths.max(initial=0))
+
     def by_place(self) -> SideLists:
         """Score what is listed by its place: -1 for the first, -2 for the second, and so on."""
         within = np.arange(len(self.scores)) - self.rows.offsets[self.rows.owners]

@@ -17,7 +17,6 @@ from kgeval.base.storage import write_text
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import starts_of_runs
 from kgeval.data.triples import SIDES, Side
-from kgeval.data.vocabulary import Vocabulary
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import TIME
 
@@ -62,7 +61,7 @@ def write_kicgpt(table: PredictionTable, dataset: Dataset, path: Path) -> Path:
     for side, of_side in candidates.items():
         write_text(path / f"retriever_candidate_{side}.txt", json.dumps(of_side))
     for name, labels in (("entity2id.txt", dataset.entities), ("relation2id.txt", dataset.relations)):
-        write_text(path / name, _numbered(labels))
+        write_text(path / name, "".join(f"{label}\t{row}\n" for row, label in enumerate(labels)))
     return path
 
 
@@ -112,7 +111,3 @@ def _queries(table: PredictionTable) -> Iterator[BestOfQuery]:
     for start, stop in pairwise([*starts_of_runs(table.column("query")).tolist(), len(table)]):
         side, anchor, relation, time = (column[start] for column in asked)
         yield BestOfQuery(side, anchor, relation, time, entities[start:stop], scores[start:stop])
-
-
-def _numbered(labels: Vocabulary) -> str:
-    return "".join(f"{label}\t{row}\n" for row, label in enumerate(labels))

@@ -37,7 +37,6 @@ from kgeval.models.checkpoints import Checkpoint, read_checkpoint
 from kgeval.models.checkpoints.readers import formats
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.import_ranks import ImportedRanks, Unmatched, load_ranks
-from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_file import RankSetting
 from kgeval.ranking.reranking import rerank
 from kgeval.ranking.run_directory.stored_run import StoredRun
@@ -156,6 +155,7 @@ class RanksConfig(Settings):
     """Ranks that another evaluator wrote to a file, in place of a model."""
 
     trains: ClassVar[bool] = False
+    gives_ranks: ClassVar[bool] = True
 
     kind: Literal["ranks"] = "ranks"
     """ranks that are read, not computed"""
@@ -167,9 +167,6 @@ class RanksConfig(Settings):
     """``raw`` or ``filtered``, for columns whose names do not say it"""
     unmatched: Unmatched = "error"
     """what becomes of rows that are no ranks of the split: ``error`` refuses the file, ``drop`` leaves them out"""
-    predictions: PathText | None = None
-    """for ranks that are re-ranked, the best answers of their model, as ``kgeval predict --out`` writes them; those of
-    a run by default"""
     seed: int | None = None
     """the seed of the training, if several runs of one model are evaluated"""
     seeds: Annotated[list[int] | None, Repeated] = None
@@ -195,15 +192,10 @@ class RanksConfig(Settings):
 
     def reranked(self, lists: Checkpoint, dataset: Dataset, evaluation: Evaluation) -> ImportedRanks:
         """Read the ranks, of a file or a run, and re-rank them by lists."""
-        run, file = StoredRun(Path(self.ranks)), self.predictions
+        run = StoredRun(Path(self.ranks))
         ranks = run.ranks() if run.is_stored else self.load(dataset, evaluation).table
-        best = run.predictions if file is None else PredictionTable.from_parquet(Path(file))
-        table = rerank(ranks, lists, dataset, predictions=best)
-        return ImportedRanks(table, (*lists.files, run.ranks_file, *([] if file is None else [Path(file)])))
-
-    @property
-    def gives_ranks(self) -> bool:
-        return True
+        table = rerank(ranks, lists, dataset, predictions=run.predictions)
+        return ImportedRanks(table, (*lists.files, run.ranks_file))
 
 
 RANKED = ("corruption", "estimate", "restrict_entities_to", "restrict_relations_to", "keep")

@@ -140,10 +140,9 @@ class CheckedLists:
         """Say how many predictions named no entity, and how many named one again."""
         notes = []
         if self._named:
-            several = "the first of them counts" if self._homonyms == "first" else "all of them tie at its place"
-            homonyms = f", {self._homonymous:,} by a name that several entities have: {several}"
-            found = f"{counted(self._named, 'prediction')} {'was' if self._named == 1 else 'were'} found by name"
-            notes.append(f"{found} (names={self._names}){homonyms if self._homonymous else ''}.")
+            homonyms = f", {self._homonymous:,} by a name that several entities have (homonyms={self._homonyms})"
+            found = f"found by name (names={self._names}): {counted(self._named, 'prediction')}"
+            notes.append(f"{found}{homonyms if self._homonymous else ''}.")
         if self._invented:
             kept = {"keep": "kept its place as a wrong answer", "drop": "was left out, and later ones moved up"}
             fault = f"{counted(self._invented, 'prediction')} named no entity"
