@@ -20,7 +20,7 @@ from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.models.adapters.array_scorers import TripleArrays
-from kgeval.models.adapters.prediction_lists import PredictionLists, SideLists
+from kgeval.models.adapters.prediction_lists import PredictionLists
 from kgeval.models.aligned import Aligned
 from kgeval.models.alignment import align
 from kgeval.models.scorer import LabelledModel
@@ -135,9 +135,9 @@ def notes_on_listed_answers(scorer: Aligned, ranks: pa.Table, outsiders: int) ->
     listed = ranks[LISTED].to_numpy(zero_copy_only=False)
     missing, notes = int((~listed).sum()), []
     if missing:
-        are, most = "is" if missing == 1 else "are", max(map(SideLists.longest, scorer.lists.sides.values()), default=0)
-        subject = f"{missing:,} of {len(listed):,} answers {are} not in their lists, which name up to {most:,}"
-        ceiling = f"no order of these lists has a Hits@1 above {listed.mean():.4f}"
+        are, longest = "is" if missing == 1 else "are", scorer.lists.longest
+        subject = f"{missing:,} of {len(listed):,} answers {are} not in the list of predictions"
+        ceiling = f"no order of these lists, which name up to {longest:,}, has a Hits@1 above {listed.mean():.4f}"
         behind = f"they follow in the order of the base, and {ceiling}."
         tied = (
             f"they tie {TIED_WITH}, and {ceiling}. In {METRICS_OF_LISTS} they have the mean over the orders of these "
@@ -149,10 +149,8 @@ def notes_on_listed_answers(scorer: Aligned, ranks: pa.Table, outsiders: int) ->
         notes.append(f"{subject}: {fate}")
     if outsiders:
         subject = counted(outsiders, "listed entity that is no candidate", "listed entities that are no candidates")
-        keeps = (
-            "keep their places as wrong answers (in each rank again). To leave them out, set the option unmatched=drop."
-        )
-        notes.append(f"{subject} of the query {keeps}")
+        cure = "To leave them out, set the option unmatched=drop."
+        notes.append(f"{subject} of the query keep their places as wrong answers (in each rank again). {cure}")
     return notes
 
 

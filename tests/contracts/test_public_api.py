@@ -57,7 +57,7 @@ PUBLIC = {
             "plot_relations",
         ),
         *("plot_slices", "plot_times", "predict"),
-        *("report", "save_checkpoint", "save_dataset", "summarize"),
+        *("report", "rerank", "save_checkpoint", "save_dataset", "summarize"),
     ],
     "kgeval.analysis": [
         "AnswerSets",

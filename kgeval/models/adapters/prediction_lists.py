@@ -79,6 +79,10 @@ class PredictionLists:
         return replace(self, base=base, sides={side: lists.by_rank() for side, lists in self.sides.items()})
 
     @property
+    def longest(self) -> int:
+        return max(int(lists.rows.lengths.max(initial=0)) for lists in self.sides.values())
+
+    @property
     def alone(self) -> PredictionLists:
         """The lists without their base; a query without a list has an empty one."""
         return replace(self, base=None, unanswered=True)
@@ -195,9 +199,6 @@ class SideLists:
         rows = Rows(offsets, np.concatenate([self.rows.ids, further.rows.ids]))
         places = {key: len(self.places) + row for key, row in further.places.items()}
         return SideLists({**self.places, **alone, **places}, rows, np.concatenate([self.scores, further.scores]))
-
-    def longest(self) -> int:
-        return int(self.rows.lengths.max(initial=0))
 
     def by_place(self) -> SideLists:
         """Score what is listed by its place: -1 for the first, -2 for the second, and so on."""

@@ -29,6 +29,7 @@ from kgeval.base.errors import ConfigError, MetricError, NoPathError, did_you_me
 from kgeval.base.files import exists_safely, refuse_special, suggest_paths
 from kgeval.base.setting_problems import UNTRAINED, Problem, short_repr
 from kgeval.base.settings import ByKind, PathText, Settings, as_validation_error, or_text
+from kgeval.base.settings_text import expanded
 from kgeval.data.dataset import Dataset
 from kgeval.data.dataset_config import in_suite
 from kgeval.data.layouts.pykeen import writable_home
@@ -61,6 +62,18 @@ def model_block(value: Any) -> Any:
     return block
 
 
+def _model_of_run(value: Any) -> Any:
+    """The block of the model of a stored run, if a block or a string is the path of one."""
+    block: Any = model_block(value)
+    path, kind = (block.get(key) if isinstance(block, dict) else None for key in ("path", "kind"))
+    if kind == "pykeen":
+        raise ValueError("it has to be trained first. Train it with kgeval run, and give the path of its run")
+    if not isinstance(path, str) or not (run := StoredRun(Path(path))).is_complete:
+        return value
+    model = expanded(run.config.get("model"))
+    return {"path": str(run.trained_model)} if isinstance(model, dict) and model.get("kind") == "pykeen" else model
+
+
 def _only_run_repeats(value: Any) -> Any:
     if value is not None:  # kgeval run has made a model of each
         raise ValueError("several seeds are several runs, which only kgeval run makes. Choose one")
@@ -77,8 +90,9 @@ def require_any(schema: dict[str, Any], *keys: str) -> None:
 
 
 def _path_or_seeds(schema: dict[str, Any]) -> None:
-    """Let the schema require a path, or those of several seeds."""
-    require_any(schema, "path", "seeds")
+    """Let the schema require a path, those of several seeds, or that of lists, which ``rerank`` is another name of."""
+    require_any(schema, "path", "seeds", "rerank")
+    schema["properties"]["rerank"] = schema["properties"]["path"]
     or_text(schema)
 
 
@@ -97,7 +111,7 @@ class CheckpointConfig(Settings):
     """the format of the checkpoint; ``kgeval list formats`` shows all. By default it is recognised from the files"""
     options: dict[str, Scalar] = Field(default_factory=dict)
     """options that the files do not store, for example ``model: TransE`` and ``norm: 1``"""
-    base: ModelConfig | None = None
+    base: Annotated[ModelConfig | None, BeforeValidator(_model_of_run)] = None
     """for lists of predictions, the model that they re-rank, or its ranks: it orders what a list leaves out"""
     seed: int | None = None
     """the seed of the training, if several runs of one model are evaluated"""
@@ -124,21 +138,10 @@ class CheckpointConfig(Settings):
             refuse_unknown("unknown checkpoint format", value.lower(), ["auto", *formats()], listed="formats")
         return value.lower()
 
-    @field_validator("base")
-    @classmethod
-    def _is_there(cls, value: Any) -> Any:
-        if getattr(value, "trains", False):
-            raise ValueError("it has to be trained first. Train it with kgeval run, and give the path of its run")
-        return value
-
     def load(self, dataset: Dataset, evaluation: Evaluation) -> Checkpoint | ImportedRanks:
         """Read the model; lists over ranks are ranks again."""
         base, options = self.base, dict[str, Any](self.options)
-        if isinstance(base, CheckpointConfig) and StoredRun(Path(base.path)).is_complete:
-            from kgeval.runs.stored import read_stored_model  # which imports this file
-
-            options["base"] = read_stored_model(Path(base.path))[1]
-        elif isinstance(base, CheckpointConfig):
+        if isinstance(base, CheckpointConfig):
             options["base"] = base.load(dataset, evaluation)
         elif isinstance(base, Baseline):
             options["base"] = base.fit(dataset, history=evaluation.history)

@@ -72,8 +72,7 @@ def test_names_are_counted_and_homonyms_are_told(tmp_path):
         load_checkpoint(path, dataset=DATA, names="exact")
     notes = load_checkpoint(path, dataset=DATA, names="exact", homonyms="all").model.notes
     assert notes[0] == (
-        "2 predictions were found by name (names=exact), 1 by a name that several entities have: "
-        "all of them tie at its place."
+        "found by name (names=exact): 2 predictions, 1 by a name that several entities have (homonyms=all)."
     )
     with pytest.raises(CheckpointError, match=r"no names\. Give a file of them: --names FILE"):
         load_checkpoint(path, dataset=PLAIN, names="exact")
