@@ -95,7 +95,7 @@ def ranking_of(
     if not (sides and len(known)):
         raise InputError(f"{wrong[-1]} Nothing is left to rank.")
     triples = dataset.split(split)[: len(known)][known]
-    wrong += notes_on_lists(scorer, triples, sides, dataset, split)
+    wrong = [*notes_on_lists(scorer, triples, sides, dataset, split), *wrong]
     moved = [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) and not allowed.all() else []
     if rules.second == "static":
         moved += notes_on_shared_times(dataset, split, evaluation.filter)

@@ -128,8 +128,8 @@ def rerank(
     bounds, outsiders = (sum(part[count] for part in parts) for count in (1, 2))
     notes = [
         *([NOTE_ON_BOUNDS.format(bounds, len(data))] if bounds else []),
-        *scorer.notes,
         *notes_on_lists(scorer, triples_in(dataset, ranks), sides, dataset, ranks.split),
+        *scorer.notes,
         *notes_on_listed_answers(scorer, data, outsiders),
     ]
     title = f"{scorer.title} over {ranks.model}"

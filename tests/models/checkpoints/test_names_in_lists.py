@@ -176,6 +176,22 @@ def test_records_of_dift_give_its_own_ranks(tmp_path):
     best = load_checkpoint(path, dataset=data, answers="base", missing="unanswered")
     assert evaluate(best, data).column("listed").mean() == np.mean([it["rank"] <= 8 for it in records])
     picks = load_checkpoint(path, dataset=data, names="exact")
+    table = evaluate(
+        load_checkpoint(path, dataset=data, names="exact", base=lambda h, r, t: scores["tail"][h, t]),
+        data,
+        sides="tail",
+    ).to_pandas()
+    expected = {
+        tuple(it["triplet"]): it["pred_rank"] for it in records if not it["inverse"] and it["pred"] in it["topk_names"]
+    }
+    own = dict(
+        zip(
+            zip(table["head_label"], table["relation_label"], table["tail_label"], strict=True),
+            table["rank"],
+            strict=True,
+        )
+    )
+    assert {triple: own[triple] for triple in expected} == expected
     assert evaluate(picks, data).column("listed").tolist().count(True) == sum(
         it["pred"] == f"name of {it['triplet'][2]}" for it in records
     )
