@@ -63,7 +63,7 @@ TOPICS = {
     ),
     "evaluate": (
         "Evaluate and predict",
-        "evaluate Recorder RankTable load_ranks count ogb_eval Estimate predict PredictionTable answers "
+        "evaluate Recorder RankTable load_ranks rerank count ogb_eval Estimate predict PredictionTable answers "
         "analysis.answers_of_ranks analysis.AnswerSets KgevalError",
     ),
     "metrics": (

@@ -27,17 +27,16 @@ ALARM = 1e-3
 
 ACCUSED = "the lists seem to be made with knowledge of"
 
-LONG_ENOUGH = 2
-"""how many times as long as its answers a list must be, so that it has room for all of them"""
-
 
 def notes_on_knowledge(scorer: Aligned, triples: Triples, sides: Sequence[Side], split: str) -> list[str]:
     """Accuse lists that name the answers of a split as only its knowledge explains."""
     queries = [of_query for side in sides for of_query in _answers_named(scorer, triples, side)]
     own = [named for named, _ in queries if (named != named[0]).any()]
-    common = [named[0] for named, length in queries if (named == named[0]).all() and length >= LONG_ENOUGH * len(named)]
+    # A list that is twice as long as the answers has room for all of them.
+    common = [named[0] for named, length in queries if (named == named[0]).all() and length >= 2 * len(named)]
     found = _own_answers_alone(own, split) or _one_answer_alone(common, split)
-    cure = "Their ranks are too good. For candidates without it: kgeval predict --out-format candidates."
+    cure = "If a model chose from candidates that were filtered so, its ranks are too good; if its finished order was "
+    cure += "filtered, they are right. For candidates without this knowledge: kgeval predict --out-format candidates."
     return [f"{ACCUSED} {split}: {found} {cure}"] if found else []
 
 

@@ -26,11 +26,13 @@ from kgeval.data.triples import Side, Triples
 from kgeval.metrics.selection import RETRIEVED
 from kgeval.models.aligned import Aligned
 from kgeval.models.checks import notes_on_equal_rows, notes_on_repeatability
+from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.corruption.candidates import Candidates
 from kgeval.ranking.corruption.drawn import Sampled
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.list_audit import notes_on_knowledge
 from kgeval.ranking.memory_plan import Plan
 from kgeval.ranking.model_on_dataset import ModelOnDataset
 from kgeval.ranking.outsiders import Outsiders
@@ -96,6 +98,8 @@ def ranking_of(
         raise InputError(f"{wrong[-1]} Nothing is left to rank.")
     triples = dataset.split(split)[: len(known)][known]
     wrong = [*notes_on_lists(scorer, triples, sides, dataset, split), *wrong]
+    if scorer.lists and isinstance(corruption, AllEntities):  # other candidates may be chosen for the answers
+        wrong = [*notes_on_knowledge(scorer, triples, sides, split), *wrong]
     moved = [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) and not allowed.all() else []
     if rules.second == "static":
         moved += notes_on_shared_times(dataset, split, evaluation.filter)

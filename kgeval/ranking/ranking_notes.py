@@ -25,7 +25,7 @@ from kgeval.models.aligned import Aligned
 from kgeval.models.alignment import align
 from kgeval.models.scorer import LabelledModel
 from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
-from kgeval.ranking.list_audit import notes_on_knowledge, notes_on_no_answer
+from kgeval.ranking.list_audit import notes_on_no_answer
 from kgeval.ranking.rank_table import LISTED, NAN, RankTable
 from kgeval.ranking.ranking_task import RankCounts
 
@@ -115,12 +115,11 @@ def notes_on_sides(scorer: Aligned) -> list[str]:
 
 
 def notes_on_lists(scorer: Aligned, triples: Triples, sides: Sequence[Side], dataset: Dataset, split: str) -> list[str]:
-    """Count the queries of the triples without a list, if the model has lists, and audit these."""
+    """Count the queries of the triples without a list, and the lists of queries without an answer."""
     if not scorer.lists:
         return []
-    queries = [scorer.map_queries(Queries.per_triple(triples, side)) for side in sides if side != "relation"]
-    note, known = scorer.lists.note_on_unlisted(queries), notes_on_knowledge(scorer, triples, sides, split)
-    return [*known, *([note] if note else []), *notes_on_no_answer(scorer.lists, dataset, sides, split)]
+    note = scorer.lists.note_on_unlisted([scorer.map_queries(Queries.per_triple(triples, side)) for side in sides])
+    return [*([note] if note else []), *notes_on_no_answer(scorer.lists, dataset, sides, split)]
 
 
 TIED_WITH = "with all entities that their list leaves out"
@@ -135,16 +134,19 @@ def notes_on_listed_answers(scorer: Aligned, ranks: pa.Table, outsiders: int) ->
     listed = ranks[LISTED].to_numpy(zero_copy_only=False)
     missing, notes = int((~listed).sum()), []
     if missing:
-        are, longest = "is" if missing == 1 else "are", scorer.lists.longest
+        are, lengths = "is" if missing == 1 else "are", [it.rows.lengths.max() for it in scorer.lists.sides.values()]
         subject = f"{missing:,} of {len(listed):,} answers {are} not in the list of predictions"
-        ceiling = f"no order of these lists, which name up to {longest:,}, has a Hits@1 above {listed.mean():.4f}"
+        ceiling = (
+            f"no order of these lists, which name up to {max([0, *lengths]):,}, has a Hits@1 above {listed.mean():.4f}"
+        )
         behind = f"they follow in the order of the base, and {ceiling}."
         tied = (
             f"they tie {TIED_WITH}, and {ceiling}. In {METRICS_OF_LISTS} they have the mean over the orders of these "
         )
         tied += "ties; to count them as 0 there, as trec_eval does, set the option missing=not-retrieved."
-        zero = f"they count as 0 in {METRICS_OF_LISTS}, as in trec_eval (missing=not-retrieved). In metrics of ranks "
-        zero += f"(MRR, hits@k, …) they tie {TIED_WITH}."
+        zero = (
+            f"they count as 0 in {METRICS_OF_LISTS} (missing=not-retrieved); in metrics of ranks they tie {TIED_WITH}."
+        )
         fate = behind if scorer.lists.base else zero if scorer.lists.not_retrieved else tied
         notes.append(f"{subject}: {fate}")
     if outsiders:

@@ -29,6 +29,7 @@ from kgeval.ranking.corruption.candidates import Candidates
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.list_audit import notes_on_knowledge
 from kgeval.ranking.outsiders import Outsiders, compete
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import LISTED, TIME, RankTable, with_counts
@@ -128,6 +129,7 @@ def rerank(
     bounds, outsiders = (sum(part[count] for part in parts) for count in (1, 2))
     notes = [
         *([NOTE_ON_BOUNDS.format(bounds, len(data))] if bounds else []),
+        *notes_on_knowledge(scorer, triples_in(dataset, ranks), sides, ranks.split),
         *notes_on_lists(scorer, triples_in(dataset, ranks), sides, dataset, ranks.split),
         *scorer.notes,
         *notes_on_listed_answers(scorer, data, outsiders),

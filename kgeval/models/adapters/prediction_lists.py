@@ -79,10 +79,6 @@ class PredictionLists:
         return replace(self, base=base, sides={side: lists.by_rank() for side, lists in self.sides.items()})
 
     @property
-    def longest(self) -> int:
-        return max(int(lists.rows.lengths.max(initial=0)) for lists in self.sides.values())
-
-    @property
     def alone(self) -> PredictionLists:
         """The lists without their base; a query without a list has an empty one."""
         return replace(self, base=None, unanswered=True)

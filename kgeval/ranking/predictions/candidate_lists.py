@@ -73,8 +73,7 @@ def write_dift(table: PredictionTable, dataset: Dataset, path: Path) -> Path:
     """
     if table.split is None:
         raise InputError("DIFT's records are of the triples of a split, and these predictions are of other queries.")
-    found: dict[tuple[str, int, int], BestOfQuery] = {}
-    found |= {(best.side, best.anchor, best.relation): best for best in _queries(table)}
+    found = {(str(best.side), best.anchor, best.relation): best for best in _queries(table)}
     records = []
     for row, (head, relation, tail) in enumerate(dataset.split(table.split).ids.tolist()):
         for side, anchor, answer in (("tail", head, tail), ("head", tail, head)):
