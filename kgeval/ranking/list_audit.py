@@ -35,9 +35,8 @@ def notes_on_knowledge(scorer: Aligned, triples: Triples, sides: Sequence[Side],
     # A list that is twice as long as the answers has room for all of them.
     common = [named[0] for named, length in queries if (named == named[0]).all() and length >= 2 * len(named)]
     found = _own_answers_alone(own, split) or _one_answer_alone(common, split)
-    cure = "If a model chose from candidates that were filtered so, its ranks are too good; if its finished order was "
-    cure += "filtered, they are right. For candidates without this knowledge: kgeval predict --out-format candidates."
-    return [f"{ACCUSED} {split}: {found} {cure}"] if found else []
+    why = "If a model chose from candidates filtered so, its ranks are too good; if its order was, they are right."
+    return [f"{ACCUSED} {split}: {found} {why} Honest: kgeval predict --out-format candidates."] if found else []
 
 
 def _answers_named(scorer: Aligned, triples: Triples, side: Side) -> Iterator[tuple[BoolArray, int]]:

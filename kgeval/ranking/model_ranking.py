@@ -97,9 +97,10 @@ def ranking_of(
     if not (sides and len(known)):
         raise InputError(f"{wrong[-1]} Nothing is left to rank.")
     triples = dataset.split(split)[: len(known)][known]
-    wrong = [*notes_on_lists(scorer, triples, sides, dataset, split), *wrong]
+    of_entities = [side for side in sides if side != "relation"]
+    wrong = [*notes_on_lists(scorer, triples, of_entities, dataset, split), *wrong]
     if scorer.lists and isinstance(corruption, AllEntities):  # other candidates may be chosen for the answers
-        wrong = [*notes_on_knowledge(scorer, triples, sides, split), *wrong]
+        wrong = [*notes_on_knowledge(scorer, triples, of_entities, split), *wrong]
     moved = [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) and not allowed.all() else []
     if rules.second == "static":
         moved += notes_on_shared_times(dataset, split, evaluation.filter)
@@ -320,10 +321,11 @@ class ModelRanking(ModelOnDataset):
         queries, outsiders, compared = task.queries, 0, self.compared
         known = self.facts.of(self.evaluation.filter, queries.side).rows(queries) if compared.lists else None
         with self.refusing_nan():
-            ranked = self.engine.rank(compared.base.scorer_of(queries.side), task)
-            if known is not None and compared.base is not compared:
+            own, base = compared.scorer_of(queries.side), compared.base.scorer_of(queries.side)
+            ranked = self.engine.rank(base, task)
+            if known is not None and own is not base:
                 named = among_listed(compared, task, known)
-                part = self.engine.rank(compared.base.scorer_of(queries.side), named)
+                part = self.engine.rank(base, named)
                 ranked = reranked(self.engine, compared, named, ranked, part)
         if known is not None:
             beside = Outsiders.of(compared, queries, task.candidates, known)

@@ -136,16 +136,13 @@ def notes_on_listed_answers(scorer: Aligned, ranks: pa.Table, outsiders: int) ->
     if missing:
         are, lengths = "is" if missing == 1 else "are", [it.rows.lengths.max() for it in scorer.lists.sides.values()]
         subject = f"{missing:,} of {len(listed):,} answers {are} not in the list of predictions"
-        ceiling = (
-            f"no order of these lists, which name up to {max([0, *lengths]):,}, has a Hits@1 above {listed.mean():.4f}"
-        )
-        behind = f"they follow in the order of the base, and {ceiling}."
-        tied = (
-            f"they tie {TIED_WITH}, and {ceiling}. In {METRICS_OF_LISTS} they have the mean over the orders of these "
-        )
-        tied += "ties; to count them as 0 there, as trec_eval does, set the option missing=not-retrieved."
+        first = listed | (ranks["greater"].to_numpy() + ranks["tied"].to_numpy() == 0)
+        most = f"any order of lists of up to {max([0, *lengths]):,} gives at most a Hits@1 of {first.mean():.4f}"
+        behind = f"they follow in the order of the base, and {most}."
+        tied = f"they tie {TIED_WITH}, and {most}. In {METRICS_OF_LISTS} they have the mean over the orders of "
+        tied += "these ties; to count them as 0 there, as trec_eval does, set the option missing=not-retrieved."
         zero = (
-            f"they count as 0 in {METRICS_OF_LISTS} (missing=not-retrieved); in metrics of ranks they tie {TIED_WITH}."
+            f"they count as 0 in {METRICS_OF_LISTS} (missing=not-retrieved), and tie in metrics of ranks (MRR, hits@k)."
         )
         fate = behind if scorer.lists.base else zero if scorer.lists.not_retrieved else tied
         notes.append(f"{subject}: {fate}")

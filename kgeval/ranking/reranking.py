@@ -123,6 +123,7 @@ def rerank(
     scorer = align(as_model(lists, dataset), dataset)
     if not scorer.lists:
         raise InputError(f"lists: {scorer.title} has scores, not lists of predictions.")
+    scorer = replace(scorer, scorer=scorer.lists.over(ranks))
     sides = [side for side in SIDES if (ranks.column("side") == side).any()]
     parts = [_rerank_side(ranks, side, scorer, predictions, dataset) for side in sides]
     data = pa.concat_tables([part for part, _, _ in parts])
@@ -134,8 +135,7 @@ def rerank(
         *scorer.notes,
         *notes_on_listed_answers(scorer, data, outsiders),
     ]
-    title = f"{scorer.title} over {ranks.model}"
-    return replace(ranks, data=data, model=title, notes=tuple(dict.fromkeys([*notes, *ranks.notes])))
+    return replace(ranks, data=data, model=f"{scorer.title} over {ranks.model}", notes=(*notes, *ranks.notes))
 
 
 NOTE_ON_BOUNDS = (
@@ -149,22 +149,21 @@ def _rerank_side(
     ranks: RankTable, side: Side, scorer: Aligned, predictions: PredictionTable | None, dataset: Dataset
 ) -> tuple[pa.Table, int, int]:
     """Re-rank the rows of one side; also count the ranks that are upper bounds, and the outsiders."""
-    table = ranks.where(ranks.column("side") == side)
-    queries = Queries.per_triple(triples_in(dataset, table), side, as_given=True)
+    rows = ranks.where(ranks.column("side") == side)
+    queries = Queries.per_triple(triples_in(dataset, rows), side, as_given=True)
     known = known_answers(queries, known_triples(dataset, ranks.filter or (), ranks.times))
     task = RankingTask.of(queries, Candidates.shared(np.arange(len(dataset.entities))), known)
-    filtered = RankCounts.of(table.data)
+    filtered = RankCounts.of(rows.data)
     if (filtered.candidates != task.filtered_candidates).any():
         raise InputError("ranks: they are not among all entities but the known answers. Re-rank the base model itself.")
-    raw = filtered if table.knows_no_raw else RankCounts.of(table.data, "raw_")
-    whole = Ranked(table.column("score"), filtered, raw)
+    whole = Ranked(rows.column("score"), filtered, filtered if rows.knows_no_raw else RankCounts.of(rows.data, "raw_"))
     engine, named = engine_for(scorer.without_base(), dataset.test[:0], Evaluation()), among_listed(scorer, task, known)
     part, is_bound = _among_known(engine, named, whole.scores, predictions, dataset)
     ranked = reranked(engine, scorer, named, whole, part)
     listed = ranked.scores > -np.inf
     ranked, outsiders = Outsiders.of(scorer, queries, task.candidates, known).added_to(ranked, queries)
-    data = with_counts(table.data, ranked.filtered)
-    data = data if table.knows_no_raw else with_counts(data, ranked.raw, "raw_")
+    data = with_counts(rows.data, ranked.filtered)
+    data = data if rows.knows_no_raw else with_counts(data, ranked.raw, "raw_")
     columns = {"score": pa.array(ranked.order), LISTED: pa.array(listed)}
     return with_columns(data, columns), int((is_bound & ~listed).sum()), outsiders
 

@@ -58,7 +58,7 @@ class PredictionLists:
     keeps_outside: bool = True
     """whether a listed answer that is no candidate of its query counts as a wrong one; otherwise it is left out"""
     base: Any = None
-    """the aligned scorer of the model that was re-ranked, which orders what is not listed; None where that ties"""
+    """the aligned scorer of a re-ranked model, or its ranks, which order what is not listed; None if that ties"""
     notes: tuple[str, ...] = ()
     """notes on the lists"""
 
@@ -75,7 +75,7 @@ class PredictionLists:
         return replace(self, sides={side: lists.by_place() for side, lists in self.sides.items()})
 
     def over(self, base: Any) -> PredictionLists:
-        """Re-rank a base, an aligned scorer: what is listed comes first, and then the rest in the base's order."""
+        """Re-rank a base, an aligned scorer or ranks: what is listed comes first, then the rest in the base's order."""
         return replace(self, base=base, sides={side: lists.by_rank() for side, lists in self.sides.items()})
 
     @property
