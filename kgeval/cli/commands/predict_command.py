@@ -96,9 +96,9 @@ def predict_command(checkpoint: str, dataset: str | None, form: str, **options: 
     _refuse_contradictions(options)
     if options["written_as"] == "ogb-lsc":
         options["sides"] = options["sides"] or ["tail"]
-    if options["written_as"] in FOR_LANGUAGE_MODELS:
-        _leave_out_other_splits(options)
     config = configuration("predict", checkpoint, dataset, options, blocks(options))
+    if options["written_as"] in FOR_LANGUAGE_MODELS:
+        config = _without_knowledge(config, options)
     result = Predictions(*_predictions(config, options))
     if out is not None:
         show_place(_write(result, out, options["written_as"]))
@@ -107,18 +107,25 @@ def predict_command(checkpoint: str, dataset: str | None, form: str, **options: 
     show_notes(result.notes)
 
 
-def _leave_out_other_splits(options: dict[str, Any]) -> None:
-    """Leave known answers out, of the splits before the evaluated one alone; refuse what would tell of its answers."""
+def _without_knowledge(config: RunConfig, options: dict[str, Any]) -> RunConfig:
+    """Leave out the known answers of train and valid, but for the evaluated split; refuse any other filter."""
     from kgeval.base.errors import ConfigError
+    from kgeval.data.split_names import parts_of
 
-    split = options["split"] or "test"
-    before = [name for name in ("train", "valid") if name not in split]
-    told = {*(options["filter"] or ())} - {*before}
-    if options["known"] == "keep" or told:
-        wrong = f"--filter {','.join(told)} leaves out answers of {split}" if told else "--known keep has known answers"
-        cure = f"the candidates would tell of the answers. Leave it out: the filter is {','.join(before)}"
-        raise ConfigError(f"--out-format {options['written_as']}: {wrong}; {cure}.")
-    options |= {"known": "drop", "filter": options["filter"] or before}
+    settings = config.evaluation
+    before = tuple(name for name in ("train", "valid") if name not in parts_of(settings.split))
+    names = settings.filter if "filter" in settings.model_fields_set else before
+    later = ",".join(name for name in names if name not in before)
+    mistakes = {
+        f"--filter {later}: lists that leave out the answers of {later} know them": later,
+        "--known keep: known answers take the places of new ones": options["known"] == "keep",
+    }
+    for mistake, is_made in mistakes.items():
+        if is_made:
+            cure = f"Leave it out: known answers of {' and '.join(before) or 'no split'} are left out."
+            raise ConfigError(f"--out-format {options['written_as']}: {mistake}. {cure}")
+    options["known"] = "drop"
+    return config.model_copy(update={"evaluation": settings.model_copy(update={"filter": names})})
 
 
 ENDINGS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex"}

@@ -54,6 +54,7 @@ def write_kicgpt(table: PredictionTable, dataset: Dataset, path: Path) -> Path:
 
     Its files ``entity2id.txt`` and ``relation2id.txt`` have the label of each id.
     """
+    _refuse_times(table, "KICGPT's files")
     candidates: dict[Side, dict[str, list[int]]] = {side: {} for side in SIDES}
     for best in _queries(table):
         candidates[best.side][f"{best.anchor}\t{best.relation}"] = best.entities
@@ -69,16 +70,19 @@ def write_dift(table: PredictionTable, dataset: Dataset, path: Path) -> Path:
     """Write the records that DIFT makes its prompts of: for each triple of the split its tail, and then its head.
 
     ``rank`` is the place of the answer among the candidates, null where it is not one of them: the other answers of the
-    split are not left out. An inverse record has the tail first in its ``triplet``, and asks for the head.
+    split are not left out. An inverse record has the tail first in its ``triplet``, and asks for the head. A query
+    without candidates, such as one of a side that was not predicted, has no record.
     """
+    _refuse_times(table, "DIFT's records")
     if table.split is None:
         raise InputError("DIFT's records are of the triples of a split, and these predictions are of other queries.")
     found = {(str(best.side), best.anchor, best.relation): best for best in _queries(table)}
     records = []
     for row, (head, relation, tail) in enumerate(dataset.split(table.split).ids.tolist()):
         for side, anchor, answer in (("tail", head, tail), ("head", tail, head)):
-            best = found.get((side, anchor, relation))
-            entities, scores = ([], []) if best is None else (best.entities, best.scores)
+            if (best := found.get((side, anchor, relation))) is None:
+                continue
+            entities = best.entities
             labels = [dataset.entities[entity] for entity in entities]
             record = {
                 "triplet": (dataset.entities[anchor], dataset.relations[relation], dataset.entities[answer]),
@@ -86,7 +90,7 @@ def write_dift(table: PredictionTable, dataset: Dataset, path: Path) -> Path:
                 "rank": entities.index(answer) + 1 if answer in entities else None,
                 "topk_ents": labels,
                 "topk_names": [dataset.names.get(label, label) for label in labels],
-                "topk_scores": scores,
+                "topk_scores": best.scores,
                 "entity_ids": entities,
                 "query_id": 2 * row + (side == "tail"),
             }
@@ -100,6 +104,12 @@ WRITERS: Mapping[str, Callable[[PredictionTable, Dataset, Path], Path]] = {
     "kicgpt": write_kicgpt,
     "dift": write_dift,
 }
+
+
+def _refuse_times(table: PredictionTable, what: str) -> None:
+    """Refuse queries with times, which would be one query without them."""
+    if TIME in table.columns:
+        raise InputError(f"{what} have no times, and these queries have. Use --out-format candidates.")
 
 
 def _queries(table: PredictionTable) -> Iterator[BestOfQuery]:
