@@ -139,9 +139,8 @@ def rerank(
 
 
 NOTE_ON_BOUNDS = (
-    "{:,} of {:,} ranks are upper bounds: the order in which the base has the answer and some entities of its list is "
-    "not known, and these count as behind the answer. For exact ranks, give the base model, or keep more of its "
-    "predictions (evaluation: keep: predictions)."
+    "{:,} of {:,} ranks are upper bounds: which entities of a list the base has before the answer is not known. For "
+    "exact ranks, give the base model, or keep more of its predictions (evaluation: keep: predictions)."
 )
 
 

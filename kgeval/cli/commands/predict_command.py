@@ -116,14 +116,10 @@ def _without_knowledge(config: RunConfig, options: dict[str, Any]) -> RunConfig:
     before = tuple(name for name in ("train", "valid") if name not in parts_of(settings.split))
     names = settings.filter if "filter" in settings.model_fields_set else before
     later = ",".join(name for name in names if name not in before)
-    mistakes = {
-        f"--filter {later}: lists that leave out the answers of {later} know them": later,
-        "--known keep: known answers take the places of new ones": options["known"] == "keep",
-    }
-    for mistake, is_made in mistakes.items():
-        if is_made:
-            cure = f"Leave it out: known answers of {' and '.join(before) or 'no split'} are left out."
-            raise ConfigError(f"--out-format {options['written_as']}: {mistake}. {cure}")
+    kept = "--known keep: known answers take the places of new ones" if options["known"] == "keep" else ""
+    if mistake := f"--filter {later}: lists that leave out the answers of {later} know them" if later else kept:
+        cure = f"Leave it out: known answers of {' and '.join(before) or 'no split'} are left out."
+        raise ConfigError(f"--out-format {options['written_as']}: {mistake}. {cure}")
     options["known"] = "drop"
     return config.model_copy(update={"evaluation": settings.model_copy(update={"filter": names})})
 

@@ -207,9 +207,7 @@ class SideLists:
         order = np.lexsort((-self.scores, owners))
         starts = starts_of_runs(owners[order], self.scores[order])
         above = np.repeat(starts, np.diff(np.r_[starts, len(order)])) - self.rows.offsets[owners[order]]
-        ranks = np.empty(len(order))
-        ranks[order] = 1 + above
-        return replace(self, scores=-ranks)
+        return replace(self, scores=-(1 + above)[np.argsort(order)].astype(np.float64))
 
     def rows_of(self, queries: Queries) -> IntArray:
         """Find the list of each query, of its time before those of all times, -1 where there is none; int64[query]."""

@@ -54,9 +54,8 @@ def write_kicgpt(table: PredictionTable, dataset: Dataset, path: Path) -> Path:
 
     Its files ``entity2id.txt`` and ``relation2id.txt`` have the label of each id.
     """
-    _refuse_times(table, "KICGPT's files")
     candidates: dict[Side, dict[str, list[int]]] = {side: {} for side in SIDES}
-    for best in _queries(table):
+    for best in _queries(table, "KICGPT's files"):
         candidates[best.side][f"{best.anchor}\t{best.relation}"] = best.entities
     path.mkdir(parents=True, exist_ok=True)
     for side, of_side in candidates.items():
@@ -73,25 +72,23 @@ def write_dift(table: PredictionTable, dataset: Dataset, path: Path) -> Path:
     split are not left out. An inverse record has the tail first in its ``triplet``, and asks for the head. A query
     without candidates, such as one of a side that was not predicted, has no record.
     """
-    _refuse_times(table, "DIFT's records")
     if table.split is None:
         raise InputError("DIFT's records are of the triples of a split, and these predictions are of other queries.")
-    found = {(str(best.side), best.anchor, best.relation): best for best in _queries(table)}
+    found = {(str(best.side), best.anchor, best.relation): best for best in _queries(table, "DIFT's records")}
     records = []
     for row, (head, relation, tail) in enumerate(dataset.split(table.split).ids.tolist()):
         for side, anchor, answer in (("tail", head, tail), ("head", tail, head)):
             if (best := found.get((side, anchor, relation))) is None:
                 continue
-            entities = best.entities
-            labels = [dataset.entities[entity] for entity in entities]
+            labels = [dataset.entities[entity] for entity in best.entities]
             record = {
                 "triplet": (dataset.entities[anchor], dataset.relations[relation], dataset.entities[answer]),
                 "inverse": side == "head",
-                "rank": entities.index(answer) + 1 if answer in entities else None,
+                "rank": best.entities.index(answer) + 1 if answer in best.entities else None,
                 "topk_ents": labels,
                 "topk_names": [dataset.names.get(label, label) for label in labels],
                 "topk_scores": best.scores,
-                "entity_ids": entities,
+                "entity_ids": best.entities,
                 "query_id": 2 * row + (side == "tail"),
             }
             records.append(record)
@@ -106,14 +103,10 @@ WRITERS: Mapping[str, Callable[[PredictionTable, Dataset, Path], Path]] = {
 }
 
 
-def _refuse_times(table: PredictionTable, what: str) -> None:
-    """Refuse queries with times, which would be one query without them."""
-    if TIME in table.columns:
-        raise InputError(f"{what} have no times, and these queries have. Use --out-format candidates.")
-
-
-def _queries(table: PredictionTable) -> Iterator[BestOfQuery]:
-    """Take the best answers query by query."""
+def _queries(table: PredictionTable, timeless: str = "") -> Iterator[BestOfQuery]:
+    """Take the best answers query by query; for files without times, refuse times: queries would become one."""
+    if timeless and TIME in table.columns:
+        raise InputError(f"{timeless} have no times, and these queries have. Use --out-format candidates.")
     asked = [table.column(name).tolist() for name in ("side", "anchor", "relation")]
     asked += [table.column(TIME).tolist() if TIME in table.columns else [None] * len(table)]
     entities, scores = (table.column(name).tolist() for name in ("entity", "score"))

@@ -77,8 +77,7 @@ class CheckedLists:
         labels = "" if example is None else f" Lists need labels such as {example:.60}."
         folded = [] if kind == "time" else NameLookup(self.dataset, casefold=True).find(kind, label)
         if folded and self._names != "casefold":
-            way = "exact" if named else "casefold"
-            labels = f" It is the name of {[*ids][folded[0]]}: to look names up, set the option names={way}."
+            labels = f" It is the name of {[*ids][folded[0]]}: set the option names={'exact' if named else 'casefold'}."
         elif self._names != "labels" and not self.dataset.names:
             labels = f" The dataset has no names. Give a file of them: --names FILE (in Python names=).{labels}"
         raise CheckpointError(f"{where}: unknown {kind} {label[:60]!r}. Is it the right dataset?{labels}{hint}")
