@@ -324,9 +324,8 @@ class ModelRanking(ModelOnDataset):
             own, base = compared.scorer_of(queries.side), compared.base.scorer_of(queries.side)
             ranked = self.engine.rank(base, task)
             if known is not None and own is not base:
-                named = among_listed(compared, task, known)
-                part = self.engine.rank(base, named)
-                ranked = reranked(self.engine, compared, named, ranked, part)
+                named, quiet = among_listed(compared, task, known), replace(self.engine, progress=unreported)
+                ranked = reranked(quiet, compared, named, ranked, quiet.rank(base, named))
         if known is not None:
             beside = Outsiders.of(compared, queries, task.candidates, known)
             ranked, outsiders = beside.added_to(ranked, queries)
