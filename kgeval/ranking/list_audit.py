@@ -1,20 +1,22 @@
 """The audit of lists: whether they were made with knowledge of the evaluated split, and lists that have no answer.
 
 Every ranking of a model that has lists notes what is found. Lists may know the split without intent: candidates that
-are filtered as ranks are, by all known answers but the one asked for, lack the other answers of the split. Two tests
-find that; each accuses at most one in a thousand of the files that were made without this knowledge.
+are filtered as ranks are, by all known answers but the one asked for, lack the other answers of the split. Two sign
+tests find that; together, they accuse at most one in a thousand of the files that were made without this knowledge.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
+from itertools import groupby
+from typing import NamedTuple, TypeVar
 
 import numpy as np
-from scipy.stats import norm
+from scipy.stats import binom
 
-from kgeval.base.arrays import BoolArray
+from kgeval.base.arrays import IntArray
 from kgeval.base.errors import counted
-from kgeval.base.provenance import percent
+from kgeval.base.tables.table import p_text
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import known_answers
 from kgeval.data.queries import Queries
@@ -22,70 +24,107 @@ from kgeval.data.triples import Side, Triples
 from kgeval.models.adapters.prediction_lists import PredictionLists
 from kgeval.models.aligned import Aligned
 
+T = TypeVar("T")
+
 ALARM = 1e-3
-"""the p-value below which lists are accused"""
+"""the largest share of files made without knowledge of the split that are accused, half of it by each of two tests"""
 
 ACCUSED = "the lists seem to be made with knowledge of"
 
 
+class Asked(NamedTuple):
+    """A query with several answers in the evaluated split, and the lists that its triples ask for."""
+
+    relation: int
+    anchor: int
+    answers: IntArray
+    """int64[answer]"""
+    lists: Sequence[IntArray]
+    """for each answer, what the list of its triple names"""
+
+    @property
+    def has_one_list(self) -> bool:
+        return all(np.array_equal(listed, self.lists[0]) for listed in self.lists)
+
+
 def notes_on_knowledge(scorer: Aligned, triples: Triples, sides: Sequence[Side], split: str) -> list[str]:
     """Accuse lists that name the answers of a split as only its knowledge explains."""
-    queries = [of_query for side in sides for of_query in _answers_named(scorer, triples, side)]
-    own = [named for named, _ in queries if (named != named[0]).any()]
-    # A list that is twice as long as the answers has room for all of them.
-    common = [named[0] for named, length in queries if (named == named[0]).all() and length >= 2 * len(named)]
-    found = _own_answers_alone(own, split) or _one_answer_alone(common, split)
+    sided = [list(_several_answers(scorer, triples, side)) for side in sides]
+    found = _own_answers(sided, split) or _answers_together(sided, split)
     cure = "If a model chose from candidates that were filtered so, its ranks are too good; if its finished order was "
     cure += "filtered, they are right. For candidates without this knowledge: kgeval predict --out-format candidates."
     return [f"{ACCUSED} {split}: {found} {cure}"] if found else []
 
 
-def _answers_named(scorer: Aligned, triples: Triples, side: Side) -> Iterator[tuple[BoolArray, int]]:
-    """Yield which answers of a query the list of each of its triples names, bool[triple, triple]; and its length."""
-    queries = Queries.per_triple(triples, side, as_given=True)
+def _several_answers(scorer: Aligned, triples: Triples, side: Side) -> Iterator[Asked]:
+    """Yield the queries with several answers; a triple that holds at several times counts at the first."""
+    first = np.sort(np.unique(triples.ids, axis=0, return_index=True)[1])
+    queries = Queries.per_triple(triples[first], side, as_given=True)
     listed, _ = scorer.listed(queries)
     times = () if queries.contexts is None else (queries.contexts,)
-    keys = np.stack([queries.anchors, queries.relations, *times])
-    _, groups, sizes = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
-    for members in np.split(np.argsort(groups.ravel(), kind="stable"), np.cumsum(sizes)[:-1]):
-        if len(members) > 1:
-            rows = [np.isin(queries.answers[members], listed.row(member)) for member in members]
-            yield np.stack(rows), int(listed.lengths[members].min())
+    keys = np.stack([queries.relations, queries.anchors, *times])
+    asked, groups, sizes = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
+    members = np.split(np.argsort(groups.ravel(), kind="stable"), np.cumsum(sizes)[:-1])
+    for (relation, anchor, *_), rows in zip(asked.T.tolist(), members, strict=True):
+        if len(rows) > 1:
+            yield Asked(relation, anchor, queries.answers[rows], [listed.row(row) for row in rows])
 
 
-def _own_answers_alone(queries: Sequence[BoolArray], split: str) -> str:
-    """Test whether lists made for triples name their own answers more often than other answers of their query.
+def _own_answers(sided: Sequence[Sequence[Asked]], split: str) -> str:
+    """Test whether two lists, made for two answers of one query, name their own answers rather than each other's.
 
-    If lists do not know which triple asks, any list of a query may be that of any of its triples: the number of own
-    answers that they name has the mean and the variance of a random assignment (Hoeffding, 1951).
+    Lists that do not know which triple asks may be exchanged.
     """
-    sizes = np.array([len(named) for named in queries])
-    own, all_named = (np.array([count(named) for named in queries]) for count in (np.trace, np.sum))
-    centred = (named - named.mean(0) - named.mean(1)[:, None] + named.mean() for named in queries)
-    variance = sum(float((of_query**2).sum()) / (len(of_query) - 1) for of_query in centred)
-    if not variance or (p := norm.sf((own - all_named / sizes).sum() / np.sqrt(variance))) > ALARM:
-        return ""
-    shares = own.sum() / sizes.sum(), (all_named - own).sum() / (sizes * (sizes - 1)).sum()
-    several = f"for {counted(len(queries), 'query')} with several {split} answers, {percent(shares[0])} of the lists"
-    return f"{several} name their own answer, and {percent(shares[1])} a given other answer (p = {p:.1g})."
+    pairs = [
+        [[answer in listed for answer in answers] for listed in lists]
+        for queries in sided
+        for asked in queries
+        for answers, lists in zip(_pairs(asked.answers), _pairs(asked.lists), strict=True)
+    ]
+    own, other = _own_and_other(pairs)
+    several = f"of {own + other:,} pairs of lists for two {split} answers of one query, {own:,} name their own answers"
+    half = "rather than each other's; without this knowledge, half of them would"
+    p = binom.sf(own - 1, own + other, 0.5)
+    return "" if p > ALARM / 2 else f"{several} {half} (p {p_text(p)})."
 
 
-def _one_answer_alone(queries: Sequence[BoolArray], split: str) -> str:
-    """Test whether lists of whole queries name several answers less often than if each were named by chance.
+def _answers_together(sided: Sequence[Sequence[Asked]], split: str) -> str:
+    """Test whether lists name two answers of their query less often than those of another query of their relation.
 
-    Good answers are named together more often than by chance, so that the test is conservative.
+    A list that does not know the answers names them for the query that they answer at least as often as for another.
     """
-    sizes, named = np.array([len(it) for it in queries]), np.array([int(it.sum()) for it in queries])
-    share = named.sum() / max(sizes.sum(), 1)
-    chances = 1 - (1 - share) ** sizes - sizes * share * (1 - share) ** (sizes - 1)
-    seen = int((named > 1).sum())
-    odds = np.r_[1.0, np.zeros(seen)]  # of 0, 1, … lists that name several answers
-    for chance in chances:
-        odds = odds * (1 - chance) + np.r_[0, odds[:-1]] * chance
-    if (p := odds.sum()) > ALARM:
-        return ""
-    several = f"of {counted(len(queries), 'list')} for queries with several {split} answers, {seen:,} name two or more"
-    return f"{several}; if each were named by chance, {chances.sum():.0f} would (p = {p:.1g})."
+    pairs = []
+    for queries in sided:
+        alone = {(asked.relation, asked.anchor): asked for asked in queries if asked.has_one_list}
+        ordered = sorted(alone.values(), key=lambda asked: (asked.relation, len(asked.answers)))
+        for _, of_relation in groupby(ordered, lambda asked: asked.relation):
+            pairs += [
+                [[bool(np.isin(asked.answers, listing.lists[0]).sum() > 1) for asked in pair] for listing in pair]
+                for pair in _pairs([*of_relation])
+            ]
+    own, other = _own_and_other(pairs)
+    several = f"of {own + other:,} pairs of lists for queries with several {split} answers, {other:,} name two answers"
+    half = "of each other's query rather than of their own; without this knowledge, at most half of them would"
+    p = binom.sf(other - 1, own + other, 0.5)
+    return "" if p > ALARM / 2 else f"{several} {half} (p {p_text(p)})."
+
+
+def _pairs(items: Sequence[T]) -> Iterator[tuple[T, T]]:
+    return zip(items[::2], items[1::2], strict=False)
+
+
+def _own_and_other(pairs: Sequence[Sequence[Sequence[bool]]]) -> tuple[int, int]:
+    """Count the pairs of lists that name more of what is their own, and of what is each other's.
+
+    ``pairs`` (bool[pair, list, whose]) says what each list names. No list is in two pairs, so that the sign test is
+    exact.
+
+    >>> _own_and_other([[[True, False], [False, False]], [[True, True], [True, True]]])
+    (1, 0)
+    """
+    named = np.array(pairs, np.int64).reshape(-1, 2, 2)
+    more = named.trace(axis1=1, axis2=2) - named[:, ::-1].trace(axis1=1, axis2=2)
+    return int((more > 0).sum()), int((more < 0).sum())
 
 
 def notes_on_no_answer(lists: PredictionLists, dataset: Dataset, sides: Sequence[Side], split: str) -> list[str]:
