@@ -19,9 +19,8 @@ from kgeval.base.errors import counted
 from kgeval.base.tables.table import p_text
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import known_answers
-from kgeval.data.queries import Queries
+from kgeval.data.queries import Queries, Rows
 from kgeval.data.triples import Side, Triples
-from kgeval.models.adapters.prediction_lists import PredictionLists
 from kgeval.models.aligned import Aligned
 
 T = TypeVar("T")
@@ -37,8 +36,7 @@ class Asked(NamedTuple):
 
     relation: int
     anchor: int
-    answers: IntArray
-    """int64[answer]"""
+    answers: Sequence[int]
     lists: Sequence[IntArray]
     """for each answer, what the list of its triple names"""
 
@@ -67,7 +65,7 @@ def _several_answers(scorer: Aligned, triples: Triples, side: Side) -> Iterator[
     members = np.split(np.argsort(groups.ravel(), kind="stable"), np.cumsum(sizes)[:-1])
     for (relation, anchor, *_), rows in zip(asked.T.tolist(), members, strict=True):
         if len(rows) > 1:
-            yield Asked(relation, anchor, queries.answers[rows], [listed.row(row) for row in rows])
+            yield Asked(relation, anchor, queries.answers[rows].tolist(), [listed.row(row) for row in rows])
 
 
 def _own_answers(sided: Sequence[Sequence[Asked]], split: str) -> str:
@@ -99,7 +97,7 @@ def _answers_together(sided: Sequence[Sequence[Asked]], split: str) -> str:
         ordered = sorted(alone.values(), key=lambda asked: (asked.relation, len(asked.answers)))
         for _, of_relation in groupby(ordered, lambda asked: asked.relation):
             pairs += [
-                [[bool(np.isin(asked.answers, listing.lists[0]).sum() > 1) for asked in pair] for listing in pair]
+                [[bool(np.isin(asked.answers, naming.lists[0]).sum() > 1) for asked in pair] for naming in pair]
                 for pair in _pairs([*of_relation])
             ]
     own, other = _own_and_other(pairs)
@@ -127,14 +125,14 @@ def _own_and_other(pairs: Sequence[Sequence[Sequence[bool]]]) -> tuple[int, int]
     return int((more > 0).sum()), int((more < 0).sum())
 
 
-def notes_on_no_answer(lists: PredictionLists, dataset: Dataset, sides: Sequence[Side], split: str) -> list[str]:
+def notes_on_no_answer(scorer: Aligned, dataset: Dataset, sides: Sequence[Side], split: str) -> list[str]:
     """Count the lists of queries that no triple answers, right if they are empty; and take the F1 of all lists as sets.
 
-    Known answers of other splits are left out of the lists.
+    Known answers of other splits are left out of the lists. Each text that names no entity is a wrong answer.
     """
     lengths, triples = list[int](), [*dataset.splits.values()]
-    for side, of_side in lists.sides.items():
-        every = Queries.of(Triples.concatenated(triples), side)
+    for side, of_side in scorer.lists.sides.items() if scorer.lists else ():
+        every = scorer.map_queries(Queries.of(Triples.concatenated(triples), side))
         answered = {*zip(every.anchors.tolist(), every.relations.tolist(), strict=True)}
         rows = [row for key, row in of_side.places.items() if key[:2] not in answered and side in sides]
         lengths += of_side.rows.lengths[rows].tolist()
@@ -143,7 +141,8 @@ def notes_on_no_answer(lists: PredictionLists, dataset: Dataset, sides: Sequence
     scores = [float(not length) for length in lengths]
     for side in sides:
         queries = Queries.of(dataset.split(split), side)
-        (listed, _), known = lists.listed(queries), known_answers(queries, triples)
+        (listed, _), known = scorer.listed(queries), known_answers(queries, triples)
+        listed = Rows(listed.offsets, np.where(listed.ids < 0, -1 - np.arange(len(listed.ids)), listed.ids))
         for query, answers in enumerate(np.split(queries.answers, queries.offsets[1:-1])):
             scores.append(set_f1({*listed.row(query)} - ({*known.row(query)} - {*answers}), {*answers}))
     found = f"{counted(len(lengths), 'list')} for queries that no triple answers, {lengths.count(0):,} of them empty"

@@ -97,9 +97,10 @@ def ranking_of(
     if not (sides and len(known)):
         raise InputError(f"{wrong[-1]} Nothing is left to rank.")
     triples = dataset.split(split)[: len(known)][known]
-    wrong = [*notes_on_lists(scorer, triples, sides, dataset, split), *wrong]
+    of_entities = [side for side in sides if side != "relation"]
+    wrong = [*notes_on_lists(scorer, triples, of_entities, dataset, split), *wrong]
     if scorer.lists and isinstance(corruption, AllEntities):  # other candidates may be chosen for the answers
-        wrong = [*notes_on_knowledge(scorer, triples, sides, split), *wrong]
+        wrong = [*notes_on_knowledge(scorer, triples, of_entities, split), *wrong]
     moved = [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) and not allowed.all() else []
     if rules.second == "static":
         moved += notes_on_shared_times(dataset, split, evaluation.filter)

@@ -154,11 +154,20 @@ WAYS = {
 cached_audit = cache(audit)
 
 
+FAULTS_OF_LISTS = (ACCUSED, "named no entity", "repeated an earlier one of the same list")
+"""what notes on lists say that speaks against their ranks"""
+
+
 def lists(study: Study) -> Check:
-    """How many answers the lists of predictions name, and whether these know the split."""
+    """How many answers the lists of predictions name; whether these know the split, name no entity, or one again."""
     runs = [run for run in study.runs if LISTED in run.table.columns]
     shares = ", ".join(dict.fromkeys(percent(run.table.column(LISTED).mean()) for run in runs))
-    told = [f"{isolated(run.name)}: {note}" for run in runs for note in run.table.notes if note.startswith(ACCUSED)]
+    told = [
+        f"{isolated(run.name)}: {note}"
+        for run in runs
+        for note in run.table.notes
+        if any(fault in note for fault in FAULTS_OF_LISTS)
+    ]
     return Check(f"Lists name {shares} of the answers", " ".join(told))
 
 

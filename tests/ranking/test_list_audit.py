@@ -12,6 +12,7 @@ from scipy.stats import binom
 
 import kgeval
 from kgeval import Dataset
+from kgeval.base.errors import InputError
 from kgeval.ranking.list_audit import ACCUSED, set_f1
 from tests.conftest import random_dataset
 
@@ -51,10 +52,9 @@ def files_of_lists(path, seed, *, leaky, by_query=False):
     return data
 
 
-def is_accused(path, data):
+def is_accused(path, data, **settings):
     model = kgeval.load_checkpoint(path, dataset=data, missing="unanswered")
-    accused = [note for note in kgeval.evaluate(model, data).notes if note.startswith(ACCUSED)]
-    return bool(accused)
+    return any(note.startswith(ACCUSED) for note in kgeval.evaluate(model, data, **settings).notes)
 
 
 @pytest.mark.slow
@@ -78,6 +78,53 @@ def test_lists_of_whole_queries_are_accused_too(tmp_path):
     }
     assert accused[False] <= binom.ppf(0.999, cases, 1e-3)
     assert accused[True] > accused[False]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("queries", "answers"), [(1, 8), (1, 24), (5, 4), (12, 2)])
+def test_few_lists_that_do_not_know_which_triple_asks_are_not_accused(tmp_path, queries, answers):
+    """Each list picks one answer of its query, none the same: the evidence is far from normally distributed."""
+    asked = {f"q{query}": [f"q{query}a{answer}" for answer in range(answers)] for query in range(queries)}
+    test = [(query, "r", answer) for query, found in asked.items() for answer in found]
+    data = Dataset.from_labels(train=[("x", "r", "y")], test=test)
+    rng, path, accused, files = np.random.default_rng(queries), tmp_path / "lists.jsonl", 0, 300
+    for _ in range(files):
+        picks = [pick for found in asked.values() for pick in rng.permutation(found).tolist()]
+        lines = [
+            {"head": query, "relation": "r", "tail": answer, "predictions": [pick]}
+            for (query, _, answer), pick in zip(test, picks, strict=True)
+        ]
+        path.write_text("\n".join(map(json.dumps, lines)))
+        accused += is_accused(path, data, sides="tail")
+    assert accused <= binom.ppf(0.999, files, 1e-3)
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_answers_that_lists_do_not_find_are_no_evidence(tmp_path, exclusive):
+    """All lists name the popular answer, and none the rare one; or each names one of two popular answers."""
+    asked = {f"q{query}": ["popular", "common" if exclusive else f"rare{query}"] for query in range(100)}
+    data = Dataset.from_labels(
+        train=[("x", "r", "y")], test=[(query, "r", answer) for query, found in asked.items() for answer in found]
+    )
+    lines = [{"head": query, "relation": "r", "predictions": ["popular", "x", "y", "q0"]} for query in asked]
+    for line in lines[::2] if exclusive else ():
+        line["predictions"][0] = "common"
+    (tmp_path / "lists.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert not is_accused(tmp_path / "lists.jsonl", data, sides="tail")
+
+
+@pytest.mark.parametrize("leaky", [False, True])
+def test_lists_that_name_two_answers_for_other_queries_alone_are_accused(tmp_path, leaky):
+    pairs = {f"q{query:02}": (["a", "b"], ["c", "d"])[query % 2] for query in range(24)}
+    data = Dataset.from_labels(
+        train=[("x", "r", "y")], test=[(query, "r", answer) for query, found in pairs.items() for answer in found]
+    )
+    lines = [
+        {"head": query, "relation": "r", "predictions": [found[0], *sorted({*"abcd"} - {*found[: 1 + leaky]})]}
+        for query, found in pairs.items()
+    ]
+    (tmp_path / "lists.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert is_accused(tmp_path / "lists.jsonl", data, sides="tail") == leaky
 
 
 @pytest.mark.parametrize(("name", "leaky"), [("lists", False), ("lists_leaky", True)])
@@ -116,6 +163,30 @@ def test_queries_that_no_triple_answers_are_counted_apart(tmp_path):
         "2 lists for queries that no triple answers, 1 of them empty, which is right. As sets, all 4 lists have the "
         f"macro F1 {np.mean(f1):.6f}."
     ) in notes
+
+
+def test_each_text_that_names_no_entity_is_a_wrong_answer_of_the_set(tmp_path):
+    train = [("a", "likes", "b"), ("d", "knows", "b")]
+    data = Dataset.from_labels(train=train, test=[("a", "likes", "c"), ("b", "likes", "a")])
+    further = Dataset.from_labels(train=[("Z", "Y", "X"), *train], test=[("a", "likes", "c"), ("b", "likes", "a")])
+    lists = {"a": ["c", "None", "Virus", "?"], "b": ["a"], "d": []}
+    lines = [{"head": head, "relation": "likes", "predictions": listed} for head, listed in lists.items()]
+    (tmp_path / "lists.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    model = kgeval.load_checkpoint(tmp_path / "lists.jsonl", dataset=data, unmatched="keep")
+    answers = {"a": {"c"}, "b": {"a"}, "d": set()}
+    f1 = np.mean([lm_kbc_f1(listed, answers[head]) for head, listed in lists.items()])
+    for graph in (data, further):  # in which ids are others
+        (note,) = (note for note in kgeval.evaluate(model, graph, sides="tail").notes if "macro F1" in note)
+        assert note.endswith(f"all 3 lists have the macro F1 {f1:.6f}.")
+
+
+@pytest.mark.parametrize("sides", [("relation",), ("tail", "relation")])
+def test_lists_predict_no_relations(tmp_path, sides):
+    data = Dataset.from_labels(train=[("a", "r", "b"), ("a", "q", "b")], test=[("a", "r", "c")])
+    (tmp_path / "lists.jsonl").write_text(json.dumps({"head": "a", "relation": "r", "predictions": ["c"]}))
+    model = kgeval.load_checkpoint(tmp_path / "lists.jsonl", dataset=data)
+    with pytest.raises(InputError, match="cannot predict relations"):
+        kgeval.evaluate(model, data, sides=sides)
 
 
 def test_the_highest_hits_at_1_is_told(tmp_path):
