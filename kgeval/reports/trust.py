@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections import Counter
 from dataclasses import dataclass
@@ -155,20 +156,20 @@ cached_audit = cache(audit)
 
 
 FAULTS_OF_LISTS = (ACCUSED, "named no entity", "repeated an earlier one of the same list")
-"""what notes on lists say that speaks against their ranks"""
+"""in notes on lists, what speaks against their ranks"""
 
 
 def lists(study: Study) -> Check:
     """How many answers the lists of predictions name; whether these know the split, name no entity, or one again."""
     runs = [run for run in study.runs if LISTED in run.table.columns]
-    shares = ", ".join(dict.fromkeys(percent(run.table.column(LISTED).mean()) for run in runs))
-    told = [
-        f"{isolated(run.name)}: {note}"
-        for run in runs
-        for note in run.table.notes
-        if any(fault in note for fault in FAULTS_OF_LISTS)
-    ]
-    return Check(f"Lists name {shares} of the answers", " ".join(told))
+    shares = [percent(run.table.column(LISTED).mean()) for run in runs]
+    warnings = []
+    for run, share in zip(runs, shares, strict=True):
+        faults = [note for note in run.table.notes if any(fault in note for fault in FAULTS_OF_LISTS)]
+        facts = "; ".join(re.split("[:;]", note)[0] for note in faults)
+        warnings += [f"{isolated(run.name)}, whose lists name {share} of the answers: {facts}."] if faults else []
+    named = f"Lists name {', '.join(dict.fromkeys(shares))} of the answers"
+    return Check("Lists" if warnings else named, " ".join(warnings))
 
 
 def relations(study: Study) -> Check:

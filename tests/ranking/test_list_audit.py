@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 
 import numpy as np
 import pytest
@@ -199,3 +201,22 @@ def test_the_highest_hits_at_1_is_told(tmp_path):
         (note,) = (it for it in kgeval.evaluate(model, data, sides="tail").notes if "not in the list" in it)
         assert f"1 of 2 answers is not in the list of predictions: {told}" in note
         assert "no order of these lists, which name up to 2, has a Hits@1 above 0.5000" in note
+
+
+def test_the_page_tells_what_speaks_against_lists(tmp_path):
+    test = [(f"q{query:02}", "r", f"{query}{letter}") for query in range(12) for letter in "ab"]
+    data = Dataset.from_labels(train=[("x", "r", "y")], test=test)
+    lines = [{"head": head, "relation": "r", "tail": tail, "predictions": [tail, "?"]} for head, _, tail in test]
+    lines[0]["predictions"] = ["x", "x"]
+    pages = []
+    for name, kept in (("LLM", lines), ("picks", [{**line, "predictions": ["x"]} for line in lines])):
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, kept)))
+        model = kgeval.load_checkpoint(tmp_path / f"{name}.jsonl", dataset=data, unmatched="keep")
+        page = kgeval.report({name: kgeval.evaluate(model, data, sides="tail")}, dataset=data).html
+        pages.append(re.sub("<.*?>|[\u2066-\u2069]", "", html.unescape(page)))
+    assert (
+        "Lists. LLM, whose lists name 95.8 % of the answers: the lists seem to be made with knowledge of test; 23 "
+        "predictions named no entity; 1 prediction repeated an earlier one of the same list."
+    ) in pages[0]
+    assert "Lists name 0.0 % of the answers" in pages[1]
+    assert "Lists name" not in kgeval.report({"m": kgeval.evaluate(lambda h, r, t: t, data)}, dataset=data).html
