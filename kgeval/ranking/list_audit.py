@@ -1,8 +1,8 @@
 """The audit of lists: whether they were made with knowledge of the evaluated split, and lists that have no answer.
 
 Every ranking of a model that has lists notes what is found. Lists may know the split without intent: candidates that
-are filtered as ranks are, by all known answers but the one asked for, lack the other answers of the split. Two tests
-find that; each accuses at most one in a thousand of the files that were made without this knowledge.
+are filtered as ranks are, by all known answers but the one asked for, lack the other answers of the split. Two sign
+tests find that; together, they accuse at most one in a thousand of the files that were made without this knowledge.
 """
 
 from __future__ import annotations
@@ -10,91 +10,85 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 
 import numpy as np
-from scipy.stats import norm
 
-from kgeval.base.arrays import BoolArray
+from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import counted
-from kgeval.base.provenance import percent
+from kgeval.base.tables.table import p_text
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import known_answers
-from kgeval.data.queries import Queries
+from kgeval.data.queries import Queries, Rows
 from kgeval.data.triples import Side, Triples
-from kgeval.models.adapters.prediction_lists import PredictionLists
 from kgeval.models.aligned import Aligned
 
 ALARM = 1e-3
-"""the p-value below which lists are accused"""
+"""the largest share of files made without knowledge of the split that are accused, half of it by each of two tests"""
 
 ACCUSED = "the lists seem to be made with knowledge of"
 
 
 def notes_on_knowledge(scorer: Aligned, triples: Triples, sides: Sequence[Side], split: str) -> list[str]:
-    """Accuse lists that name the answers of a split as only its knowledge explains."""
-    queries = [of_query for side in sides for of_query in _answers_named(scorer, triples, side)]
-    own = [named for named, _ in queries if (named != named[0]).any()]
-    # A list that is twice as long as the answers has room for all of them.
-    common = [named[0] for named, length in queries if (named == named[0]).all() and length >= 2 * len(named)]
-    found = _own_answers_alone(own, split) or _one_answer_alone(common, split)
+    """Accuse lists that name the answers of a split as only its knowledge explains.
+
+    Two lists that were made for two answers of one query may be exchanged, if they do not know which triple asks: they
+    name their own answers as often as each other's. A list of a whole query names two of its answers at least as often
+    as two answers of another query of its relation. No list is in two pairs of one test.
+    """
+    exchanged, crossed = list[int](), list[int]()
+    for side in sides:
+        common: list[tuple[int, IntArray, IntArray]] = []
+        for relation, answers, lists in _several_answers(scorer, triples, side):
+            named = np.stack([np.isin(answers, listed) for listed in lists])
+            if (named != named[0]).any():
+                exchanged += [_own_more(named[at : at + 2, at : at + 2]) for at in range(0, len(answers) - 1, 2)]
+            elif all(np.array_equal(listed, lists[0]) for listed in lists):
+                common.append((relation, answers, lists[0]))
+        for pair in zip(common[::2], common[1::2], strict=False):
+            if pair[0][0] == pair[1][0]:
+                names = [[np.isin(answers, listed).sum() > 1 for _, answers, _ in pair] for _, _, listed in pair]
+                crossed.append(-_own_more(np.array(names)))
+    own, others = "their own answers rather than each other's", "two answers of each other's query, not of their own"
+    found = _evidence(exchanged, f"two {split} answers of one query", own)
+    found = found or _evidence(crossed, f"queries with several {split} answers", others)
     why = "If a model chose from candidates filtered so, its ranks are too good; if its order was, they are right."
     return [f"{ACCUSED} {split}: {found} {why} Honest: kgeval predict --out-format candidates."] if found else []
 
 
-def _answers_named(scorer: Aligned, triples: Triples, side: Side) -> Iterator[tuple[BoolArray, int]]:
-    """Yield which answers of a query the list of each of its triples names, bool[triple, triple]; and its length."""
-    queries = Queries.per_triple(triples, side, as_given=True)
+def _several_answers(scorer: Aligned, triples: Triples, side: Side) -> Iterator[tuple[int, IntArray, list[IntArray]]]:
+    """Yield the relation and the answers of queries with several, and the list of each; a triple counts at one time."""
+    first = np.sort(np.unique(triples.ids, axis=0, return_index=True)[1])
+    queries = Queries.per_triple(triples[first], side, as_given=True)
     listed, _ = scorer.listed(queries)
     times = () if queries.contexts is None else (queries.contexts,)
-    keys = np.stack([queries.anchors, queries.relations, *times])
+    keys = np.stack([queries.relations, queries.anchors, *times])
     _, groups, sizes = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
-    for members in np.split(np.argsort(groups.ravel(), kind="stable"), np.cumsum(sizes)[:-1]):
-        if len(members) > 1:
-            rows = [np.isin(queries.answers[members], listed.row(member)) for member in members]
-            yield np.stack(rows), int(listed.lengths[members].min())
+    for rows in np.split(np.argsort(groups.ravel(), kind="stable"), np.cumsum(sizes)[:-1]):
+        if len(rows) > 1:
+            yield int(queries.relations[rows[0]]), queries.answers[rows], [listed.row(row) for row in rows]
 
 
-def _own_answers_alone(queries: Sequence[BoolArray], split: str) -> str:
-    """Test whether lists made for triples name their own answers more often than other answers of their query.
-
-    If lists do not know which triple asks, any list of a query may be that of any of its triples: the number of own
-    answers that they name has the mean and the variance of a random assignment (Hoeffding, 1951).
-    """
-    sizes = np.array([len(named) for named in queries])
-    own, all_named = (np.array([count(named) for named in queries]) for count in (np.trace, np.sum))
-    centred = (named - named.mean(0) - named.mean(1)[:, None] + named.mean() for named in queries)
-    variance = sum(float((of_query**2).sum()) / (len(of_query) - 1) for of_query in centred)
-    if not variance or (p := norm.sf((own - all_named / sizes).sum() / np.sqrt(variance))) > ALARM:
-        return ""
-    shares = own.sum() / sizes.sum(), (all_named - own).sum() / (sizes * (sizes - 1)).sum()
-    several = f"for {counted(len(queries), 'query')} with several {split} answers, {percent(shares[0])} of the lists"
-    return f"{several} name their own answer, and {percent(shares[1])} a given other answer (p = {p:.1g})."
+def _own_more(named: BoolArray) -> int:
+    """Count how many answers more two lists name of their own than of each other's; bool[list, whose]."""
+    return int(np.trace(named.astype(int)) - np.trace(named[::-1].astype(int)))
 
 
-def _one_answer_alone(queries: Sequence[BoolArray], split: str) -> str:
-    """Test whether lists of whole queries name several answers less often than if each were named by chance.
+def _evidence(differences: Sequence[int], what: str, named: str) -> str:
+    """Say how many pairs of lists differ in one direction, if a sign test finds that they are too many."""
+    from scipy.stats import binom
 
-    Good answers are named together more often than by chance, so that the test is conservative.
-    """
-    sizes, named = np.array([len(it) for it in queries]), np.array([int(it.sum()) for it in queries])
-    share = named.sum() / max(sizes.sum(), 1)
-    chances = 1 - (1 - share) ** sizes - sizes * share * (1 - share) ** (sizes - 1)
-    seen = int((named > 1).sum())
-    odds = np.r_[1.0, np.zeros(seen)]  # of 0, 1, … lists that name several answers
-    for chance in chances:
-        odds = odds * (1 - chance) + np.r_[0, odds[:-1]] * chance
-    if (p := odds.sum()) > ALARM:
-        return ""
-    several = f"of {counted(len(queries), 'list')} for queries with several {split} answers, {seen:,} name two or more"
-    return f"{several}; if each were named by chance, {chances.sum():.0f} would (p = {p:.1g})."
+    more, differing = sum(it > 0 for it in differences), sum(it != 0 for it in differences)
+    p = binom.sf(more - 1, differing, 0.5)
+    half = f"without this knowledge, at most half of them would (p {p_text(p)})"
+    return "" if p > ALARM / 2 else f"of {differing:,} pairs of lists for {what}, {more:,} name {named}; {half}."
 
 
-def notes_on_no_answer(lists: PredictionLists, dataset: Dataset, sides: Sequence[Side], split: str) -> list[str]:
+def notes_on_no_answer(scorer: Aligned, dataset: Dataset, sides: Sequence[Side], split: str) -> list[str]:
     """Count the lists of queries that no triple answers, right if they are empty; and take the F1 of all lists as sets.
 
-    Known answers of other splits are left out of the lists.
+    Known answers of other splits are left out of the lists. Each text that names no entity is a wrong answer.
     """
     lengths, triples = list[int](), [*dataset.splits.values()]
-    for side, of_side in lists.sides.items():
-        every = Queries.of(Triples.concatenated(triples), side)
+    for side, of_side in scorer.lists.sides.items() if scorer.lists else ():
+        every = scorer.map_queries(Queries.of(Triples.concatenated(triples), side))
         answered = {*zip(every.anchors.tolist(), every.relations.tolist(), strict=True)}
         rows = [row for key, row in of_side.places.items() if key[:2] not in answered and side in sides]
         lengths += of_side.rows.lengths[rows].tolist()
@@ -103,7 +97,8 @@ def notes_on_no_answer(lists: PredictionLists, dataset: Dataset, sides: Sequence
     scores = [float(not length) for length in lengths]
     for side in sides:
         queries = Queries.of(dataset.split(split), side)
-        (listed, _), known = lists.listed(queries), known_answers(queries, triples)
+        (listed, _), known = scorer.listed(queries), known_answers(queries, triples)
+        listed = Rows(listed.offsets, np.where(listed.ids < 0, -1 - np.arange(len(listed.ids)), listed.ids))
         for query, answers in enumerate(np.split(queries.answers, queries.offsets[1:-1])):
             scores.append(set_f1({*listed.row(query)} - ({*known.row(query)} - {*answers}), {*answers}))
     found = f"{counted(len(lengths), 'list')} for queries that no triple answers, {lengths.count(0):,} of them empty"

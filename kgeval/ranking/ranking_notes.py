@@ -119,7 +119,7 @@ def notes_on_lists(scorer: Aligned, triples: Triples, sides: Sequence[Side], dat
     if not scorer.lists:
         return []
     note = scorer.lists.note_on_unlisted([scorer.map_queries(Queries.per_triple(triples, side)) for side in sides])
-    return [*([note] if note else []), *notes_on_no_answer(scorer.lists, dataset, sides, split)]
+    return [*([note] if note else []), *notes_on_no_answer(scorer, dataset, sides, split)]
 
 
 TIED_WITH = "with all entities that their list leaves out"

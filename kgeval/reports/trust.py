@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections import Counter
 from dataclasses import dataclass
@@ -154,11 +155,18 @@ WAYS = {
 cached_audit = cache(audit)
 
 
+FAULTS_OF_LISTS = (ACCUSED, "named no entity", "repeated an earlier one of the same list")
+"""in notes on lists, what speaks against their ranks"""
+
+
 def lists(study: Study) -> Check:
-    """How many answers the lists of predictions name, and whether these know the split."""
+    """How many answers the lists of predictions name; whether these know the split, name no entity, or one again."""
     runs = [run for run in study.runs if LISTED in run.table.columns]
     shares = ", ".join(dict.fromkeys(percent(run.table.column(LISTED).mean()) for run in runs))
-    told = [f"{isolated(run.name)}: {note}" for run in runs for note in run.table.notes if note.startswith(ACCUSED)]
+    noted = [(run.name, [it for fault in FAULTS_OF_LISTS for it in run.table.notes if fault in it]) for run in runs]
+    told = [
+        f"{isolated(name)}: {'; '.join(re.split('[:;]', it)[0] for it in notes)}." for name, notes in noted if notes
+    ]
     return Check(f"Lists name {shares} of the answers", " ".join(told))
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from scipy.stats import binom
 
 import kgeval
 from kgeval import Dataset
+from kgeval.base.errors import InputError
 from kgeval.ranking.list_audit import ACCUSED, set_f1
 from tests.conftest import random_dataset
 
@@ -51,10 +54,9 @@ def files_of_lists(path, seed, *, leaky, by_query=False):
     return data
 
 
-def is_accused(path, data):
+def is_accused(path, data, **settings):
     model = kgeval.load_checkpoint(path, dataset=data, missing="unanswered")
-    accused = [note for note in kgeval.evaluate(model, data).notes if note.startswith(ACCUSED)]
-    return bool(accused)
+    return any(note.startswith(ACCUSED) for note in kgeval.evaluate(model, data, **settings).notes)
 
 
 @pytest.mark.slow
@@ -78,6 +80,53 @@ def test_lists_of_whole_queries_are_accused_too(tmp_path):
     }
     assert accused[False] <= binom.ppf(0.999, cases, 1e-3)
     assert accused[True] > accused[False]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("queries", "answers"), [(1, 8), (1, 24), (5, 4), (12, 2)])
+def test_few_lists_that_do_not_know_which_triple_asks_are_not_accused(tmp_path, queries, answers):
+    """Each list picks one answer of its query, none the same: the evidence is far from normally distributed."""
+    asked = {f"q{query}": [f"q{query}a{answer}" for answer in range(answers)] for query in range(queries)}
+    test = [(query, "r", answer) for query, found in asked.items() for answer in found]
+    data = Dataset.from_labels(train=[("x", "r", "y")], test=test)
+    rng, path, accused, files = np.random.default_rng(queries), tmp_path / "lists.jsonl", 0, 300
+    for _ in range(files):
+        picks = [pick for found in asked.values() for pick in rng.permutation(found).tolist()]
+        lines = [
+            {"head": query, "relation": "r", "tail": answer, "predictions": [pick]}
+            for (query, _, answer), pick in zip(test, picks, strict=True)
+        ]
+        path.write_text("\n".join(map(json.dumps, lines)))
+        accused += is_accused(path, data, sides="tail")
+    assert accused <= binom.ppf(0.999, files, 1e-3)
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_answers_that_lists_do_not_find_are_no_evidence(tmp_path, exclusive):
+    """All lists name the popular answer, and none the rare one; or each names one of two popular answers."""
+    asked = {f"q{query}": ["popular", "common" if exclusive else f"rare{query}"] for query in range(100)}
+    data = Dataset.from_labels(
+        train=[("x", "r", "y")], test=[(query, "r", answer) for query, found in asked.items() for answer in found]
+    )
+    lines = [{"head": query, "relation": "r", "predictions": ["popular", "x", "y", "q0"]} for query in asked]
+    for line in lines[::2] if exclusive else ():
+        line["predictions"][0] = "common"
+    (tmp_path / "lists.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert not is_accused(tmp_path / "lists.jsonl", data, sides="tail")
+
+
+@pytest.mark.parametrize("leaky", [False, True])
+def test_lists_that_name_two_answers_for_other_queries_alone_are_accused(tmp_path, leaky):
+    pairs = {f"q{query:02}": (["a", "b"], ["c", "d"])[query % 2] for query in range(24)}
+    data = Dataset.from_labels(
+        train=[("x", "r", "y")], test=[(query, "r", answer) for query, found in pairs.items() for answer in found]
+    )
+    lines = [
+        {"head": query, "relation": "r", "predictions": [found[0], *sorted({*"abcd"} - {*found[: 1 + leaky]})]}
+        for query, found in pairs.items()
+    ]
+    (tmp_path / "lists.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert is_accused(tmp_path / "lists.jsonl", data, sides="tail") == leaky
 
 
 @pytest.mark.parametrize(("name", "leaky"), [("lists", False), ("lists_leaky", True)])
@@ -118,6 +167,30 @@ def test_queries_that_no_triple_answers_are_counted_apart(tmp_path):
     ) in notes
 
 
+def test_each_text_that_names_no_entity_is_a_wrong_answer_of_the_set(tmp_path):
+    train = [("a", "likes", "b"), ("d", "knows", "b")]
+    data = Dataset.from_labels(train=train, test=[("a", "likes", "c"), ("b", "likes", "a")])
+    further = Dataset.from_labels(train=[("Z", "Y", "X"), *train], test=[("a", "likes", "c"), ("b", "likes", "a")])
+    lists = {"a": ["c", "None", "Virus", "?"], "b": ["a"], "d": []}
+    lines = [{"head": head, "relation": "likes", "predictions": listed} for head, listed in lists.items()]
+    (tmp_path / "lists.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    model = kgeval.load_checkpoint(tmp_path / "lists.jsonl", dataset=data, unmatched="keep")
+    answers = {"a": {"c"}, "b": {"a"}, "d": set()}
+    f1 = np.mean([lm_kbc_f1(listed, answers[head]) for head, listed in lists.items()])
+    for graph in (data, further):  # in which ids are others
+        (note,) = (note for note in kgeval.evaluate(model, graph, sides="tail").notes if "macro F1" in note)
+        assert note.endswith(f"all 3 lists have the macro F1 {f1:.6f}.")
+
+
+@pytest.mark.parametrize("sides", [("relation",), ("tail", "relation")])
+def test_lists_predict_no_relations(tmp_path, sides):
+    data = Dataset.from_labels(train=[("a", "r", "b"), ("a", "q", "b")], test=[("a", "r", "c")])
+    (tmp_path / "lists.jsonl").write_text(json.dumps({"head": "a", "relation": "r", "predictions": ["c"]}))
+    model = kgeval.load_checkpoint(tmp_path / "lists.jsonl", dataset=data)
+    with pytest.raises(InputError, match="cannot predict relations"):
+        kgeval.evaluate(model, data, sides=sides)
+
+
 def test_the_highest_hits_at_1_is_told(tmp_path):
     data = Dataset.from_labels(train=[("a", "r", "b")], test=[("a", "r", "c"), ("b", "r", "c")])
     lines = [{"head": head, "relation": "r", "predictions": names} for head, names in (("a", ["c", "b"]), ("b", ["a"]))]
@@ -128,3 +201,22 @@ def test_the_highest_hits_at_1_is_told(tmp_path):
         (note,) = (it for it in kgeval.evaluate(model, data, sides="tail").notes if "not in the list" in it)
         assert f"1 of 2 answers is not in the list of predictions: {told}" in note
         assert "any order of lists of up to 2 gives at most a Hits@1 of 0.5000" in note
+
+
+def test_the_page_tells_what_speaks_against_lists(tmp_path):
+    test = [(f"q{query:02}", "r", f"{query}{letter}") for query in range(12) for letter in "ab"]
+    data = Dataset.from_labels(train=[("x", "r", "y")], test=test)
+    lines = [{"head": head, "relation": "r", "tail": tail, "predictions": [tail, "?"]} for head, _, tail in test]
+    lines[0]["predictions"] = ["x", "x"]
+    pages = []
+    for name, kept in (("LLM", lines), ("picks", [{**line, "predictions": ["x"]} for line in lines])):
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, kept)))
+        model = kgeval.load_checkpoint(tmp_path / f"{name}.jsonl", dataset=data, unmatched="keep")
+        page = kgeval.report({name: kgeval.evaluate(model, data, sides="tail")}, dataset=data).html
+        pages.append(re.sub("<.*?>|[\u2066-\u2069]", "", html.unescape(page)))
+    assert (
+        "Lists name 95.8 % of the answers. LLM: the lists seem to be made with knowledge of test; 23 "
+        "predictions named no entity; 1 prediction repeated an earlier one of the same list."
+    ) in pages[0]
+    assert "Lists name 0.0 % of the answers" in pages[1]
+    assert "Lists name" not in kgeval.report({"m": kgeval.evaluate(lambda h, r, t: t, data)}, dataset=data).html
