@@ -104,7 +104,8 @@ class Aligned(MappedScorer):
         return replace(self, scorer=self.lists.by_place()) if self.lists else self
 
     def without_base(self) -> Aligned:
-        return replace(self, scorer=self.lists.alone) if self.lists else self
+        """Return the lists alone; a query without a list has an empty one."""
+        return replace(self, scorer=replace(self.lists, base=None, unanswered=True)) if self.lists else self
 
     @cached_property
     def entities_of_rows(self) -> IntArray:

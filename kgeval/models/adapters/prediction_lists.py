@@ -78,11 +78,6 @@ class PredictionLists:
         """Re-rank a base, an aligned scorer or ranks: what is listed comes first, then the rest in the base's order."""
         return replace(self, base=base, sides={side: lists.by_rank() for side, lists in self.sides.items()})
 
-    @property
-    def alone(self) -> PredictionLists:
-        """The lists without their base; a query without a list has an empty one."""
-        return replace(self, base=None, unanswered=True)
-
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Look up scores, −∞ for candidates that are not listed; over a base, minus the place among all entities."""
         if (self._lists_of(queries)[1] < 0).any():

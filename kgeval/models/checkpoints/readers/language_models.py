@@ -41,8 +41,9 @@ def read_kicgpt(path: Path, options: Options) -> Predictions:
     lists, named = CheckedLists(path, options), re.search("head|tail", path.name)
     side = options.require("side", named[0] if named else None, path.name, SIDES)
     for where, content in objects_in(path):
-        answers = content.get("Prediction")
-        names = answers.split(" | ") if isinstance(answers, str) else [*answers]
+        if not isinstance(content, dict) or not isinstance(content.get("Prediction"), str):
+            raise CheckpointError(f"{where}: expected an object whose Prediction is text, such as name | name.")
+        names = content["Prediction"].split(" | ")
         triple = {"head": content.get("HeadEntity"), "relation": content.get("Question"), "tail": content.get("Answer")}
         add_list(where, {**triple, "side": side, LISTED: [name.strip() for name in names if name.strip()]}, lists)
     return lists.predictions("kicgpt")
@@ -84,7 +85,7 @@ def ranks_in(path: Path, dataset: Dataset) -> pd.DataFrame:
         rows = [{**record, **triple_of_dift(record)} for record in records_of_dift(path)]
     else:
         contents = (content for file in files_in(path) for _, content in objects_in(file))
-        rows = [{"side": "tail"} | tail_first(content, dataset) for content in contents]
+        rows = [{"side": "tail"} | tail_first(content, dataset) for content in contents if isinstance(content, dict)]
     lookup = NameLookup(dataset, casefold=True)
     for row in rows:
         found = lookup.triples(*(str(row.get(name)) for name in TRIPLE))
