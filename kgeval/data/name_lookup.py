@@ -33,7 +33,7 @@ class NameLookup:
     def find(self, kind: str, text: str) -> Sequence[int]:
         """List the entities, or the relations, that a text stands for, ascending."""
         index = self._entities if kind == "entity" else self._relations
-        return index.get(text) or index.get(self._spelled(kind, text), [])
+        return index.get(text) or index.get((self._spelled(kind, text),), [])
 
     def triples(self, head: str, relation: str, tail: str) -> list[Triple]:
         """List the triples that three texts may stand for; of several, those that a split has."""
@@ -47,21 +47,21 @@ class NameLookup:
         return text.replace("_", " ").strip().casefold() if self._casefold else text
 
     @cached_property
-    def _entities(self) -> dict[str, list[int]]:
+    def _entities(self) -> dict[object, list[int]]:
         return self._index("entity")
 
     @cached_property
-    def _relations(self) -> dict[str, list[int]]:
+    def _relations(self) -> dict[object, list[int]]:
         return self._index("relation")
 
-    def _index(self, kind: str) -> dict[str, list[int]]:
-        """Index the ids by their labels, and by labels and names as they are compared; a label hides names."""
+    def _index(self, kind: str) -> dict[object, list[int]]:
+        """Index the ids by their labels, and by labels and names as they are compared (alone in a tuple)."""
         labels = self._dataset.entities if kind == "entity" else self._dataset.relations
-        index: dict[str, list[int]] = {}
+        index: dict[object, list[int]] = {}
         for row, label in enumerate(labels):
             texts = label, self._dataset.names.get(label, label)
-            for text in dict.fromkeys(self._spelled(kind, text) for text in texts):
-                index.setdefault(text, []).append(row)
+            for text in dict.fromkeys(filter(None, (self._spelled(kind, text) for text in texts))):
+                index.setdefault((text,), []).append(row)
         return index | {label: [row] for row, label in enumerate(labels)}
 
     @cached_property

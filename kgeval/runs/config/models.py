@@ -36,6 +36,7 @@ from kgeval.data.layouts.pykeen import writable_home
 from kgeval.models.baselines import Baseline, baselines
 from kgeval.models.checkpoints import Checkpoint, read_checkpoint
 from kgeval.models.checkpoints.readers import formats
+from kgeval.models.checkpoints.readers.predictions import files_in
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.import_ranks import ImportedRanks, Unmatched, load_ranks
 from kgeval.ranking.rank_file import RankSetting
@@ -190,7 +191,7 @@ class RanksConfig(Settings):
             "history": evaluation.history,
         }
         table = load_ranks(self.ranks, dataset, split=evaluation.split, unmatched=self.unmatched, **given)
-        ranks = ImportedRanks(table, (Path(self.ranks),))
+        ranks = ImportedRanks(table, tuple(files_in(Path(self.ranks))))
         return ranks.of_sides(evaluation.sides) if "sides" in explicit else ranks
 
     def reranked(self, lists: Checkpoint, dataset: Dataset, evaluation: Evaluation) -> ImportedRanks:

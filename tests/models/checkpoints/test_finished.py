@@ -276,7 +276,10 @@ def test_answers_that_name_no_entity_keep_their_places_or_their_number_is_said(t
     others = (fewer["head"] != head) | (fewer["relation"] != relation)
     assert fewer[others][COUNTS].equals(table.to_pandas()[others][COUNTS])
     invented = "kept its place as a wrong answer" if unknown == "keep" else "was left out, and later ones moved up"
-    assert f"{3 * len(lists)} predictions named no entity; each {invented} (unmatched={unknown})." in table.notes
+    assert (
+        f"{3 * len(lists)} predictions named no entity; each {invented} (unmatched={unknown}, names=labels)."
+        in table.notes
+    )
     again = (
         f"{len(lists)} predictions repeated an earlier one of the same list: the first counts, and later ones move up."
     )

@@ -102,6 +102,35 @@ def test_simkgc_published_these_numbers(shared, way):
     )
 
 
+def test_labels_that_differ_in_case_are_homonyms(tmp_path):
+    data = Dataset.from_labels(train=[("rome", "r", "x"), ("x", "r", "Rome")], test=[("x", "r", "rome")])
+    path = tmp_path / "lists.jsonl"
+    for text, told in (("ROME", r"'ROME' may be Rome, rome|'ROME' may be rome, Rome"), ("rome", "")):
+        path.write_text(json.dumps({"head": "x", "relation": "r", "predictions": [text]}))
+        if told:
+            with pytest.raises(CheckpointError, match=told):
+                load_checkpoint(path, dataset=data, names="casefold")
+        else:
+            model = load_checkpoint(path, dataset=data, names="casefold")
+            assert evaluate(model, data, sides="tail").column("listed").all()
+
+
+def test_a_folder_of_simkgc_is_stored_as_a_run(tmp_path):
+    for name, (head, relation, tail) in {"forward": TRIPLES[0], "backward": TRIPLES[0][::-1]}.items():
+        asked = relation if name == "forward" else f"inverse {relation}"
+        record = {"head": head, "relation": asked, "tail": tail, "topk_score_info": "{}", "rank": 2}
+        (tmp_path / f"{name}_predictions.json").write_text(json.dumps([record]))
+    (tmp_path / "data").mkdir()
+    for split in ("train", "valid", "test"):
+        (tmp_path / "data" / f"{split}.txt").write_text("\t".join(TRIPLES[0]) + "\n")
+    for source in (tmp_path, f"ranks:{tmp_path}"):
+        out = tmp_path / ("ranks" if isinstance(source, str) else "lists")
+        asked = ["evaluate", source, "--dataset", tmp_path / "data", "-m", "mrr", "--out", out]
+        assert invoke(*asked).exit_code == 0
+        named = json.loads((out / "manifest.json").read_text())["sha256"]
+        assert sum(path.endswith("ward_predictions.json") for path in named) == 2
+
+
 def test_ranks_in_records_of_simkgc(tmp_path):
     head, tail = "/m/0", "/m/4"
     forward = {"head": "Paris", "relation": "lies in", "tail": "Rome", "topk_score_info": "{}", "rank": 3}

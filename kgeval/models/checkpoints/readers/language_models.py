@@ -38,7 +38,7 @@ def read_kicgpt(path: Path, options: Options) -> Predictions:
     The side is that of the file's name (``output_tail.txt``), or of the option ``side``. Names are in lower case: they
     are found with ``names=casefold``.
     """
-    lists, named = CheckedLists(path, options), re.search("head|tail", path.name)
+    lists, named = CheckedLists(path, options), re.search("(?<![a-z])(head|tail)(?![a-z])", path.name)
     side = options.require("side", named[0] if named else None, path.name, SIDES)
     for where, content in objects_in(path):
         if not isinstance(content, dict) or not isinstance(content.get("Prediction"), str):

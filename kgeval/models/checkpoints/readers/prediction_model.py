@@ -147,7 +147,7 @@ class CheckedLists:
         if self._invented:
             kept = {"keep": "kept its place as a wrong answer", "drop": "was left out, and later ones moved up"}
             fault = f"{counted(self._invented, 'prediction')} named no entity"
-            notes.append(f"{fault}; each {kept[self._unmatched]} (unmatched={self._unmatched}).")
+            notes.append(f"{fault}; each {kept[self._unmatched]} (unmatched={self._unmatched}, names={self._names}).")
         if self._repeated:
             fault = f"{counted(self._repeated, 'prediction')} repeated an earlier one of the same list"
             notes.append(f"{fault}: the first counts, and later ones move up.")

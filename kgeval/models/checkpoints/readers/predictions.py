@@ -19,6 +19,7 @@ import json
 import math
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,8 @@ def read(path: Path, options: Options) -> Predictions:
     for file in files_in(path):
         for where, content in objects_in(file):
             add_list(where, content, lists)
-    return lists.predictions("predictions")
+    made = lists.predictions("predictions")
+    return replace(made, files=(*files_in(path), *made.files[1:]))
 
 
 def has_list(content: Any) -> bool:
