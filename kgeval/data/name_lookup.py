@@ -32,7 +32,7 @@ class NameLookup:
 
     def find(self, kind: str, text: str) -> Sequence[int]:
         """List the entities, or the relations, that a text stands for, ascending."""
-        index = self._entities if kind == "entity" else self._relations
+        index = self._indices[kind]
         return index.get(text) or index.get((self._spelled(kind, text),), [])
 
     def triples(self, head: str, relation: str, tail: str) -> list[Triple]:
@@ -47,12 +47,8 @@ class NameLookup:
         return text.replace("_", " ").strip().casefold() if self._casefold else text
 
     @cached_property
-    def _entities(self) -> dict[object, list[int]]:
-        return self._index("entity")
-
-    @cached_property
-    def _relations(self) -> dict[object, list[int]]:
-        return self._index("relation")
+    def _indices(self) -> dict[str, dict[object, list[int]]]:
+        return {kind: self._index(kind) for kind in ("entity", "relation")}
 
     def _index(self, kind: str) -> dict[object, list[int]]:
         """Index the ids by their labels, and by labels and names as they are compared (alone in a tuple)."""

@@ -101,7 +101,8 @@ def load_ranks(  # noqa: PLR0913
     ----------
     path
         a text file: tabs, spaces, or commas in a ``.csv``, or semicolons; each also ``.gz``; or a ``.parquet`` file,
-        whose head, relation and tail are labels as in text
+        whose head, relation and tail are labels as in text; or JSON records of SimKGC (or its folder) or DIFT, whose
+        texts are labels or names of the dataset, in any case
     dataset
         the graph that was ranked, or the folder or PyKEEN name of one; a folder of labels needs no train file
     split

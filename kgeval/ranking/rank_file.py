@@ -73,8 +73,7 @@ class RankFile:
         if dataset is not None and (path.is_dir() or path.suffix.lower() == ".json"):
             records = ranks_in(path, dataset)
             if {*RANKS} <= {*records.columns} and not named.are_given:
-                which = "Say which: --columns rank=rank or --columns rank=pred_rank"
-                raise TableError(f"{path}: ranks of a base and of its re-ranking. {which}.")
+                raise TableError(f"{path}: two ranks. Say which: --columns rank=rank or --columns rank=pred_rank.")
             table = from_arrow(pa.Table.from_pandas(records), path, named)
         else:
             table = read_table(path, named, delimiter=delimiter, comments=True)

@@ -49,10 +49,10 @@ def among_listed(scorer: Aligned, task: RankingTask, known: Rows) -> RankingTask
 def reranked(engine: Engine, scorer: Aligned, named: RankingTask, whole: Ranked, part: Ranked) -> Ranked:
     """Rank answers by their list or, where it leaves them out, behind it by the base.
 
-    The candidates of an answer are those that its list names, a task of their own (``named``), and the rest. Among the
-    first, the order of the list counts. None of the rest is above a listed answer. Above any other are those that the
-    base has above it among all candidates (``whole``), but not among the named ones (``part``). Scores are those of the
-    lists, −∞ for answers that are not listed.
+    ``named`` is the task with the listed candidates alone, which are compared in the order of the list. All other
+    candidates are below a listed answer. With an answer that is not listed, they are compared by the base: ``whole``
+    has its counts of all candidates, ``part`` its counts of the listed ones, and the difference is for the others. The
+    scores that are returned come from the lists; they are −∞ for answers that are not listed.
     """
     first = engine.rank(scorer.without_base().scorer_of(named.queries.side), named)
     unlisted = first.scores == -np.inf
@@ -124,14 +124,14 @@ def rerank(
     if not scorer.lists:
         raise InputError(f"lists: {scorer.title} has scores, not lists of predictions.")
     scorer = replace(scorer, scorer=scorer.lists.over(ranks))
-    sides = [side for side in SIDES if (ranks.column("side") == side).any()]
+    sides, triples = [side for side in SIDES if (ranks.column("side") == side).any()], triples_in(dataset, ranks)
     parts = [_rerank_side(ranks, side, scorer, predictions, dataset) for side in sides]
     data = pa.concat_tables([part for part, _, _ in parts])
     bounds, outsiders = (sum(part[count] for part in parts) for count in (1, 2))
     notes = [
         *([NOTE_ON_BOUNDS.format(bounds, len(data))] if bounds else []),
-        *notes_on_knowledge(scorer, triples_in(dataset, ranks), sides, ranks.split),
-        *notes_on_lists(scorer, triples_in(dataset, ranks), sides, dataset, ranks.split),
+        *notes_on_knowledge(scorer, triples, sides, ranks.split),
+        *notes_on_lists(scorer, triples, sides, dataset, ranks.split),
         *scorer.notes,
         *notes_on_listed_answers(scorer, data, outsiders),
     ]

@@ -1,4 +1,4 @@
-"""The triples of a rank table in the ids of a dataset, found by their labels, or why the dataset is another one."""
+"""The triples of a rank table in the ids of a dataset, found by label; a table of another dataset is refused."""
 
 from __future__ import annotations
 

@@ -215,6 +215,14 @@ def test_the_split_of_a_stored_run_is_not_known(tmp_path, monkeypatch):
     assert Path("1.jsonl").read_text() == Path("2.jsonl").read_text()
 
 
+@pytest.mark.parametrize("write", [write_candidates, write_kicgpt, write_dift])
+def test_infinite_scores_are_refused(tmp_path, write):
+    data = random_dataset(8, entities=9, triples=60)
+    table = kgeval.predict(lambda h, r, t: np.where(t == 3, np.inf, 1.0), data, k=K, sides="tail")
+    with pytest.raises(InputError, match="infinite score, which JSON does not have"):
+        write(table, data, tmp_path / "out")
+
+
 @pytest.mark.parametrize(("ties", "unanswered"), [([], 0), (["--ties", "expected"], 1 / 4)])
 def test_multiple_choice(tmp_path, monkeypatch, ties, unanswered):
     """Accuracy is Hits@1 among the choices of each query; a pick outside of them is wrong, none earns chance."""

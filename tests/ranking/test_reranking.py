@@ -220,6 +220,21 @@ def test_samples_are_compared_with_their_base(runs, monkeypatch):
     assert {"listed", "in some lists", "not listed"} <= {line.split("  ")[0] for line in compared.splitlines()}
 
 
+def test_stored_ranks_do_not_follow_other_settings(runs, monkeypatch):
+    monkeypatch.chdir(runs)
+    invoke("evaluate", "baseline:popularity", "--dataset", "nations", "--out", "stored")
+    over = ["lists-0.jsonl", "--option", "base=ranks:stored"]
+    for model in (over, ["ranks:stored"], ["ranks:stored/ranks.parquet"]):
+        asked = ["evaluate", *model, "--dataset", "nations", "-m", "mrr"]
+        assert invoke(*asked).exit_code == 0
+        for other in (["--split", "valid"], ["--filter", "train"], ["--filter", "none"]):
+            result = invoke(*asked, *other)
+            assert result.exit_code == 2
+            assert "ranks of test, filter train, valid, test. Evaluate with the same." in result.stderr
+        assert "cannot follow evaluation.corruption" in invoke(*asked, "--corruption", "uniform:count=3").stderr
+    assert "the ranks are not from dataset umls" in invoke("evaluate", "ranks:stored", "--dataset", "umls").stderr
+
+
 def test_bases_are_models_runs_and_ranks(runs, monkeypatch):
     monkeypatch.chdir(runs)
     invoke(

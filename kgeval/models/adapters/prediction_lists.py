@@ -90,20 +90,18 @@ class PredictionLists:
             whole = np.full((len(listed), self.num_entities + 1), -np.inf)
             whole[listed.owners, listed.ids] = values[of_part]
             if self.base is not None:
-                whole[:, :-1] = self._behind(whole[:, :-1], listed.lengths, queries[part])
+                self._put_behind(whole[:, :-1], listed.lengths, queries[part])
             wanted = np.broadcast_to(candidates, scores.shape)[part]
             scores[part] = np.take_along_axis(whole, wanted, axis=1)
         return scores
 
-    def _behind(self, scores: Float64Array, lengths: IntArray, queries: Queries) -> Float64Array:
-        """Put entities that are not listed (−∞) behind the list of their query, in the order of the base."""
-        scores = scores.copy()
+    def _put_behind(self, scores: Float64Array, lengths: IntArray, queries: Queries) -> None:
+        """Put entities that are not listed (−∞) behind the list of their query, in the order of the base; in place."""
         known = np.flatnonzero(self.base.entity_rows >= 0)
         for row, of_base, length in zip(scores, self.base.scores(queries, known), lengths, strict=True):
             rest = row[known] == -np.inf
             above = rest.sum() - np.searchsorted(np.sort(of_base[rest]), of_base[rest], "right")
             row[known[rest]] = -1.0 - length - above
-        return scores
 
     def listed(self, queries: Queries) -> tuple[Rows, Float64Array]:
         """List the answers of each query's list: entities, or ``INVENTED``, and their scores, float64[listed]."""

@@ -7,6 +7,7 @@ known answers of other splits alone. ``kgeval predict --out-format`` calls the f
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -110,6 +111,8 @@ def _queries(table: PredictionTable, timeless: str = "") -> Iterator[BestOfQuery
     asked = [table.column(name).tolist() for name in ("side", "anchor", "relation")]
     asked += [table.column(TIME).tolist() if TIME in table.columns else [None] * len(table)]
     entities, scores = (table.column(name).tolist() for name in ("entity", "score"))
+    if not all(map(math.isfinite, scores)):
+        raise InputError("a candidate has an infinite score, which JSON does not have. Give the model finite scores.")
     for start, stop in pairwise([*starts_of_runs(table.column("query")).tolist(), len(table)]):
         side, anchor, relation, time = (column[start] for column in asked)
         yield BestOfQuery(side, anchor, relation, time, entities[start:stop], scores[start:stop])

@@ -1,8 +1,8 @@
 """The model of a configuration: a checkpoint in files, a training by PyKEEN, ranks of another evaluator, or a baseline.
 
-``ModelConfig`` is any of the four. A checkpoint of lists may re-rank a base, which is another of them. A training is
-made of PyKEEN's components, such as a loss and an optimizer; below the settings are the checks of their names and
-arguments, which PyKEEN itself would check only when the work has begun.
+``ModelConfig`` is any of the four. A checkpoint that has lists may re-rank a base: a checkpoint, ranks or a baseline.
+A training is made of PyKEEN's components, such as a loss and an optimizer; below the settings are the checks of their
+names and arguments, which PyKEEN itself would check only when the work has begun.
 """
 
 from __future__ import annotations
@@ -36,12 +36,13 @@ from kgeval.data.layouts.pykeen import writable_home
 from kgeval.models.baselines import Baseline, baselines
 from kgeval.models.checkpoints import Checkpoint, read_checkpoint
 from kgeval.models.checkpoints.readers import formats
-from kgeval.models.checkpoints.readers.predictions import files_in
+from kgeval.models.checkpoints.readers.prediction_model import files_in
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.import_ranks import ImportedRanks, Unmatched, load_ranks
 from kgeval.ranking.rank_file import RankSetting
 from kgeval.ranking.reranking import rerank
 from kgeval.ranking.run_directory.stored_run import StoredRun
+from kgeval.ranking.table_triples import triples_in
 from kgeval.runs.config.metric_request import Scalar
 
 BASELINE, RANKS = "baseline:", "ranks:"
@@ -91,7 +92,7 @@ def require_any(schema: dict[str, Any], *keys: str) -> None:
 
 
 def _path_or_seeds(schema: dict[str, Any]) -> None:
-    """Let the schema require a path, those of several seeds, or that of lists, which ``rerank`` is another name of."""
+    """Let the schema require ``path``, ``seeds``, or ``rerank``, which is another name for the path of lists."""
     require_any(schema, "path", "seeds", "rerank")
     schema["properties"]["rerank"] = schema["properties"]["path"]
     or_text(schema)
@@ -182,7 +183,7 @@ class RanksConfig(Settings):
         if changes := [name for name in RANKED if getattr(evaluation, name) != getattr(usual, name)]:
             lacks = f"the ranks in {self.ranks} were computed elsewhere, and cannot follow evaluation.{changes[0]}"
             raise ConfigError(f"{lacks}. Leave it out.")
-        explicit = evaluation.model_fields_set
+        explicit, run = evaluation.model_fields_set, StoredRun(Path(self.ranks))
         given: Any = {
             "columns": self.columns,
             "filter": evaluation.filter,
@@ -190,16 +191,23 @@ class RanksConfig(Settings):
             "times": evaluation.times if dataset.times and "times" in explicit else None,
             "history": evaluation.history,
         }
-        table = load_ranks(self.ranks, dataset, split=evaluation.split, unmatched=self.unmatched, **given)
-        ranks = ImportedRanks(table, tuple(files_in(Path(self.ranks))))
+        if run.is_complete or (run.is_stored and run.path.is_file()):
+            table, files = run.ranks(), [run.ranks_file]
+            triples_in(dataset, table)  # refuses another dataset
+            stored, asked = ((it.split, it.filter, dataset.times and it.times) for it in (table, evaluation))
+            if stored != asked:
+                known = ", ".join([*(table.filter or ["none"]), *filter(None, [table.times])])
+                raise ConfigError(f"{self.ranks}: ranks of {table.split}, filter {known}. Evaluate with the same.")
+        else:
+            table = load_ranks(self.ranks, dataset, split=evaluation.split, unmatched=self.unmatched, **given)
+            files = files_in(Path(self.ranks))
+        ranks = ImportedRanks(table, tuple(files))
         return ranks.of_sides(evaluation.sides) if "sides" in explicit else ranks
 
     def reranked(self, lists: Checkpoint, dataset: Dataset, evaluation: Evaluation) -> ImportedRanks:
         """Read the ranks, of a file or a run, and re-rank them by lists."""
-        run = StoredRun(Path(self.ranks))
-        ranks = run.ranks() if run.is_stored else self.load(dataset, evaluation).table
-        table = rerank(ranks, lists, dataset, predictions=run.predictions)
-        return ImportedRanks(table, (*lists.files, run.ranks_file))
+        ranks, best = self.load(dataset, evaluation), StoredRun(Path(self.ranks)).predictions
+        return ImportedRanks(rerank(ranks.table, lists, dataset, predictions=best), (*lists.files, *ranks.files))
 
 
 RANKED = ("corruption", "estimate", "restrict_entities_to", "restrict_relations_to", "keep")

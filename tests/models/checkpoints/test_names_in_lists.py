@@ -146,6 +146,13 @@ def test_ranks_in_records_of_simkgc(tmp_path):
     assert alone.column("side").tolist() == ["tail"]
 
 
+@pytest.mark.parametrize("content", ["[1, 2]", '[{"head": "a"}, "b"]'])
+def test_ranks_in_json_are_objects(tmp_path, content):
+    (tmp_path / "ranks.json").write_text(content)
+    with pytest.raises(CheckpointError, match="expected objects of head, relation, tail and rank"):
+        load_ranks(tmp_path / "ranks.json", DATA)
+
+
 def test_lines_of_kicgpt(tmp_path):
     sample = {
         "ID": 0,
@@ -161,6 +168,9 @@ def test_lines_of_kicgpt(tmp_path):
         assert table.column("greater")[0] == {"tail": 1, "head": 3}[side]
     with pytest.raises(CheckpointError, match=r"does not contain side.*side=head or side=tail"):
         load_checkpoint(tmp_path / "answers.txt", dataset=DATA, names="casefold", unmatched="keep")
+    (tmp_path / "head_tail.txt").write_text(json.dumps(sample, separators=(",", ":")) + "\n")
+    with pytest.raises(CheckpointError, match="does not contain side"):  # of two sides in a name, none is taken
+        load_checkpoint(tmp_path / "head_tail.txt", dataset=DATA, names="casefold", unmatched="keep")
     with pytest.raises(CheckpointError, match="unknown entity 'nowhere'"):
         load_checkpoint(tmp_path / "output_tail.txt", dataset=DATA)
 

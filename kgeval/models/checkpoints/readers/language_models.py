@@ -22,8 +22,8 @@ from kgeval.data.triples import SIDES
 from kgeval.models.checkpoints.locate import first_lines, first_object, json_in
 from kgeval.models.checkpoints.options import Options
 from kgeval.models.checkpoints.readers import Reader
-from kgeval.models.checkpoints.readers.prediction_model import CheckedLists, Predictions
-from kgeval.models.checkpoints.readers.predictions import LISTED, SCORES, add_list, files_in, objects_in, tail_first
+from kgeval.models.checkpoints.readers.prediction_model import CheckedLists, Predictions, files_in
+from kgeval.models.checkpoints.readers.predictions import LISTED, SCORES, add_list, objects_in, tail_first
 
 ANSWERS = ("pred", "base")
 """what a list of DIFT holds: the answer that the model picked, or the best answers of its base, with scores"""
@@ -38,8 +38,8 @@ def read_kicgpt(path: Path, options: Options) -> Predictions:
     The side is that of the file's name (``output_tail.txt``), or of the option ``side``. Names are in lower case: they
     are found with ``names=casefold``.
     """
-    lists, named = CheckedLists(path, options), re.search("(?<![a-z])(head|tail)(?![a-z])", path.name)
-    side = options.require("side", named[0] if named else None, path.name, SIDES)
+    lists, named = CheckedLists(path, options), {*re.findall("(?<![a-z])(?:head|tail)(?![a-z])", path.name)}
+    side = options.require("side", next(iter(named)) if len(named) == 1 else None, path.name, SIDES)
     for where, content in objects_in(path):
         if not isinstance(content, dict) or not isinstance(content.get("Prediction"), str):
             raise CheckpointError(f"{where}: expected an object whose Prediction is text, such as name | name.")
@@ -53,11 +53,9 @@ def read_dift(path: Path, options: Options) -> Predictions:
     """Read the records of ``prediction.json``, or of the array in it; the option ``answers`` chooses what is listed."""
     lists, answers = CheckedLists(path, options), options.require("answers", None, str(path), ANSWERS, optional=True)
     for place, record in enumerate(records_of_dift(path), 1):
-        picked = {LISTED: [record["pred"]] if record.get("pred") else []}
-        best = {LISTED: record.get("topk_ents"), SCORES: record.get("topk_scores")}
-        add_list(
-            f"{path}, record {place}", {**triple_of_dift(record), **(picked if answers == "pred" else best)}, lists
-        )
+        best = {LISTED: record["topk_ents"], SCORES: record.get("topk_scores")}
+        listed = best if answers == "base" else {LISTED: [record["pred"]] if record.get("pred") else []}
+        add_list(f"{path}, record {place}", {**triple_of_dift(record), **listed}, lists)
     return lists.predictions("dift")
 
 
@@ -84,13 +82,15 @@ def ranks_in(path: Path, dataset: Dataset) -> pd.DataFrame:
     if DIFT.recognises(path):
         rows = [{**record, **triple_of_dift(record)} for record in records_of_dift(path)]
     else:
-        contents = (content for file in files_in(path) for _, content in objects_in(file))
-        rows = [{"side": "tail"} | tail_first(content, dataset) for content in contents if isinstance(content, dict)]
+        found = [content for file in files_in(path) for _, content in objects_in(file)]
+        if not all(isinstance(content, dict) for content in found):
+            raise CheckpointError(f"{path}: expected objects of head, relation, tail and rank, as SimKGC writes them.")
+        rows = [{"side": "tail"} | tail_first(content, dataset) for content in found]
     lookup = NameLookup(dataset, casefold=True)
     for row in rows:
-        found = lookup.triples(*(str(row.get(name)) for name in TRIPLE))
-        if len(found) == 1:
-            (head, relation, tail), entities = found[0], dataset.entities
+        triples = lookup.triples(*(str(row.get(name)) for name in TRIPLE))
+        if len(triples) == 1:
+            (head, relation, tail), entities = triples[0], dataset.entities
             row |= {"head": entities[head], "relation": dataset.relations[relation], "tail": entities[tail]}
     frame = pd.DataFrame(rows)
     return frame[[name for name in (*TRIPLE, "side", *RANKS) if name in frame]]
@@ -103,9 +103,7 @@ def _is_of_dift(record: Any) -> bool:
 KICGPT = Reader(
     name="kicgpt",
     summary="KICGPT's output_tail.txt or output_head.txt (lines of HeadEntity, Question, Answer and Prediction)",
-    recognises=lambda path: (
-        path.is_file() and all(f'"{key}": ' in first_lines(path, 1)[0] for key in ("Question", "Prediction"))
-    ),
+    recognises=lambda path: all(f'"{key}"' in first_lines(path, 1)[0] for key in ("Question", "Prediction")),
     read=read_kicgpt,
 )
 

@@ -48,10 +48,9 @@ class CheckedLists:
     def __init__(self, path: Path, options: Options) -> None:
         self.dataset = options.needed_dataset(path, NO_NAMES)
         self._path, self._options = path, options
-        choices = {"unmatched": UNMATCHED, "names": NAMES, "homonyms": HOMONYMS}
-        self._unmatched, self._names, self._homonyms = (
-            options.require(name, None, str(path), choices[name], optional=True) for name in choices
-        )
+        self._unmatched = options.require("unmatched", None, str(path), UNMATCHED, optional=True)
+        self._names = options.require("names", None, str(path), NAMES, optional=True)
+        self._homonyms = options.require("homonyms", None, str(path), HOMONYMS, optional=True)
         self._lookup = NameLookup(self.dataset, casefold=self._names == "casefold")
         self._invented = self._repeated = self._named = self._homonymous = 0
         self.unread: set[str] = set()
@@ -172,15 +171,20 @@ def model_of_lists(
         keeps_outside=unmatched != "drop",
         notes=tuple(notes),
     )
-    base, files = options.resolve("base", None, ""), (path,)
+    base, files = options.resolve("base", None, ""), tuple(files_in(path))
     if base is not None:
         from kgeval.models.checkpoints import as_model
 
         if lists.not_retrieved:
             raise UsageError(f"{path}: missing=not-retrieved: a base ranks what the lists leave out. Leave it out.")
         base = as_model(base, dataset)
-        lists, files = lists.over(align(base, dataset)), (path, *getattr(base, "files", ()))
+        lists, files = lists.over(align(base, dataset)), (*files, *getattr(base, "files", ()))
     return Predictions(lists, format, files, dataset.entities, dataset.relations, options.origins)
+
+
+def files_in(path: Path) -> list[Path]:
+    """Return the file itself, or SimKGC's in a folder: those of tails (forward) and of heads (backward)."""
+    return sorted(path.glob("*ward_prediction*.json")) if path.is_dir() else [path]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -19,7 +19,6 @@ import json
 import math
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,7 @@ from kgeval.data.triples import SIDES
 from kgeval.models.checkpoints.locate import LONGEST, first_object
 from kgeval.models.checkpoints.options import Options
 from kgeval.models.checkpoints.readers import Reader
-from kgeval.models.checkpoints.readers.prediction_model import CheckedLists, Predictions
+from kgeval.models.checkpoints.readers.prediction_model import CheckedLists, Predictions, files_in
 
 LISTED, SCORES = "predictions", "scores"
 
@@ -57,8 +56,7 @@ def read(path: Path, options: Options) -> Predictions:
     for file in files_in(path):
         for where, content in objects_in(file):
             add_list(where, content, lists)
-    made = lists.predictions("predictions")
-    return replace(made, files=(*files_in(path), *made.files[1:]))
+    return lists.predictions("predictions")
 
 
 def has_list(content: Any) -> bool:
@@ -72,11 +70,6 @@ READER = Reader(
     recognises=lambda path: any(has_list(first_object(file)) for file in files_in(path)),
     read=read,
 )
-
-
-def files_in(path: Path) -> list[Path]:
-    """Return the file itself, or SimKGC's in a folder: those of tails (forward) and of heads (backward)."""
-    return sorted(path.glob("*ward_prediction*.json")) if path.is_dir() else [path]
 
 
 def objects_in(path: Path) -> Iterator[tuple[str, Any]]:
