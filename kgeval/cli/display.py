@@ -95,7 +95,7 @@ def _pages(outcomes: Sequence[Outcome]) -> Iterator[Shown]:
         alone = ({name: summary} for name, summary in of_labels.items())
         for part in alone if comparability_notes(outcomes) else [of_labels]:
             head, _ = common_head([summary.provenance for summary in part.values()], [*part])
-            yield Page((head,), (label_table(part),))
+            yield Page((head, *next(iter(part.values())).heads[1:]), (label_table(part),))
     elif len(outcomes) == 1:
         yield _page_of(outcomes[0])
     elif of_ranks:

@@ -61,7 +61,6 @@ CLASSIFICATION = Kind(
         *("roc_auc", "average_precision", "brier", "log_loss", "ece"),
     ),
     {
-        "intervals": "only metrics of ranks have intervals",
         **dict.fromkeys(("ties", "seed"), "a classification has no ranks, so no ties"),
         "chance": "only metrics of ranks are compared with chance",
         "popularity": "only metrics of ranks are weighted by popularity",

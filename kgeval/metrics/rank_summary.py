@@ -85,7 +85,7 @@ class RankSummary(Summary):
             }
             notes += sorted(reasons)
             if self.intervals is not None or self.sampling is not None:
-                notes += _interval_notes(part)
+                notes += interval_notes(part)
         return tuple(dict.fromkeys(notes))
 
     @property
@@ -419,7 +419,7 @@ def _content(group: Group) -> dict[str, Any]:
     return {"metrics": metrics, **ties, **{key: value for key, value in further.items() if value}}
 
 
-def _interval_notes(groups: Sequence[Group]) -> Iterator[str]:
+def interval_notes(groups: Sequence[Group]) -> Iterator[str]:
     """Yield why metrics have no intervals, or wide ones; counts, which never have any, are left out."""
     names = list(dict.fromkeys(name for group in groups for name in group.records if name.metric.averaged))
     without: dict[str, list[MetricName]] = {}
@@ -461,14 +461,14 @@ def _by_side(group: Group) -> Table:
     return Table(["", *sides], [[base, *(cells.get((base, side), "") for side in sides)] for base in bases])
 
 
-def shared_columns(summaries: Collection[RankSummary], by: Collection[str] = ()) -> list[MetricName]:
+def shared_columns(summaries: Collection[Any], by: Collection[str] = ()) -> list[MetricName]:
     """The requested metrics of several models; one without a side has none where the models ranked other sides."""
     first, *others = summaries
     alike = all(other.pooled == first.pooled for other in others)
     return first.columns(by) if alike else list(dict.fromkeys(first.requested))
 
 
-def common_ties_of(summaries: Iterable[RankSummary]) -> str:
+def common_ties_of(summaries: Iterable[Any]) -> str:
     """Name the tie policy of a table of several models; the notes tell which have that of their file instead."""
     policies = {summary.ties for summary in summaries}
     named = sorted(policies - {OF_FILE})

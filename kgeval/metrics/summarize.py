@@ -12,6 +12,7 @@ from kgeval.base.errors import MetricError
 from kgeval.metrics.intervals.interval import Intervals, Unit, read_intervals
 from kgeval.metrics.kinds import CLASSIFICATION, CONFIDENCES, RANKS, Calibration, Chance, Kind
 from kgeval.metrics.labels.fitted import ConfidenceMapping
+from kgeval.metrics.labels.label_intervals import refuse_other_units
 from kgeval.metrics.labels.label_summary import ConfidenceColumns, LabelColumns, confidence_summary, label_summary
 from kgeval.metrics.labels.scored_labels import ScoredLabels, ScoredSplits
 from kgeval.metrics.metric import Metric
@@ -70,8 +71,9 @@ def summarize(  # noqa: PLR0913
     high_confidence
         for confidences: the lowest confidence of the facts whose metrics are computed separately too
     intervals
-        for ranks: what is resampled, ``"triple"``, ``"query"``, ``"relation"`` or ``"time"``, or ``Intervals`` with the
-        level too; every metric then has an interval (metrics of lists by resampling queries instead of triples)
+        what is resampled, ``"triple"``, ``"query"``, ``"relation"`` or ``"time"`` (for labels ``"triple"`` or
+        ``"relation"``), or ``Intervals`` with the level too; every metric then has an interval (metrics of lists by
+        resampling queries instead of triples)
 
     Raises
     ------
@@ -113,14 +115,17 @@ def summarize(  # noqa: PLR0913
         return confidence_summary(
             table,
             parse_all(_chosen(metrics, CONFIDENCES, options), CONFIDENCES.name),
-            by=_relation_alone(by),
+            by=relation_alone(by),
             mapping=mapping or ConfidenceMapping(),
             high_confidence=high_confidence,
             options=MetricOptions(ties, seed),
         )
     if isinstance(table, LabelColumns):
         names = parse_all(_chosen(metrics, CLASSIFICATION, options), CLASSIFICATION.name)
-        return label_summary(table, names, by=_relation_alone(by), calibration=calibration)
+        settings = read_intervals(intervals)
+        if settings is not None:
+            refuse_other_units(settings.unit)
+        return label_summary(table, names, by=relation_alone(by), calibration=calibration, intervals=settings)
     raise MetricError(
         "expected a rank table (from kgeval.evaluate, RankTable.from_parquet or kgeval.load_ranks), the table of "
         "kgeval.classify or kgeval.tasks.Confidences, or ScoredLabels {'valid': …, 'test': …}; found "
@@ -139,7 +144,7 @@ def _chosen(metrics: Any, kind: Kind, options: Mapping[str, Any]) -> Any:
     return kind.metrics if isinstance(metrics, Sequence) and not metrics else metrics
 
 
-def _relation_alone(by: Any) -> tuple[str, ...]:
+def relation_alone(by: Any) -> tuple[str, ...]:
     columns = column_names(by)
     for column in columns:
         if column != "relation":

@@ -16,6 +16,7 @@ from kgeval.analysis.comparison.comparable import dataset_names
 from kgeval.analysis.slices.slice import slices_among
 from kgeval.base.errors import ConfigError, InputError
 from kgeval.data.dataset import Dataset
+from kgeval.metrics.kinds import CLASSIFICATION
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.rank_summary import rank_summary
 from kgeval.metrics.ranks.ties import common_ties, note_on_ties
@@ -25,6 +26,7 @@ from kgeval.ranking.rank_table import LISTED, RankTable
 from kgeval.ranking.run_directory.folders import CommonTable, distinct_names, runs_at, unfinished_in, words_of
 from kgeval.ranking.run_directory.seeds import RunOf, Training, join_seeds, model_name
 from kgeval.ranking.run_directory.stored_run import StoredRun
+from kgeval.ranking.tasks.label_table import LabelTable
 from kgeval.runs.stored import (
     IMPORT_OPTIONS,
     VIEWS,
@@ -33,6 +35,7 @@ from kgeval.runs.stored import (
     option_name,
     own_groups,
     read_request,
+    refuse_inapplicable,
     viewed,
 )
 
@@ -42,8 +45,8 @@ class ComparedRun:
     """A run that is compared with others: its ranks, and what they are of."""
 
     name: str
-    table: RankTable
-    """the ranks, with the slices to group them by"""
+    table: Any
+    """the ranks, with the slices to group them by, or the labelled triples of a classification"""
     policies: Mapping[str, Any]
     changes: tuple[str, ...]
     """what no installed package has any more, and what has changed in the run or its dataset since it was ranked"""
@@ -85,7 +88,13 @@ def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -
         raise ConfigError(
             f"{option_name(idle[0])} applies to text files of ranks only; a stored run keeps its setting. Leave it out."
         )
-    tables = [run.ranks(**imported) if run.is_text else viewed(run.ranks(), imported) for _, run in places]
+    of_labels = [run.keeps == CLASSIFICATION.name for _, run in places]
+    if any(of_labels):
+        refuse_inapplicable(options, CLASSIFICATION.name)
+    tables: list[Any] = [
+        run.labels() if labelled else run.ranks(**imported) if run.is_text else viewed(run.ranks(), imported)
+        for labelled, (_, run) in zip(of_labels, places, strict=True)
+    ]
     datasets = dataset_names(tables)
     apart = len(set(datasets)) > 1 and "dataset" not in options.get("allow", ())
     names = distinct_names(
@@ -98,7 +107,7 @@ def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -
         grouped, changes = group_stored(table, own, run, options.get("dataset"), groups, loaded)
         training = Training.of(run.config, run.manifest)
         origin = RunOf(dataset if apart else "", chosen, name, training, training.key(run.config))
-        unknown = notes_on_unknown(run, table, [*options, "metrics", "by"])
+        unknown = notes_on_unknown(run, table if isinstance(table, RankTable) else None, [*options, "metrics", "by"])
         policies, notes = _policies_of(table, run), (*unknown, *run.changes, *changes)
         compared.append(ComparedRun(name, grouped, policies, notes, origin, run.is_baseline))
     return compared
@@ -116,7 +125,9 @@ def _common_groups(runs: Sequence[StoredRun], by: Collection[str]) -> dict[str, 
     return {name: groups for name, (_, groups) in of_runs.items()}
 
 
-def _policies_of(table: RankTable, run: StoredRun) -> dict[str, Any]:
+def _policies_of(table: RankTable | LabelTable, run: StoredRun) -> dict[str, Any]:
+    if isinstance(table, LabelTable):
+        return {"calibration": getattr(read_request(run).task, "calibration", "platt")}
     policies = {"ties": protocol_of(table).ties} | read_request(run).policies
     return {name: value for name, value in policies.items() if name != "intervals"}
 
@@ -148,11 +159,12 @@ def common_policies(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> 
     If tie policies differ, as those of baselines do, :func:`common_ties` chooses one.
     """
     (first, *others) = runs
-    options = {"ties": common_ties(run.policies["ties"] for run in runs), **options}
+    ties = [run.policies["ties"] for run in runs if "ties" in run.policies]
+    options = ({"ties": common_ties(ties)} if ties else {}) | dict(options)
     for name, value in first.policies.items():
         for run in others:
-            if name not in options and run.policies[name] != value:
-                unlike = f"{first.name} has {name} {value}, {run.name} {run.policies[name]}"
+            if name not in options and run.policies.get(name) != value:
+                unlike = f"{first.name} has {name} {value}, {run.name} {run.policies.get(name)}"
                 raise ConfigError(f"{unlike}. Choose one with {option_name(name)}.")
     return {name: options.get(name, value) for name, value in first.policies.items()}
 
@@ -172,6 +184,12 @@ def values_by_dataset(
     return means
 
 
+def refuse_classifications(runs: Sequence[ComparedRun], what: str) -> None:
+    if labelled := [run.name for run in runs if isinstance(run.table, LabelTable)]:
+        cure = "Compare one run of each model on one dataset, without this option"
+        raise ConfigError(f"{what} compares ranks, and {labelled[0]} is a run of a classification. {cure}.")
+
+
 def notes_on_changes(runs: Sequence[ComparedRun]) -> list[str]:
     """Say for each run what has changed since it was written."""
     return [f"{run.name}: {change}" for run in runs for change in run.changes]
@@ -180,7 +198,7 @@ def notes_on_changes(runs: Sequence[ComparedRun]) -> list[str]:
 def notes_on_ties(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> Iterator[str]:
     """Say which tie policy was chosen, if those of the runs differ and no option names one."""
     if "ties" not in options:
-        policies = [run.policies["ties"] for run in runs]
+        policies = [run.policies["ties"] for run in runs if "ties" in run.policies]
         yield from note_on_ties(policies, common_ties(policies))
 
 

@@ -58,7 +58,7 @@ def read_outcome(
     run, options = StoredRun(path), with_groups(options or {})
     run.refuse_interrupted()
     kind = kind_of(run, metrics)
-    _refuse_inapplicable(options, kind)
+    refuse_inapplicable(options, kind)
     request = read_request(run).with_overrides(options)
     task, by = request.task, options.get("by") or request.by or ()
     groups = {**own_groups(run), **options.get("groups", {})}
@@ -74,7 +74,7 @@ def read_outcome(
         return Outcome(name, table, policies=policies, changes=changes, **how, **about)
     if kind == "classification":
         task = task if isinstance(task, Classification) else Classification()
-        policies = task_policies(task, {}) | {name: options[name] for name in ("calibration",) if name in options}
+        policies = task_policies(task, request.policies) | {name: options[name] for name in ("calibration",) if name in options}
     elif isinstance(task, Confidences):
         policies = task_policies(task.with_overrides(options), {"ties": "realistic"} | request.policies)
     else:
@@ -166,7 +166,7 @@ def kind_of(run: StoredRun, metrics: tuple[str, ...]) -> str:
     return "ranks"
 
 
-def _refuse_inapplicable(options: Mapping[str, Any], kind: str) -> None:
+def refuse_inapplicable(options: Mapping[str, Any], kind: str) -> None:
     for name in options:
         if name in KINDS[kind].without:
             raise ConfigError(f"{option_name(name)}: {KINDS[kind].without[name]}.")

@@ -15,6 +15,7 @@ from typing import Any
 from kgeval.analysis.comparison.paired_difference import DEFAULT_DIFFERENCES, DifferenceOptions, PairedDifference
 from kgeval.base.tables.shown import Brief
 from kgeval.base.tables.table import Figure
+from kgeval.metrics.labels.label_summary import LabelSummary
 from kgeval.metrics.names import MetricName, Part
 from kgeval.metrics.rank_summary import RankSummary, common_ties_of
 from kgeval.metrics.summary import Group, Spread, Value
@@ -24,6 +25,8 @@ TURNED = {"better": "worse", "worse": "better"}
 MOST_EXCEPTIONS = 3
 """pairs that a line names, beside what its signs say"""
 
+ModelSummary = RankSummary | LabelSummary
+
 SIGNS = {"better": ">", "worse": "<", "none": "≈", "": ","}
 
 
@@ -31,7 +34,7 @@ SIGNS = {"better": ">", "worse": "<", "none": "≈", "": ","}
 class ComparedModels:
     """Summaries of several models on one dataset or more, and their differences, by dataset, model and group."""
 
-    summaries: Mapping[str, Mapping[str, RankSummary]]
+    summaries: Mapping[str, Mapping[str, ModelSummary]]
     """{dataset: {model: summary}}; of several seeds, the means over them"""
     remarks_on: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """by dataset: how the models' ranks differ, if their metrics do not compare, or may not"""
@@ -120,13 +123,13 @@ class ComparedModels:
         return [figure._replace(best=best, near=near) for figure, (best, near) in zip(figures, marks, strict=True)]
 
     @cached_property
-    def every(self) -> dict[tuple[str, str], RankSummary]:
+    def every(self) -> dict[tuple[str, str], ModelSummary]:
         """The summaries, by dataset and model."""
         summaries = self.summaries.items()
         return {(dataset, model): summary for dataset, models in summaries for model, summary in models.items()}
 
     @property
-    def first(self) -> RankSummary:
+    def first(self) -> ModelSummary:
         """The summary of the first model on the first dataset."""
         return next(iter(self.every.values()))
 
@@ -158,8 +161,8 @@ class Block(Brief):
     """the values of the models that ranked these rows"""
     pairs: Sequence[PairedDifference]
     """the differences of each two models"""
-    pooled: Part
-    """the side of metrics that name none"""
+    pooled: Part | None
+    """the side of metrics that name none; ``None`` of labels"""
     reference: str | None = None
     """the model that all others were compared with"""
 

@@ -25,6 +25,7 @@ from kgeval.analysis.comparison.comparable import (
     with_common_lists,
 )
 from kgeval.analysis.comparison.comparison import Comparison
+from kgeval.analysis.comparison.label_comparison import METRICS, compare_labels
 from kgeval.analysis.comparison.over_graphs import suite_of
 from kgeval.analysis.comparison.pair_tests import SharedGroup, paired_differences
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference
@@ -33,17 +34,19 @@ from kgeval.base.arrays import IntArray
 from kgeval.base.errors import MetricError, counted, refuse_unknown
 from kgeval.metrics.intervals.interval import Intervals, Unit
 from kgeval.metrics.intervals.over_seeds import refuse_unlike_runs, summary_over_seeds
-from kgeval.metrics.kinds import RANKS, Chance
+from kgeval.metrics.kinds import RANKS, Calibration, Chance
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.rank_summary import RankSummary, column_names, group_rows, rank_summary
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import MetricOptions, TableView, refuse_other_tables, refuse_timeless
+from kgeval.metrics.summarize import relation_alone
 from kgeval.metrics.summary import Spread
 from kgeval.ranking.rank_table import LISTED, TIME, RankTable
+from kgeval.ranking.tasks.label_table import LabelTable
 
 
 def compare(  # noqa: PLR0913
-    tables: Mapping[str, RankTable],
+    tables: Mapping[str, RankTable] | Mapping[str, LabelTable],
     metrics: str | Metric | Sequence[str | Metric] = RANKS.metrics,
     *,
     intervals: Unit = "triple",
@@ -55,9 +58,10 @@ def compare(  # noqa: PLR0913
     seed: int = 0,
     chance: Chance = "exact",
     popularity: tuple[float, float] = (1.0, 1.0),
+    calibration: Calibration = "platt",
     allow: str | Collection[str] = (),
 ) -> Comparison:
-    """Compare models that ranked the same triples in the same way, and test their differences.
+    """Compare models that ranked, or classified, the same triples in the same way, and test their differences.
 
     For each pair of models and each metric: the difference; its cluster-robust interval (Binder, 1983); the p-value of
     sign flips, which swap the two models in random units (Smucker, Allan and Carterette, 2007), adjusted for the pairs
@@ -68,8 +72,9 @@ def compare(  # noqa: PLR0913
     Parameters
     ----------
     tables
-        the ranks, by the models' names
-    metrics, ties, chance, popularity
+        the ranks, by the models' names; or the label tables of :func:`kgeval.classify`, whose tests are Student's, of
+        ``roc_auc`` that of DeLong, DeLong and Clarke-Pearson (1988)
+    metrics, ties, chance, popularity, calibration
         as :func:`summarize` takes them
     intervals
         what is resampled for intervals and tests: ``"triple"``, with both sides; ``"query"``, with all its answers;
@@ -114,14 +119,20 @@ def compare(  # noqa: PLR0913
     """
     if not isinstance(tables, Mapping) or not tables:
         raise MetricError('nothing to compare: give tables with names, as in {"complex": table, "distmult": other}.')
-    refuse_other_tables(tables.values())
+    of_labels = {model: table for model, table in tables.items() if isinstance(table, LabelTable)}
+    of_ranks = {model: table for model, table in tables.items() if not isinstance(table, LabelTable)}
+    if of_ranks:
+        refuse_other_tables(tables.values())
     if len(tables) < 2:
         raise MetricError(f"nothing to compare {next(iter(tables))!r} with: give at least two models.")
     options = MetricOptions(ties, seed, chance, popularity)
     differences = DifferenceOptions(intervals, level, draws, seed, reference)
+    if of_labels:
+        chosen = METRICS if metrics == RANKS.metrics else metrics
+        return compare_labels(of_labels, chosen, differences, by=relation_alone(by), calibration=calibration)
     rules = _Rules(metrics, column_names(by), options, differences, None, frozenset(), allowed_fields(allow))
-    dataset = next(iter(tables.values())).dataset
-    return rules.compare({dataset: {model: [table] for model, table in tables.items()}})
+    dataset = next(iter(of_ranks.values())).dataset
+    return rules.compare({dataset: {model: [table] for model, table in of_ranks.items()}})
 
 
 Tables = RankTable | Sequence[RankTable]
@@ -192,6 +203,7 @@ def compare_grid(  # noqa: PLR0913
         dataset: {model: [of] if isinstance(of, RankTable) else list(of) for model, of in models.items()}
         for dataset, models in results.items()
     }
+    refuse_other_tables(table for models in several.values() for runs in models.values() for table in runs)
     if not any(several.values()):
         raise MetricError("nothing to compare: give {dataset: {model: tables}}.")
     options = MetricOptions(ties, seed, chance, popularity)

@@ -82,7 +82,9 @@ class Comparison(ComparedModels, Shown):
         MetricError
             if the metric says nothing about quality, was not requested, or is undefined for a model
         """
-        sign = 1 if parse(name, also=[one.metric for one in self.first.requested]).highest_is_best else -1
+        sign = (
+            1 if parse(name, self.first.kind, also=[one.metric for one in self.first.requested]).highest_is_best else -1
+        )
         return max(self.models, key=lambda model: sign * self.of(model, name, **place))
 
     @cached_property
@@ -182,7 +184,9 @@ class Comparison(ComparedModels, Shown):
         """Lay out a row for each model, in each group, and a column for each metric on each dataset."""
         by, (_, different) = list(groups[0] if groups else self.by), subject_and_differences(self)
         names = shared_columns(self.every.values(), by)
-        if by and self.spread is None and not self.pairs:  # else the table of differences has the numbers of ranks
+        if (
+            by and self.spread is None and not self.pairs and self.first.kind == "ranks"
+        ):  # else the table of differences has the numbers of ranks
             names = list(dict.fromkeys([*names, replace(parse("count"), side=names[0].side)]))
         titles = [title_of(name) if paper else name.column for name in names]
         columns = [self.figures(dataset, name, groups, paper=paper) for dataset in self.datasets for name in names]
@@ -198,7 +202,7 @@ class Comparison(ComparedModels, Shown):
             [*keys, *titles * len(self.datasets)],
             [[*row, *figures] for row, *figures in zip(rows, *columns, strict=True)],
             len(keys),
-            [] if several or paper else [str(name.side) for name in names],
+            [] if several or paper or not names[0].side else [str(name.side) for name in names],
             heads=[dataset for dataset in self.datasets for _ in names] if several else [],
             item="group" if by else "model",
         )
@@ -215,7 +219,7 @@ class Comparison(ComparedModels, Shown):
                 | ({"tie_diagnosis": ties[place].to_dict()} if place in ties else {})
                 for place, summary in self.every.items()
             ],
-            "ties": self.ties,
+            **({"ties": self.ties} if self.ties else {}),
             **self.first.further_options,
             **({"by": list(self.by)} if self.by else {}),
             "values": [value.to_dict() for value in self.records],

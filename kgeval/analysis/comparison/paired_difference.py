@@ -82,6 +82,11 @@ class PairedDifference(Brief):
         return self.metric.column
 
     @property
+    def test(self) -> str:
+        """The test of single runs, in words: sign flips, or of labels Student's t."""
+        return f"sign-flip test, {self.draws:,} draws per {self.unit}" if self.draws else f"t test over {self.unit}s"
+
+    @property
     def resampled(self) -> str:
         """What is resampled, in words: ``triple``, or ``seed × triple``."""
         return f"seed × {self.unit}" if self.over_seeds else self.unit
@@ -244,8 +249,8 @@ def _notes_on_family(
     units = " or ".join(
         f"{size_range(np.array([pair.units for pair in tested if pair.unit == unit]))} {PLURAL[unit]}" for unit in kinds
     )
-    over_seeds = tested[0].over_seeds
-    if not over_seeds:
+    over_seeds, of_labels = tested[0].over_seeds, tested[0].metric.metric.needs == "labels"
+    if not (over_seeds or of_labels):
         yield from _notes_on_few_draws(tested, options)
     what, more = ("mean over seeds", "seeds and ") if over_seeds else ("metric", "")
     several = any(pair.family > 1 for pair in tested)
@@ -264,6 +269,8 @@ def _notes_on_family(
     bound = ' "≤": no draw gave a difference as large.' if any(pair.is_bound for pair in tested) else ""
     flips = f"sign-flip test, {options.draws:,} draws (seed {options.seed}) of a sign for each {' or '.join(kinds)}"
     test = f"Student's t test over seeds × {' or '.join(kinds)}" if over_seeds else flips
+    if of_labels:
+        test = f"Student's t test of what each {kinds[0]} adds to the metric (of roc_auc: DeLong et al., 1988)"
     yield f"p: two-sided {test}; {adjustment(tested)}{not_adjusted_for}.{bound}"
     words = ["none: no significant difference."] if any(pair.seen == "none" for pair in tested) else []
     if any(pair.detectable is not None for pair in tested):
@@ -271,7 +278,7 @@ def _notes_on_family(
         words.append(f"detectable: a true difference of this size is significant on {sets}, if it is tested alone.")
     if words:
         yield " ".join(words)
-    if fewer := [pair for pair in tested if pair.draws < options.draws and not over_seeds]:
+    if fewer := [pair for pair in tested if 0 < pair.draws < options.draws and not over_seeds]:
         names = ", ".join(dict.fromkeys(pair.name for pair in fewer))
         yield f"{names}: interval by a paired bootstrap, p by {fewer[0].draws:,} sign flips (no function of means)."
 

@@ -52,7 +52,8 @@ def heads_of(compared: ComparedModels) -> tuple[str, ...]:
     further = {_named(compared, place): replace(one, **unsaid).heads[1:] for place, one in compared.every.items()}
     lines = collected_notes(further, exact=len(compared.datasets) <= MOST_DATASETS)
     lines += collected_notes(filters, named=True) if len({*map(str, filters.values())}) > 1 else []
-    return (f"{head}, ties: {compared.ties}{_spread_in_words(compared)}", *lines)
+    ties = f", ties: {compared.ties}" if compared.ties else ""
+    return (f"{head}{ties}{_spread_in_words(compared)}", *lines)
 
 
 def _filter_in_words(compared: ComparedModels, dataset: str) -> list[str]:
@@ -180,9 +181,7 @@ def _test_in_words(compared: ComparedModels, sign: str) -> str:
     if not tested:
         return ""
     of_means = f"t test of means over seeds; seeds and {PLURAL[compared.options.unit]} are random samples"
-    kinds = dict.fromkeys(
-        of_means if pair.over_seeds else f"sign-flip test, {pair.draws:,} draws per {pair.unit}" for pair in tested
-    )
+    kinds = dict.fromkeys(of_means if pair.over_seeds else pair.test for pair in tested)
     each = ", for each dataset separately" if len(compared.datasets) > 1 else ""
     how = f"p {sign} {compared.options.alpha:.2g}; two-sided {' or '.join(kinds)}"
     return f"{how}; {adjustment(tested)}{each}"

@@ -20,7 +20,7 @@ from kgeval.cli.options import PATH, option, options_of
 from kgeval.cli.setting_options import given, setting_options
 from kgeval.cli.shared_options import FORMS, Comparing, Importing, Printing, chosen_form, named_runs
 from kgeval.cli.streams import say
-from kgeval.metrics.kinds import RANKS
+from kgeval.metrics.kinds import RANKS, LabelOptions
 from kgeval.runs.config.metric_request import POLICIES, MetricRequest, with_groups
 
 if TYPE_CHECKING:
@@ -59,10 +59,13 @@ class PrintingOfComparisons(Printing):
 @setting_options(MetricRequest, "by")
 @options_of(Differences, "reference", "draws", "allow", "spread", "across", "same")
 @setting_options(MetricRequest, *POLICIES, stored=True)
+@setting_options(LabelOptions, "calibration", stored=True)
 @options_of(Importing)
 @options_of(PrintingOfComparisons)
 def compare_command(runs: tuple[str, ...], allow: tuple[str, ...], across: bool, form: str, **options: Any) -> None:
     """Compare models on the same test triples: run directories, folders of runs, or files of ranks.
+
+    Runs of kgeval classify are compared by roc_auc and other metrics of labels, with Student's t test.
 
     A RUN is PATH or NAME=PATH; NAME='runs/TransE-*' gives several runs: the seeds of one model. For each metric and
     pair of models kgeval shows the difference with its interval, a p-value (sign-flip test with Holm's adjustment for
@@ -100,6 +103,7 @@ def compare_runs(
         notes_on_ties,
         notes_on_unfinished,
         read_compared,
+        refuse_classifications,
     )
 
     options = with_groups(options)
@@ -108,6 +112,7 @@ def compare_runs(
     metrics, by_dataset = metrics or tuple(suite["metrics"]), grid_of(compared)
     grid = as_in_suite(by_dataset, suite["groups"])
     if across:
+        refuse_classifications(compared, "--across-datasets")
         _show_datasets(grid, metrics or ("mrr",), policies, options, form=form)
         return
     settings: dict[str, Any] = {
@@ -118,6 +123,7 @@ def compare_runs(
         (models,) = grid.values()
         comparison = compare({name: run.table for name, (run,) in models.items()}, **settings)
     else:
+        refuse_classifications(compared, "a table of several seeds or datasets")
         tables = {
             dataset: {model: [run.table for run in runs] for model, runs in models.items()}
             for dataset, models in grid.items()
@@ -147,11 +153,18 @@ def _html_of(comparison: Comparison) -> str:
 def _compare_numbers(runs: tuple[str, ...], metrics: tuple[str, ...], options: dict[str, Any], *, form: str) -> None:
     """Show whether two runs have the same ranks and metrics, or which differ."""
     from kgeval.analysis.comparison.same_ranks import same_ranks
-    from kgeval.runs.compared_runs import common_policies, notes_on_changes, notes_on_ties, read_compared
+    from kgeval.runs.compared_runs import (
+        common_policies,
+        notes_on_changes,
+        notes_on_ties,
+        read_compared,
+        refuse_classifications,
+    )
 
     if form == "html" or options["across"] or options.get("by"):
         raise ConfigError("--same compares all ranks of two runs. Leave out --by, --across-datasets and --format html.")
     compared = read_compared(named_runs(runs), options)
+    refuse_classifications(compared, "--same")
     tables, further = {run.name: run.table for run in compared}, {"metrics": metrics} if metrics else {}
     result = same_ranks(tables, **further, **common_policies(compared, options))
     show(Page(result.heads, ()) if result.same and form == "text" else result, form)

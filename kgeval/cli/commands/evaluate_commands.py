@@ -145,6 +145,7 @@ class FalseTriples:
     metrics="the metric, [relation.]name, such as accuracy; 'kgeval list metrics' shows all",
     defaults={"metrics": ", ".join(KINDS["classification"].metrics)},
 )
+@setting_options(Intervals, "unit", "level", place=("intervals",), unit="what is resampled: triple or relation")
 @options_of(Written)
 @options_of(Printing, "form", "as_json", "digits", "quiet")
 def classify_command(

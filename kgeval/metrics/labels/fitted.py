@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, model_validator
 
-from kgeval.base.arrays import BoolArray, Float64Array
+from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import MetricError, refuse_unknown
 from kgeval.base.settings import Settings
 from kgeval.metrics.kinds import Calibration
@@ -55,7 +55,7 @@ class LabelPredictions:
     def __len__(self) -> int:
         return len(self.truths)
 
-    def __getitem__(self, rows: BoolArray) -> LabelPredictions:
+    def __getitem__(self, rows: BoolArray | IntArray) -> LabelPredictions:
         def part(column: Any) -> Any:
             return column if isinstance(column, Undefined) else column[rows]
 

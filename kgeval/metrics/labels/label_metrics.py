@@ -1,10 +1,14 @@
 """Metrics of labels, such as accuracy and ROC AUC, and the curves behind them: ROC, precision and recall, reliability.
 
-Each reads :class:`LabelPredictions`. To add a metric, decorate its function with ``@_of_labels(names, text, …)``.
+Each reads :class:`LabelPredictions`. To add a metric that is a ratio of sums over triples, decorate the function that
+returns the terms of both sums with ``@_of_sums(names, text, …)``; any other with ``@_of_labels``. One that is
+:class:`Linearised` has intervals and tests (``label_intervals.py``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,12 +17,7 @@ import numpy.typing as npt
 
 from kgeval.base.arrays import Float64Array
 from kgeval.metrics.labels.fitted import LabelPredictions
-from kgeval.metrics.metric import Undefined, defined, measured
-
-_of_labels = partial(measured, needs="labels")
-_of_confusion = partial(_of_labels, source="van Rijsbergen, 1979")
-_of_scores = partial(_of_labels, undefined="all triples are true, or all are false")
-_error = partial(_of_labels, increasing=False, undefined="no triples, or no probabilities")
+from kgeval.metrics.metric import Metric, Undefined, declared, defined, measured
 
 BINS = 15
 """bins of the reliability curve and the expected calibration error, as Guo et al. (2017)"""
@@ -26,57 +25,124 @@ BINS = 15
 Curve = dict[str, npt.NDArray[Any]]
 """the columns of a curve, by name; [point] each"""
 
+Terms = tuple[npt.NDArray[Any], npt.NDArray[Any]]
+"""what each triple adds to the numerator and to the denominator; [triple] both"""
 
-@_of_labels(
+
+@dataclass(frozen=True)
+class Linearised:
+    """A metric with its first derivative by the weight of each triple."""
+
+    value: Callable[[LabelPredictions], float]
+    contributions: Callable[[LabelPredictions], Float64Array]
+    """float64[triple], whose sum is 0"""
+
+    def __call__(self, data: LabelPredictions, _: int) -> float:
+        return self.value(data)
+
+
+def _of_sums(names: str, text: str, *, undefined: str, **further: Any) -> Callable[[Callable[..., Terms]], Metric]:
+    """Declare a ratio of sums over triples, undefined where the denominator is 0."""
+
+    def declare(terms: Callable[[LabelPredictions], Terms]) -> Metric:
+        def value(data: LabelPredictions) -> float:
+            above, below = terms(data)
+            if not (total := below.sum()):
+                raise Undefined(undefined)
+            return float(above.sum() / total)
+
+        def contributions(data: LabelPredictions) -> Float64Array:
+            above, below = terms(data)
+            return np.asarray((above - value(data) * below) / below.sum(), np.float64)
+
+        return declared(names, text, Linearised(value, contributions), needs="labels", undefined=undefined, **further)
+
+    return declare
+
+
+_of_labels = partial(measured, needs="labels")
+_of_confusion = partial(_of_sums, source="van Rijsbergen, 1979")
+_error = partial(_of_sums, increasing=False)
+_of_scores = partial(declared, needs="labels", undefined="all triples are true, or all are false")
+
+
+@_of_sums(
     "accuracy",
     "accuracy of triple classification: (TP + TN) / n",
     source="Socher et al., 2013",
     undefined="no triples, or no validation triples to choose thresholds on",
 )
-def accuracy(predictions: LabelPredictions) -> float:
-    return float(np.mean(predictions.present(predictions.decisions) == predictions.truths))
+def accuracy(predictions: LabelPredictions) -> Terms:
+    correct = predictions.present(predictions.decisions) == predictions.truths
+    return correct, np.ones(len(correct))
 
 
 @_of_confusion(
     "precision", "precision of triple classification: TP / (TP + FP)", undefined="no triple was predicted true"
 )
-def precision(predictions: LabelPredictions) -> float:
-    correct, wrong, _ = confusion(predictions)
-    return _ratio(correct, correct + wrong, "no triple was predicted true")
+def precision(predictions: LabelPredictions) -> Terms:
+    decisions = defined(predictions.decisions)
+    return predictions.truths & decisions, decisions
 
 
 @_of_confusion("recall", "recall of triple classification: TP / (TP + FN)", undefined="no triple is true")
-def recall(predictions: LabelPredictions) -> float:
-    correct, _, missed = confusion(predictions)
-    return _ratio(correct, correct + missed, "no triple is true")
+def recall(predictions: LabelPredictions) -> Terms:
+    return predictions.truths & defined(predictions.decisions), predictions.truths
 
 
 @_of_confusion(
     "f1", "F1 of triple classification: 2 TP / (2 TP + FP + FN)", undefined="no triple is true or was predicted true"
 )
-def f1(predictions: LabelPredictions) -> float:
-    correct, wrong, missed = confusion(predictions)
-    return _ratio(2 * correct, 2 * correct + wrong + missed, "no triple is true or was predicted true")
+def f1(predictions: LabelPredictions) -> Terms:
+    decisions = defined(predictions.decisions)
+    return 2.0 * (predictions.truths & decisions), predictions.truths + decisions.astype(np.int64)
 
 
-@_of_scores(
-    "roc_auc auc roc_auc_score",
-    "area under the ROC curve: P(s⁺ > s⁻) + P(s⁺ = s⁻) / 2",
-    source="Hanley and McNeil, 1982",
-)
-def roc_auc(predictions: LabelPredictions) -> float:
+def auc_contributions(predictions: LabelPredictions) -> Float64Array:
+    """(V_i − AUC) / n of class, V_i being the share of the other class that the triple is on the right side of."""
+    from scipy.stats import rankdata
+
+    both_classes(predictions)
+    truths, scores = predictions.truths, predictions.scores
+    ranks, found = rankdata(scores), np.empty(len(scores))
+    for rows, sign in ((truths, 1), (~truths, -1)):
+        placements = sign * (ranks[rows] - rankdata(scores[rows])) / (~rows).sum()
+        found[rows] = (placements - placements.mean()) / rows.sum()
+    return found
+
+
+def precision_contributions(predictions: LabelPredictions) -> Float64Array:
+    """What each triple adds to the average precision, Σ_i y_i P_i / M of the M true triples.
+
+    P_i = a_i / b_i is the precision among the b_i triples with at least the score of i. Triple k adds
+    (y_k (P_k − AP) + Σ_{i true, s_i ≤ s_k} (y_k − P_i) / b_i) / M.
+    """
+    both_classes(predictions)
+    order = np.argsort(-predictions.scores, kind="stable")
+    true, scores = predictions.truths[order].astype(np.float64), predictions.scores[order]
+    starts = np.flatnonzero(np.r_[True, scores[1:] != scores[:-1]])
+    group = np.cumsum(np.r_[False, scores[1:] != scores[:-1]])
+    size = np.r_[starts[1:], len(scores)][group]
+    precision = np.cumsum(true)[size - 1] / size
+    mean = true @ precision / true.sum()
+
+    def from_group(terms: Float64Array) -> Float64Array:
+        return np.asarray(np.cumsum(terms[::-1])[::-1][starts][group], np.float64)
+
+    found = np.empty(len(scores))
+    terms = true * (precision - mean) + true * from_group(true / size) - from_group(true * precision / size)
+    found[order] = terms / true.sum()
+    return found
+
+
+def _roc_auc(predictions: LabelPredictions) -> float:
     from sklearn.metrics import roc_auc_score
 
     both_classes(predictions)
     return float(roc_auc_score(predictions.truths, predictions.scores))
 
 
-@_of_scores(
-    "average_precision pr_auc average_precision_score",
-    "average precision of triple classification: Σ (Rₙ − Rₙ₋₁) Pₙ over the distinct scores",
-    source="Zhu, 2004",
-)
-def average_precision(predictions: LabelPredictions) -> float:
+def _average_precision(predictions: LabelPredictions) -> float:
     """The increase of recall times the precision; tied scores are one step."""
     from sklearn.metrics import average_precision_score
 
@@ -84,12 +150,30 @@ def average_precision(predictions: LabelPredictions) -> float:
     return float(average_precision_score(predictions.truths, predictions.scores))
 
 
-@_error("brier brier_score_loss", "Brier score: Σ (p − y)² / n", source="Brier, 1950")
-def brier(predictions: LabelPredictions) -> float:
-    from sklearn.metrics import mean_squared_error
+roc_auc = _of_scores(
+    "roc_auc auc roc_auc_score",
+    "area under the ROC curve: P(s⁺ > s⁻) + P(s⁺ = s⁻) / 2",
+    Linearised(_roc_auc, auc_contributions),
+    source="Hanley and McNeil, 1982",
+)
 
-    probabilities = predictions.present(predictions.probabilities)
-    return float(mean_squared_error(predictions.truths.astype(float), probabilities))
+average_precision = _of_scores(
+    "average_precision pr_auc average_precision_score",
+    "average precision of triple classification: Σ (Rₙ − Rₙ₋₁) Pₙ over the distinct scores",
+    Linearised(_average_precision, precision_contributions),
+    source="Zhu, 2004",
+)
+
+
+@_error(
+    "brier brier_score_loss",
+    "Brier score: Σ (p − y)² / n",
+    source="Brier, 1950",
+    undefined="no triples, or no probabilities",
+)
+def brier(predictions: LabelPredictions) -> Terms:
+    errors = (predictions.present(predictions.probabilities) - predictions.truths) ** 2
+    return errors, np.ones(len(errors))
 
 
 @_error(
@@ -99,7 +183,7 @@ def brier(predictions: LabelPredictions) -> float:
     highest=np.inf,
     undefined="no probabilities, or a true triple of probability 0 or a false one of 1 (an infinite loss)",
 )
-def log_loss(predictions: LabelPredictions) -> float:
+def log_loss(predictions: LabelPredictions) -> Terms:
     from scipy.special import xlog1py, xlogy
 
     probabilities = predictions.present(predictions.probabilities)
@@ -107,13 +191,15 @@ def log_loss(predictions: LabelPredictions) -> float:
     if wrong:
         raise Undefined(f"{wrong} true triples have probability 0, or false ones 1: the loss is infinite")
     likelihoods = xlogy(predictions.truths, probabilities) + xlog1py(~predictions.truths, -probabilities)
-    return float(-np.mean(likelihoods))
+    return -likelihoods, np.ones(len(likelihoods))
 
 
-@_error(
+@_of_labels(
     "ece expected_calibration_error",
     "expected calibration error: Σ (n_b / n) |share true − mean p| over 15 equal bins",
     source="Naeini et al., 2015",
+    increasing=False,
+    undefined="no triples, or no probabilities",
 )
 def ece(predictions: LabelPredictions) -> float:
     curve = reliability(predictions)
@@ -159,17 +245,6 @@ def reliability(predictions: LabelPredictions, *, bins: int = BINS) -> Curve:
         "mean_probability": means(probabilities),
         "share_true": means(predictions.truths.astype(np.float64)),
     }
-
-
-def confusion(predictions: LabelPredictions) -> tuple[int, int, int]:
-    y_true, y_pred = predictions.truths, defined(predictions.decisions)
-    return int((y_true & y_pred).sum()), int((~y_true & y_pred).sum()), int((y_true & ~y_pred).sum())
-
-
-def _ratio(count: int, total: int, undefined: str) -> float:
-    if total == 0:
-        raise Undefined(undefined)
-    return count / total
 
 
 def both_classes(predictions: LabelPredictions) -> None:

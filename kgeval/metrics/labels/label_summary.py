@@ -7,10 +7,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -19,12 +19,15 @@ from kgeval.base.errors import counted
 from kgeval.base.provenance import LabelProvenance
 from kgeval.base.tables.table import Table
 from kgeval.metrics.confidence_metrics import ConfidencePredictions, RankedFacts
+from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.kinds import Calibration
 from kgeval.metrics.labels.fitted import ConfidenceMapping, LabelPredictions, Thresholds, predict_labels
+from kgeval.metrics.labels.label_intervals import label_interval
 from kgeval.metrics.labels.label_metrics import precision_recall, reliability, roc
 from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.metric import Undefined, or_reason
 from kgeval.metrics.names import MetricName
+from kgeval.metrics.rank_summary import interval_notes
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import MetricOptions
 from kgeval.metrics.summary import MODEL, Group, Summary, Value
@@ -45,6 +48,24 @@ class LabelSummary(Summary):
     """the settings of the model's metrics: calibration and thresholds, or the mapping of scores to confidences"""
     curves: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
     """the model's curves, by name and column"""
+    intervals: Intervals | None = None
+    """what is resampled, if intervals were requested"""
+    pooled: ClassVar[None] = None
+    """labels have no sides"""
+    ties: ClassVar[str] = ""
+
+    @property
+    def further_options(self) -> dict[str, Any]:
+        """The option that some of the numbers depend on."""
+        return {"calibration": self.details["calibration"]} if "calibration" in self.details else {}
+
+    def columns(self, by: Collection[str] = ()) -> list[MetricName]:
+        """The metrics; groups have no means over relations."""
+        return [name for name in self.requested if not (by and name.average)]
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        return (*self.provenance.heads, *([str(self.intervals)] if self.intervals else []))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -62,6 +83,8 @@ class LabelSummary(Summary):
                 f"{label}: {metric} leaves out {counted(count, 'relation')} in which it is undefined."
                 for metric, count in group.left_out.items()
             ]
+        if self.intervals is not None:
+            notes += interval_notes([group for group in self.groups if group.predictor == MODEL])
         return tuple(notes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -89,18 +112,24 @@ class LabelSummary(Summary):
 
 
 def label_summary(
-    table: LabelColumns, names: list[MetricName], *, by: tuple[str, ...], calibration: Calibration
+    table: LabelColumns,
+    names: list[MetricName],
+    *,
+    by: tuple[str, ...],
+    calibration: Calibration,
+    intervals: Intervals | None = None,
 ) -> LabelSummary:
     """Compute metrics of triple classification; see :func:`kgeval.summarize`."""
     valid, test = table.scored("valid"), table.scored("test")
-    predictions = {MODEL: predict_labels(valid, test, calibration=calibration)}
-    for baseline, threshold in table.baselines.items():
-        scored = (table.scored("valid", baseline), table.scored("test", baseline))
-        predictions[baseline] = predict_labels(*scored, calibration=calibration, threshold=threshold)
+    predictions = label_predictions(table, calibration)
     true = int(test.is_true.sum())
     return LabelSummary(
         table.provenance,
-        tuple(group for predictor, data in predictions.items() for group in label_groups(predictor, data, names, by)),
+        tuple(
+            group
+            for predictor, data in predictions.items()
+            for group in label_groups(predictor, data, names, by, intervals)
+        ),
         by,
         tuple(names),
         tuple(table.notes),
@@ -108,7 +137,17 @@ def label_summary(
         {"judged": len(test), "true": true, "false": len(test) - true, "validation": len(valid)},
         {"calibration": calibration, **_thresholds(valid)},
         _curves(predictions[MODEL]),
+        intervals,
     )
+
+
+def label_predictions(table: LabelColumns, calibration: Calibration) -> dict[str, LabelPredictions]:
+    """Predict the test labels by the model and by each baseline."""
+    predictions = {MODEL: predict_labels(table.scored("valid"), table.scored("test"), calibration=calibration)}
+    for baseline, threshold in table.baselines.items():
+        scored = (table.scored("valid", baseline), table.scored("test", baseline))
+        predictions[baseline] = predict_labels(*scored, calibration=calibration, threshold=threshold)
+    return predictions
 
 
 def confidence_summary(
@@ -158,13 +197,24 @@ def confidence_summary(
 
 
 def label_groups(
-    predictor: str, data: Predictions, names: list[MetricName], by: tuple[str, ...] = (), **key: Any
+    predictor: str,
+    data: Predictions,
+    names: list[MetricName],
+    by: tuple[str, ...] = (),
+    intervals: Intervals | None = None,
+    **key: Any,
 ) -> Iterator[Group]:
-    yield Group(key, {name: _value_of(name, data) for name in names}, predictor)
+    values = {name: _value_of(name, data) for name in names}
+    if intervals is not None and isinstance(data, LabelPredictions):
+        known = [(name, found) for name, found in values.items() if found.value is not None]
+        values |= {name: found.with_interval(label_interval(name, data, intervals)) for name, found in known}
+    yield Group(key, values, predictor)
     if by:
         single = [name for name in names if name.average is None]
         for relation in np.unique(data.relations).tolist():
-            yield from label_groups(predictor, data.of_relation(relation), single, relation=relation, **key)
+            yield from label_groups(
+                predictor, data.of_relation(relation), single, (), intervals, relation=relation, **key
+            )
 
 
 def _value_of(name: MetricName, data: Predictions) -> Value:
@@ -208,7 +258,8 @@ def _curves(predictions: LabelPredictions) -> dict[str, dict[str, list[Any]]]:
 
 def _content(group: Group) -> dict[str, Any]:
     metrics = {str(name): value for name, value in group.values.items()}
-    further = {"undefined": group.undefined, "relations_left_out": group.left_out}
+    further: dict[str, Any] = {"intervals": {str(name): ends.to_dict() for name, ends in group.intervals.items()}}
+    further |= {"no_interval": group.no_interval, "undefined": group.undefined, "relations_left_out": group.left_out}
     return {"metrics": metrics, **{key: value for key, value in further.items() if value}}
 
 

@@ -232,7 +232,7 @@ class StoredRun:
             raise InputError(f"{what}, then give its output folder.")
         if self.keeps == "classification":
             what = f"{str(path)!r} is a run of a classification: it has scores of labelled triples, not ranks"
-            raise InputError(f"{what}. summarize, report and plot --kind roc take it.")
+            raise InputError(f"{what}. summarize, compare, report and plot --kind roc take it.")
         if path.is_dir() and not (path / RANKS).is_file():
             raise InputError(f"{str(path)!r} holds no run: there is no {RANKS} in it.{progress_of(path)}")
         if dataset is not None:

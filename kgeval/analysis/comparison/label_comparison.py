@@ -1,0 +1,128 @@
+"""Comparisons of classifications: the metrics of several models on the same labelled triples, and their differences.
+
+``compare`` calls ``compare_labels`` for the tables of ``kgeval.classify``. A difference has Student's t test of what
+each triple, or relation, adds to it (``label_intervals.py``; of ``roc_auc`` that of DeLong et al., 1988).
+The baselines of the tables stand beside the models; one is tested if it is the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kgeval.analysis.comparison.comparison import Comparison
+from kgeval.analysis.comparison.paired_difference import (
+    DifferenceOptions,
+    PairedDifference,
+    detectable_difference,
+    with_adjusted_p,
+)
+from kgeval.base.arrays import IntArray
+from kgeval.base.errors import MetricError, refuse_unknown
+from kgeval.data.columns import TRIPLE
+from kgeval.metrics.intervals.interval import Interval, NoInterval, is_rounding
+from kgeval.metrics.kinds import CLASSIFICATION, Calibration
+from kgeval.metrics.labels.fitted import LabelPredictions
+from kgeval.metrics.labels.label_intervals import Scatter, added_by_units, refuse_other_units
+from kgeval.metrics.labels.label_summary import LabelSummary, label_predictions, label_summary
+from kgeval.metrics.metric import Undefined
+from kgeval.metrics.names import MetricName, parse_all
+from kgeval.metrics.summary import MODEL
+from kgeval.ranking.tasks.label_table import LabelTable
+
+METRICS = ("roc_auc", "average_precision", "accuracy", "f1", "brier", "log_loss")
+"""the metrics that are compared by default; the first decides"""
+
+
+def compare_labels(
+    tables: Mapping[str, LabelTable],
+    metrics: Any,
+    options: DifferenceOptions,
+    *,
+    by: tuple[str, ...] = (),
+    calibration: Calibration = "platt",
+) -> Comparison:
+    """Compare models that classified the same test triples; see :func:`kgeval.compare`."""
+    refuse_other_units(options.unit)
+    names, orders = parse_all(metrics, CLASSIFICATION.name), _orders(tables)
+    whole = {model: label_summary(table, names, by=by, calibration=calibration) for model, table in tables.items()}
+    predicted = {model: label_predictions(table, calibration) for model, table in tables.items()}
+    first, summary = next(iter(whole.items()))
+    summaries = {model: _part(of_model, MODEL) for model, of_model in whole.items()}
+    data = {model: of_model[MODEL][orders[model]] for model, of_model in predicted.items()}
+    for baseline in tables[first].baselines:
+        about = replace(summary.provenance, model=baseline)
+        summaries[baseline] = replace(_part(summary, baseline), provenance=about, table_notes=())
+        data[baseline] = predicted[first][baseline][orders[first]]
+    tested = [*tables]
+    if options.reference is not None and options.reference not in tables:
+        refuse_unknown("reference: no model is called", options.reference, data, MetricError)
+        tested.append(options.reference)
+    relations = data[first].relations
+    keys = [{"relation": relation} for relation in np.unique(relations).tolist()] if by else [{}]
+    differences = [
+        _difference(
+            pair,
+            name,
+            [data[model] if not key else data[model].of_relation(key["relation"]) for model in pair],
+            key,
+            options,
+        )
+        for key in keys
+        for pair in options.pairs(tested)
+        for name in names
+        if not (key and name.average) and name.metric.increasing is not None
+    ]
+    return Comparison({summary.provenance.dataset: summaries}, {}, with_adjusted_p(differences), options)
+
+
+def _part(summary: LabelSummary, predictor: str) -> LabelSummary:
+    parts = [group for group in summary.groups if group.predictor == predictor and bool(group.key) == bool(summary.by)]
+    groups = (replace(group, predictor=MODEL) for group in parts)
+    return replace(summary, groups=tuple(groups))
+
+
+def _orders(tables: Mapping[str, LabelTable]) -> dict[str, IntArray]:
+    """Sort the test triples of each table by their labels; refuse tables of different ones."""
+    columns = (*(f"{name}_label" for name in TRIPLE), "label")
+    rows, orders = dict[str, Any](), dict[str, IntArray]()
+    for model, table in tables.items():
+        test = table.where(table.column("split") == "test")
+        values = [test.column(name).astype(str) for name in columns]
+        orders[model] = np.lexsort(values)
+        rows[model] = np.stack(values)[:, orders[model]]
+    first, *others = rows
+    if unlike := [model for model in others if not np.array_equal(rows[model], rows[first])]:
+        counts = ", ".join(f"{rows[model].shape[1]:,} in {model}" for model in rows)
+        what = f"triples: {', '.join(unlike)} classified other test triples or labels than {first} ({counts})"
+        raise MetricError(f"these runs cannot be compared.\n{what}\nClassify the same: --test-negatives FILE.")
+    return orders
+
+
+def _difference(
+    pair: tuple[str, str],
+    name: MetricName,
+    data: Sequence[LabelPredictions],
+    key: Mapping[str, Any],
+    options: DifferenceOptions,
+) -> PairedDifference:
+    unit, level = options.unit, options.level
+    found = PairedDifference(*pair, name, len(data[0]), 0, unit, key, level=level)
+    try:
+        values = [name(of_model) for of_model in data]
+        found = replace(found, difference=values[0] - values[1])
+        (own, strata), (other, _) = (added_by_units(name, of_model, unit) for of_model in data)
+        found = replace(found, units=len(own))
+        scatter = Scatter.of(own - other, strata, unit, "a test")
+    except (Undefined, NoInterval) as reason:
+        return replace(found, reason=str(reason))
+    if is_rounding(scatter.error, values[0]):
+        return replace(found, reason=f"no {unit} differs" if values[0] == values[1] else f"every {unit} differs alike")
+    difference, reach = values[0] - values[1], scatter.reach(level)
+    ends = difference - reach, difference + reach
+    interval = Interval(*ends, level, unit, len(own), "linearised", scatter.error)
+    detectable = detectable_difference(scatter.error, level=level)
+    return replace(found, interval=interval, detectable=detectable, p=scatter.p_value(difference))

@@ -1,0 +1,123 @@
+"""Intervals of label metrics: how much what each triple adds to a metric scatters.
+
+A metric is linearised (Binder, 1983): d is what each triple adds, Σ d = 0. For ``roc_auc`` this is the method of
+DeLong, DeLong and Clarke-Pearson (1988). The numbers of true and of false triples are fixed, so that d scatters around
+its mean in each class c: V = Σ_c n_c/(n_c − 1) Σ (d − d̄_c)², with the degrees of freedom of Welch (1947). Where whole
+relations are resampled, V = R/(R − 1) Σ d² of the sums of d over each. The interval of a metric from 0 to 1 is that of
+Student for its logit, so that it stays inside. ``label_comparison.py`` tests differences by the same scatter.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from kgeval.base.arrays import Float64Array, IntArray
+from kgeval.base.errors import MetricError
+from kgeval.metrics.intervals.interval import Interval, Intervals, NoInterval, Unit, clipped_to, is_rounding, too_few
+from kgeval.metrics.intervals.selection_intervals import wilson
+from kgeval.metrics.labels.fitted import LabelPredictions
+from kgeval.metrics.labels.label_metrics import Linearised
+from kgeval.metrics.metric import Undefined, or_reason
+from kgeval.metrics.names import MetricName
+
+UNITS_OF_LABELS: tuple[Unit, ...] = ("triple", "relation")
+
+
+class Scatter(NamedTuple):
+    """How much a metric, or a difference, scatters over resampled units."""
+
+    error: float
+    """the standard error"""
+    degrees: float
+    """the degrees of freedom of Student's t"""
+    fewest: int
+    """the number of units, of the smaller class if these are triples"""
+
+    @classmethod
+    def of(cls, added: Float64Array, strata: IntArray, unit: Unit, what: str = "an interval") -> Scatter:
+        """Measure the scatter of what each unit adds (float64[unit]), in each stratum (int64[unit]).
+
+        >>> scatter = Scatter.of(np.tile([-0.01, 0.01], 50), np.repeat([0, 1], 50), "triple")
+        >>> round(scatter.error, 6), scatter.degrees, scatter.fewest
+        (0.101015, 98.0, 50)
+
+        Raises
+        ------
+        NoInterval
+            if there are too few units
+        """
+        counts = np.bincount(strata)
+        if few := too_few(int(counts.min(initial=len(added))), unit, what):
+            raise NoInterval(few + " true and as many false ones" * (unit == "triple"))
+        means = np.bincount(strata, added) / counts
+        variances = counts / (counts - 1) * np.bincount(strata, (added - means[strata]) ** 2)
+        total, squares = variances.sum(), (variances**2 / (counts - 1)).sum()
+        return cls(float(np.sqrt(total)), float(total**2 / squares if squares else 1), int(counts.min()))
+
+    def reach(self, level: float) -> float:
+        """Half the width of the interval of a level."""
+        from scipy.special import stdtrit
+
+        return float(stdtrit(self.degrees, (1 + level) / 2)) * self.error
+
+    def p_value(self, difference: float) -> float:
+        """Compute the two-sided p-value of a difference: Student's t test."""
+        from scipy.special import stdtr
+
+        return float(2 * stdtr(self.degrees, -abs(difference) / self.error))
+
+
+def refuse_other_units(unit: str) -> None:
+    if unit not in UNITS_OF_LABELS:
+        raise MetricError(f"intervals: labelled triples have no unit {unit!r}. Choose triple or relation.")
+
+
+def added_by_units(name: MetricName, data: LabelPredictions, unit: Unit) -> tuple[Float64Array, IntArray]:
+    """Compute what each unit adds to a metric, and its stratum; float64[unit], int64[unit].
+
+    Relations in which the metric is undefined add 0 to a mean over relations.
+
+    Raises
+    ------
+    NoInterval
+        if the metric is not linearised, or a mean over relations is to be resampled by triples
+    """
+    compute: object = name.metric.compute
+    relations, codes = np.unique(data.relations, return_inverse=True)
+    one_stratum = np.zeros(len(relations), np.int64)
+    if name.average:
+        if unit == "triple":
+            raise NoInterval("a mean over relations has one over relations alone: --intervals relation")
+        parts = (or_reason(partial(name, data[codes == place])) for place in range(len(relations)))
+        values = np.array([np.nan if isinstance(value, Undefined) else value for value in parts])
+        known = ~np.isnan(values)
+        return np.where(known, values - values[known].mean(), 0) / known.sum(), one_stratum
+    if not isinstance(compute, Linearised):
+        raise NoInterval("it has no derivative by single triples")
+    added = compute.contributions(data)
+    if unit == "triple":
+        return added, data.truths.astype(np.int64)
+    return np.asarray(np.bincount(codes, added), np.float64), one_stratum
+
+
+def label_interval(name: MetricName, data: LabelPredictions, settings: Intervals) -> Interval | NoInterval:
+    """Make the interval of a metric, or say why there is none."""
+    metric, value, level, unit = name.metric, name(data), settings.level, settings.unit
+    try:
+        added, strata = added_by_units(name, data, unit)
+        scatter = Scatter.of(added, strata, unit)
+        method = "linearised, by class" if unit == "triple" else "linearised"
+        ends = (value - scatter.reach(level), value + scatter.reach(level))
+        if is_rounding(scatter.error, value):
+            ends, method = wilson(metric, value, scatter.fewest, level), "Wilson"
+        elif (metric.lowest, metric.highest) == (0, 1) and 0 < value < 1:
+            odds, reach = np.log(value / (1 - value)), scatter.reach(level) / (value * (1 - value))
+            low, high = (1 / (1 + np.exp(-end)) for end in (odds - reach, odds + reach))
+            ends, method = (float(low), float(high)), f"{method}, logit"
+    except NoInterval as reason:
+        return reason
+    low, high, clipped = clipped_to(metric, value, ends)
+    return Interval(low, high, level, unit, len(added), method, scatter.error, clipped)
