@@ -31,6 +31,7 @@ from kgeval.reports.document import isolated
 
 if TYPE_CHECKING:
     from kgeval.metrics.labels.label_summary import LabelSummary
+    from kgeval.ranking.tasks.label_table import LabelTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,9 +220,9 @@ def first_value(group: Group) -> float:
     return np.nan if value is None else value
 
 
-def read_classifications(runs: Runs) -> dict[str, LabelSummary]:
+def read_classifications(runs: Runs) -> dict[str, tuple[LabelTable, LabelSummary]]:
     """Summarize runs of classifications by the names of their models; nothing if none of the runs is one."""
-    summaries: dict[str, LabelSummary] = {}
+    classified: dict[str, tuple[LabelTable, LabelSummary]] = {}
     places = [
         (f"{name} {place}".strip(), StoredRun(path))
         for name, run in with_names(runs)
@@ -234,8 +235,8 @@ def read_classifications(runs: Runs) -> dict[str, LabelSummary]:
     for name, run in labelled:
         table = run.labels()
         title = name or table.model.partition(" (")[0]
-        if title in summaries:
+        if title in classified:
             raise InputError(f"two runs are called {title!r:.60}. Name them: a=RUN b=RUN.")
-        summary = summarize(table, calibration=run.config.get("task", {}).get("calibration", "platt"))
-        summaries[title] = cast("LabelSummary", summary)
-    return summaries
+        calibration = run.config.get("task", {}).get("calibration", "platt")
+        classified[title] = table, cast("LabelSummary", summarize(table, calibration=calibration, intervals="triple"))
+    return classified

@@ -44,6 +44,7 @@ from kgeval.reports.trust import making, trust
 
 if TYPE_CHECKING:
     from kgeval.metrics.labels.label_summary import LabelSummary
+    from kgeval.ranking.tasks.label_table import LabelTable
 
 
 def report(
@@ -92,10 +93,10 @@ def report(
     1
     """
     runs = with_names(runs)
-    if summaries := read_classifications(runs):
+    if classified := read_classifications(runs):
         if dataset is not None or ties is not None or allow:
             raise InputError("dataset, ties and allow are for ranks, and classifications have none. Leave them out.")
-        return _of_classifications(summaries)
+        return _of_classifications(classified)
     dataset = None if dataset is None else as_dataset(dataset)
     models = read_models(runs, dataset)
     datasets: dict[str, list[EvaluatedModel]] = {}
@@ -232,22 +233,31 @@ def _results(grid: Comparison) -> Section:
     return Section("grid", "Results", "Results over datasets", content, charts)
 
 
-def _of_classifications(summaries: Mapping[str, LabelSummary]) -> Report:
-    """Make a page of classifications: their metrics beside those of the baselines, and their curves."""
+def _of_classifications(classified: Mapping[str, tuple[LabelTable, LabelSummary]]) -> Report:
+    """Make a page of classifications: their metrics beside those of the baselines, their differences and curves."""
+    from kgeval.analysis.comparison.compare import compare
+    from kgeval.analysis.comparison.words import notes_on_differences
     from kgeval.metrics.labels.label_summary import label_table
 
+    summaries = {name: summary for name, (_, summary) in classified.items()}
     alike: dict[str, dict[str, LabelSummary]] = {}
     for name, summary in summaries.items():  # those of the same triples share their baselines
         alike.setdefault(common_provenance([summary.provenance]), {})[name] = summary
-    tables = []
+    tables, notes = [], list[str]()
     for about, part in alike.items():
-        table = label_table(part)
-        tables.append({"about": about, "columns": table.titles, "rows": table.texts(4), "keys": table.keys})
+        shown = {"; ".join([about, *next(iter(part.values())).heads[1:]]): label_table(part)}
+        if len(part) > 1 and len({summary.details["calibration"] for summary in part.values()}) == 1:
+            calibration = next(iter(part.values())).details["calibration"]
+            comparison = compare({name: classified[name][0] for name in part}, calibration=calibration)
+            shown |= {f"Difference of {name}": table for name, table in comparison.differences().items()}
+            notes += notes_on_differences(comparison)
+        for title, table in shown.items():
+            tables.append({"about": title, "columns": table.titles, "rows": table.texts(4), "keys": table.keys})
     points = {curve: curve_points(summaries, curve) for curve in CURVES}
     with unvalidated():
         drawn = [name for name, of_curve in points.items() if not of_curve.empty]
         charts = {name: curves_chart(points[name], PAGE, curve=name, width="container") for name in drawn}
-    notes = [f"{isolated(name)}: {note}" for name, summary in summaries.items() for note in summary.notes]
+    notes += [f"{isolated(name)}: {note}" for name, summary in summaries.items() for note in summary.notes]
     datasets = dict.fromkeys(summary.provenance.dataset for summary in summaries.values())
     title = f"{counted(len(summaries), 'classification')} on {', '.join(datasets)}"
     content = {"tables": tables, "notes": notes}

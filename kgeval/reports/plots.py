@@ -335,7 +335,8 @@ def plot_precision_recall(runs: Runs, *, width: float | None = None) -> alt.Char
 
 def _curves(runs: Runs, curve: str, area: str, width: float | None) -> alt.Chart:
     runs = with_names(runs)
-    points = curve_points(summaries := read_classifications(runs), curve)
+    summaries = {name: summary for name, (_, summary) in read_classifications(runs).items()}
+    points = curve_points(summaries, curve)
     if not summaries and read_models(runs):  # which refuses what is no run
         raise InputError("nothing to draw: these runs are no classifications.")
     if points.empty:
