@@ -59,6 +59,7 @@ def compare(  # noqa: PLR0913
     chance: Chance = "exact",
     popularity: tuple[float, float] = (1.0, 1.0),
     calibration: Calibration = "platt",
+    margin: float | None = None,
     allow: str | Collection[str] = (),
 ) -> Comparison:
     """Compare models that ranked, or classified, the same triples in the same way, and test their differences.
@@ -89,6 +90,9 @@ def compare(  # noqa: PLR0913
         the number of random sign flips
     seed
         the seed of random sign flips, and of random ties
+    margin
+        the smallest difference by the first metric that matters; each pair then has a test of equivalence (TOST;
+        Schuirmann, 1987)
     allow
         which differences of the ranks are allowed, and noted: ``"dataset"``, ``"split"``,
         ``"protocol"``, ``"filter"``, ``"candidates"`` or ``"triples"``, which compares the rows that all models have
@@ -126,7 +130,7 @@ def compare(  # noqa: PLR0913
     if len(tables) < 2:
         raise MetricError(f"nothing to compare {next(iter(tables))!r} with: give at least two models.")
     options = MetricOptions(ties, seed, chance, popularity)
-    differences = DifferenceOptions(intervals, level, draws, seed, reference)
+    differences = DifferenceOptions(intervals, level, draws, seed, reference, margin)
     if of_labels:
         chosen = METRICS if metrics == RANKS.metrics else metrics
         return compare_labels(of_labels, chosen, differences, by=relation_alone(by), calibration=calibration)
@@ -153,6 +157,7 @@ def compare_grid(  # noqa: PLR0913
     seed: int = 0,
     chance: Chance = "exact",
     popularity: tuple[float, float] = (1.0, 1.0),
+    margin: float | None = None,
     baselines: Collection[str] = (),
     allow: str | Collection[str] = (),
     suite: Mapping[str, Sequence[str]] | None = None,
@@ -174,7 +179,7 @@ def compare_grid(  # noqa: PLR0913
     spread
         what follows ±: ``"sd"``, the standard deviation over seeds; ``"seeds"``, the interval of the mean (resampling
         seeds); ``"interval"``, the interval of the mean (resampling seeds and triples); ``"none"``
-    intervals, level, reference, draws, seed, allow
+    intervals, level, reference, draws, seed, margin, allow
         as :func:`kgeval.compare` takes them
     baselines
         the models without random training, which need no seeds
@@ -207,7 +212,7 @@ def compare_grid(  # noqa: PLR0913
     if not any(several.values()):
         raise MetricError("nothing to compare: give {dataset: {model: tables}}.")
     options = MetricOptions(ties, seed, chance, popularity)
-    differences = DifferenceOptions(intervals, level, draws, seed, reference)
+    differences = DifferenceOptions(intervals, level, draws, seed, reference, margin)
     columns, allowed = column_names(by), allowed_fields(allow)
     graphs, unseeded = suite_of(suite or {}, [*several]), frozenset(baselines)
     return _Rules(metrics, columns, options, differences, spread, unseeded, allowed, graphs).compare(several)

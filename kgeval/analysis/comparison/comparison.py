@@ -29,7 +29,7 @@ from kgeval.analysis.comparison.words import (
 )
 from kgeval.base.errors import counted, first_few
 from kgeval.base.tables.shown import Shown
-from kgeval.base.tables.table import Cell, Figure, Table, number, written
+from kgeval.base.tables.table import Cell, Figure, Table, number, p_text, written
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.names import MetricName, parse, title_of
 from kgeval.metrics.rank_summary import shared_columns
@@ -163,10 +163,12 @@ class Comparison(ComparedModels, Shown):
         for pair in self.pairs:
             of_group = [*(str(pair.group[name]) for name in self.by), pair.model, pair.other]
             ranks: list[Cell] = [pair.rows] if self.by else []
-            rows.setdefault(pair.name, []).append([*of_group, *ranks, *_cells(pair)])
+            tested = self.options.margin if pair.name == self.decisive else None
+            rows.setdefault(pair.name, []).append([*of_group, *ranks, *_cells(pair, tested)])
+        further = [] if self.options.margin is None else ["equivalent", "effect"]
         return {
             name: Table(
-                [*keys, "difference", "p", "detectable", "seen"],
+                [*keys, "difference", "p", "detectable", "seen", *(further if name == self.decisive else [])],
                 lines,
                 2 + len(self.by),
                 title=f"{name}{'' if name == self.decisive else ' (secondary)'}:",
@@ -234,10 +236,16 @@ class Comparison(ComparedModels, Shown):
                 "family": self.family,
                 "family_of": "the pairs of models, by each metric in each group of rows of a dataset",
                 "adjustment": "holm",
-                "pairs": [{"dataset": pair.dataset, **pair.to_dict()} for pair in self.pairs],
+                "pairs": [
+                    {"dataset": pair.dataset, **pair.to_dict(), **self._equivalence(pair)} for pair in self.pairs
+                ],
             },
             "notes": list(self.notes),
         }
+
+    def _equivalence(self, pair: PairedDifference) -> dict[str, Any]:
+        margin = self.options.margin if pair.name == self.decisive else None
+        return {} if margin is None else {"margin": margin, "equivalence_p": pair.equivalence_p(margin)}
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each model, in each group, and a column for each metric and side.
@@ -284,14 +292,17 @@ ModelGrid = Comparison
 """a comparison over datasets and seeds"""
 
 
-def _cells(pair: PairedDifference) -> list[Cell]:
-    """Print a difference, with as many digits as its standard error justifies."""
+def _cells(pair: PairedDifference, margin: float | None = None) -> list[Cell]:
+    """Print a difference, with as many digits as its standard error justifies; with a margin, its equivalence too."""
     difference, least = Figure(pair.difference, pair.interval), pair.detectable
+    p = None if margin is None else pair.equivalence_p(margin)
+    further: list[Cell] = [Figure(p, text="" if p is None else p_text(p)), Figure(pair.effect_size, digits=2)]
     return [
         difference._replace(text=written(difference)),
         pair.p_text if pair.adjusted_p is None else Figure(pair.adjusted_p, text=pair.p_text),
         "" if least is None else Figure(least, text=number(least, pair.decimals)),
         pair.seen or "not tested",
+        *(further if margin is not None else []),
     ]
 
 

@@ -125,4 +125,5 @@ def _difference(
     ends = difference - reach, difference + reach
     interval = Interval(*ends, level, unit, len(own), "linearised", scatter.error)
     detectable = detectable_difference(scatter.error, level=level)
-    return replace(found, interval=interval, detectable=detectable, p=scatter.p_value(difference))
+    found = replace(found, interval=interval, detectable=detectable, degrees=scatter.degrees)
+    return replace(found, p=scatter.p_value(difference))

@@ -62,6 +62,11 @@ class PairedDifference(Brief):
     """the number of these pairs"""
     detectable: float | None = None
     """the smallest difference that a single test sees on 4 of 5 test sets"""
+    degrees: float | None = None
+    """the degrees of freedom of the standard error; by default one less than the units"""
+    seeds_needed: float | None = None
+    """of how many seeds each model needs, for a difference as large to be significant in 4 of 5 repetitions; infinite
+    if no number of seeds is enough, as the test set is too small"""
     reason: str = ""
     """why one of these is missing"""
     level: float = 0.95
@@ -115,6 +120,25 @@ class PairedDifference(Brief):
         return "" if self.adjusted_p is None else p_text(self.adjusted_p, is_bound=self.is_bound)
 
     @property
+    def effect_size(self) -> float | None:
+        """The difference in standard deviations of the differences of single units (Cohen's d_z, 1988)."""
+        if self.difference is None or self.interval is None or not self.interval.standard_error or self.over_seeds:
+            return None
+        return float(self.difference / (self.interval.standard_error * math.sqrt(self.units)))
+
+    def equivalence_p(self, margin: float) -> float | None:
+        """Compute the p-value of the hypothesis that the true difference is at least a margin, in either direction.
+
+        The larger one of two one-sided t tests (TOST; Schuirmann, 1987).
+        """
+        from scipy.special import stdtr
+
+        if self.difference is None or self.interval is None or not self.interval.standard_error:
+            return None
+        degrees = self.units - 1 if self.degrees is None else self.degrees
+        return float(stdtr(degrees, (abs(self.difference) - margin) / self.interval.standard_error))
+
+    @property
     def decimals(self) -> int:
         return DIGITS if self.interval is None else self.interval.decimals
 
@@ -141,7 +165,8 @@ class PairedDifference(Brief):
             "draws": self.draws,
             "adjusted_p": self.adjusted_p,
             "adjusted_p_is_bound": self.is_bound,
-            **{name: getattr(self, name) for name in ("family", "detectable", "rows", "units")},
+            **{name: getattr(self, name) for name in ("family", "detectable", "effect_size", "rows", "units")},
+            **({"seeds_needed": self.seeds_needed} if self.seeds_needed and math.isfinite(self.seeds_needed) else {}),
             "unit": self.resampled,
             "verdict": self.verdict,
         }
@@ -162,6 +187,8 @@ class DifferenceOptions:
     """the seed of random sign flips"""
     reference: str | None = None
     """the model that all others are compared with; by default each is compared with each"""
+    margin: float | None = None
+    """the smallest difference by the first metric that matters, for tests of equivalence; by default there are none"""
 
     def __post_init__(self) -> None:
         refuse_unknown("intervals: unknown unit", self.unit, UNITS, MetricError)
@@ -169,6 +196,8 @@ class DifferenceOptions:
         if not real or not 0 < self.level < 1:
             raise MetricError(f"level: expected a number between 0 and 1, such as 0.95, found {self.level!r}.")
         check_draws(self.draws)
+        if self.margin is not None and not 0 < self.margin < math.inf:
+            raise MetricError(f"margin: expected a number above 0, such as 0.01, found {self.margin!r}.")
 
     @property
     def alpha(self) -> float:
@@ -278,6 +307,9 @@ def _notes_on_family(
         words.append(f"detectable: a true difference of this size is significant on {sets}, if it is tested alone.")
     if words:
         yield " ".join(words)
+    if options.margin is not None:
+        what = f"p of a true difference of at least {options.margin:g} (two one-sided t tests; Schuirmann, 1987)"
+        yield f"equivalent: {what}, not adjusted. effect: the difference in standard deviations over {kinds[0]}s."
     if fewer := [pair for pair in tested if 0 < pair.draws < options.draws and not over_seeds]:
         names = ", ".join(dict.fromkeys(pair.name for pair in fewer))
         yield f"{names}: interval by a paired bootstrap, p by {fewer[0].draws:,} sign flips (no function of means)."

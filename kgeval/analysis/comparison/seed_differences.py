@@ -22,11 +22,12 @@ from kgeval.analysis.comparison.paired_difference import (
     POWER,
     DifferenceOptions,
     PairedDifference,
+    detectable_difference,
     with_adjusted_p,
 )
 from kgeval.base.arrays import Float64Array
 from kgeval.base.errors import MetricError, refuse_unknown
-from kgeval.metrics.intervals.interval import Intervals, NoInterval, too_few_seeds
+from kgeval.metrics.intervals.interval import FEWEST_SEEDS, Intervals, NoInterval, too_few_seeds
 from kgeval.metrics.intervals.mean_terms import Units
 from kgeval.metrics.intervals.over_seeds import covariance_of_runs, error_over_seeds, student_interval
 from kgeval.metrics.intervals.selection_intervals import t_quantile
@@ -165,7 +166,9 @@ class _MetricTests:
         interval = student_interval(metric, difference, spread, level=level, unit=pair.resampled, units=units)
         p = float(2 * stdtr(degrees, -abs(difference) / error))
         detectable = float(nctdtrinc(degrees, 1 - POWER, t_quantile(degrees, level))) * error
-        return replace(pair, units=units, interval=interval, p=p, detectable=detectable)
+        needed = _seeds_needed(difference, error, [values, other_values], level)
+        found = replace(pair, units=units, interval=interval, p=p, detectable=detectable, degrees=degrees)
+        return replace(found, seeds_needed=needed)
 
     def _too_few(self, model: str) -> str:
         """Say that a model has too few runs to be tested; empty if it has enough, or needs no seeds."""
@@ -198,3 +201,16 @@ class _MetricTests:
 
     def _selection(self, key: str) -> RowSelection:
         return self.group.selections[key, str(self.name.side)]
+
+
+def _seeds_needed(difference: float, error: float, runs: Sequence[Float64Array], level: float) -> float | None:
+    """Compute R of (Σ s²) / R + C = (difference / (z_{(1 + level)/2} + z_{.8}))², C being the part of the triples.
+
+    Infinite if the triples alone scatter as much, ``None`` without a difference or a scatter of seeds.
+    """
+    variances = [float(np.var(values, ddof=1)) if len(values) > 1 else 0.0 for values in runs]
+    of_triples = error**2 - sum(variance / len(values) for variance, values in zip(variances, runs, strict=True))
+    if not difference or not sum(variances):
+        return None
+    left = (difference / detectable_difference(1.0, level=level)) ** 2 - max(of_triples, 0.0)
+    return float(max(np.ceil(sum(variances) / left), FEWEST_SEEDS)) if left > 0 else float("inf")

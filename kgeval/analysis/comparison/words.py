@@ -6,6 +6,7 @@ for ``kgeval.runs``; the words on a test itself are in ``paired_difference.py``.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
@@ -145,7 +146,22 @@ def notes_on_differences(compared: ComparedModels) -> Iterator[str]:
         return
     if (test := _test_in_words(compared, "≤")) and not compared.suite:  # which shows no orders
         yield f"order: A > B means a significant difference, A ≈ B no significant difference ({test})."
+    yield from _notes_on_seeds_needed(compared)
     yield from notes_on_untested(compared)
+
+
+def _notes_on_seeds_needed(compared: ComparedModels) -> Iterator[str]:
+    """Say of the pairs without a significant difference how many seeds would show one, by the metric that decides."""
+    decisive = [pair for pair in compared.pairs if pair.name == compared.pairs[0].name and pair.seen == "none"]
+    needed: dict[str, list[str]] = {}
+    for pair in decisive:
+        if pair.seeds_needed is not None:
+            enough = f"{pair.seeds_needed:,.0f}" if math.isfinite(pair.seeds_needed) else "no number (too few triples)"
+            on = f" on {pair.dataset}" if len(compared.datasets) > 1 else ""
+            needed.setdefault(enough, []).append(f"{pair.model} and {pair.other}{on}")
+    if needed:
+        each = "; ".join(f"{first_few(names)}: {enough}" for enough, names in needed.items())
+        yield f"seeds of each model with which differences as large as here are seen in 4 of 5 repetitions: {each}."
 
 
 def notes_on_untested(compared: ComparedModels) -> Iterator[str]:

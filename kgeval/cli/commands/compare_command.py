@@ -42,6 +42,8 @@ class Differences(Comparing):
     mean over seeds), interval (the same over seeds and triples) or none."""
     across = option("--across-datasets", is_flag=True)
     """Rank the models on each of several datasets, with Friedman's test and Nemenyi's critical difference."""
+    margin = option(type=click.FloatRange(0, min_open=True), metavar="NUMBER")
+    """Smallest difference by the first metric that matters: also test whether models are equivalent (TOST)."""
     same = option(is_flag=True)
     """Check whether two runs have the same ranks. If not, show the differences and exit with status 1."""
 
@@ -57,7 +59,7 @@ class PrintingOfComparisons(Printing):
 @setting_options(MetricRequest, "metrics", defaults={"metrics": ", ".join(RANKS.metrics)})
 @options_of(Differences, "intervals", "level")
 @setting_options(MetricRequest, "by")
-@options_of(Differences, "reference", "draws", "allow", "spread", "across", "same")
+@options_of(Differences, "reference", "draws", "margin", "allow", "spread", "across", "same")
 @setting_options(MetricRequest, *POLICIES, stored=True)
 @setting_options(LabelOptions, "calibration", stored=True)
 @options_of(Importing)
@@ -116,7 +118,9 @@ def compare_runs(
         _show_datasets(grid, metrics or ("mrr",), policies, options, form=form)
         return
     settings: dict[str, Any] = {
-        name: options[name] for name in ("intervals", "level", "by", "reference", "draws", "allow") if name in options
+        name: options[name]
+        for name in ("intervals", "level", "by", "reference", "draws", "margin", "allow")
+        if name in options
     }
     settings |= policies | ({"metrics": metrics} if metrics else {})
     if len(grid) == 1 and all(len(runs) == 1 for models in grid.values() for runs in models.values()):
