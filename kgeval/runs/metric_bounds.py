@@ -1,5 +1,8 @@
 """``--fail-under`` and ``--fail-over``: bounds on metrics; a command fails if a model misses one.
 
+``mrr.low`` and ``mrr.high`` are the ends of the interval of the MRR. With ``--fail-if-worse``, ``kgeval compare`` fails
+if a model is significantly worse than another (``refuse_worse``).
+
 A command reads its options as thresholds before anything is ranked (``checked_thresholds``, ``thresholds_of``),
 compares the results with them (``misses``), and shows the results before it fails (``refuse_missed``).
 """
@@ -18,9 +21,13 @@ from kgeval.metrics.rank_summary import refuse_absent_sides
 from kgeval.metrics.summary import Summary
 
 if TYPE_CHECKING:
+    from kgeval.analysis.comparison.comparison import Comparison
     from kgeval.runs.config.run_config import RunConfig
 
 UNDER, OVER = "--fail-under", "--fail-over"
+
+ENDS = ("low", "high")
+"""the ends of an interval"""
 
 Bounds = Mapping[str, Mapping[str, float]]
 """by option, ``--fail-under`` or ``--fail-over``: the bound of each ``[model.]metric``"""
@@ -36,6 +43,12 @@ class Threshold:
     metric: str
     bound: float
 
+    @property
+    def parts(self) -> tuple[str, str]:
+        """The metric, and ``low`` or ``high`` for an end of its interval."""
+        name, _, end = self.metric.rpartition(".")
+        return (name, end) if name and end in ENDS else (self.metric, "")
+
     def refuse_unfit(self, kind: KindName, metrics: Sequence[str] = (), sides: Sequence[str] = ()) -> None:
         """Refuse a metric that is unknown, of a side that is not ranked, or better beyond the bound.
 
@@ -43,9 +56,9 @@ class Threshold:
         they are known.
         """
         try:
-            increasing = _computed_metric(self.metric, kind, metrics).increasing
+            increasing = _computed_metric(self.parts[0], kind, metrics).increasing
             if kind == "ranks" and sides:
-                refuse_absent_sides([parse(self.metric)], sides)
+                refuse_absent_sides([parse(self.parts[0])], sides)
         except MetricError as error:
             raise ConfigError(f"{self.option}: {error}") from error
         if increasing is (self.option == OVER):
@@ -57,7 +70,8 @@ class Threshold:
     def misses(self, summary: Summary) -> Iterator[str]:
         """Say how a model misses the bound, if it does; an undefined metric misses it."""
         try:
-            value = summary[self.metric]
+            name, end = self.parts
+            value = getattr(summary.interval(name), end) if end else summary[name]
         except MetricError as error:
             yield str(error)
             return
@@ -93,13 +107,16 @@ def checked_thresholds(bounds: Bounds, configs: Sequence[RunConfig]) -> tuple[Th
         for threshold in thresholds:
             if threshold.model in {"", *config.jobs}:
                 threshold.refuse_unfit(config.kind, config.metrics, sides)
+                if threshold.parts[1] and not (config.intervals or evaluation.estimate):
+                    what = f"{threshold.option} {threshold.metric}: it is an end of an interval"
+                    raise ConfigError(f"{what}, and no intervals are computed. Add --intervals triple.")
     return thresholds
 
 
 def _split(option: str, name: str, models: Collection[str], kinds: Sequence[KindName]) -> tuple[str, str]:
     for kind in kinds:
         try:
-            parse(name, kind)
+            parse(Threshold(option, "", name, 0).parts[0], kind)
         except MetricError as error:
             reason = error
         else:
@@ -140,7 +157,7 @@ def misses(thresholds: Sequence[Threshold], models: Sequence[Judged]) -> list[tu
         own = [each for each in thresholds if each.model == model.name or (not each.model and model in learned)]
         if not own:
             continue
-        summary = model.compute(metrics := [each.metric for each in own])
+        summary = model.compute(metrics := [each.parts[0] for each in own])
         where = "".join(f"{part}: " for part in (model.source, model.name) if part)
         for each in own:
             each.refuse_unfit(summary.kind, metrics)
@@ -150,11 +167,31 @@ def misses(thresholds: Sequence[Threshold], models: Sequence[Judged]) -> list[tu
     return missed + [(each.option, f"{each.model}: no run of it was finished.") for each in absent]
 
 
+def refuse_worse(comparison: Comparison) -> None:
+    """Let the command fail if the first model is significantly worse by the first metric than another, or not tested.
+
+    A model of the same value is not worse.
+    """
+    first, metric, reference = comparison.models[0], comparison.metrics[0], comparison.options.reference
+    others = [reference] if reference else [name for name in comparison.models if name not in comparison.baselines]
+    faults = []
+    for block in comparison.blocks:
+        for other in dict.fromkeys(others):
+            seen, equal = (
+                block.seen(metric, first, other),
+                block.value(first, metric)[1] == block.value(other, metric)[1],
+            )
+            if other != first and (seen == "worse" or not (seen or equal)):
+                how = "is significantly worse than" if seen else "was not tested against"
+                faults.append(("--fail-if-worse", f"{first} {how} {other} by {metric.column} on {block.title}."))
+    refuse_missed(faults)
+
+
 def refuse_missed(missed: Sequence[tuple[str, str]]) -> None:
     """Let the command fail if there are missed thresholds."""
     options = " and ".join(dict.fromkeys(option for option, _ in missed))
     if len(missed) == 1:
         raise RunError(f"{options}: {missed[0][1]}")
     if missed:
-        lines = [f"{options}: {len(missed)} metrics miss their bounds", *(how for _, how in missed)]
+        lines = [f"{options}: {len(missed)} misses", *(how for _, how in missed)]
         raise RunError("\n  ".join(lines))

@@ -2,7 +2,7 @@
 
 ``compare`` calls ``compare_labels`` for the tables of ``kgeval.classify``. A difference has Student's t test of what
 each triple, or relation, adds to it (``label_intervals.py``; of ``roc_auc`` that of DeLong et al., 1988).
-The baselines of the tables stand beside the models; one is tested if it is the reference.
+The baselines of the tables stand beside the models, and each model is tested against them.
 """
 
 from __future__ import annotations
@@ -53,30 +53,26 @@ def compare_labels(
     first, summary = next(iter(whole.items()))
     summaries = {model: _part(of_model, MODEL) for model, of_model in whole.items()}
     data = {model: of_model[MODEL][orders[model]] for model, of_model in predicted.items()}
-    for baseline in tables[first].baselines:
+    baselines = frozenset(tables[first].baselines) - {*tables}
+    for baseline in sorted(baselines):
         about = replace(summary.provenance, model=baseline)
         summaries[baseline] = replace(_part(summary, baseline), provenance=about, table_notes=())
         data[baseline] = predicted[first][baseline][orders[first]]
-    tested = [*tables]
-    if options.reference is not None and options.reference not in tables:
+    if options.reference is not None:
         refuse_unknown("reference: no model is called", options.reference, data, MetricError)
-        tested.append(options.reference)
-    relations = data[first].relations
-    keys = [{"relation": relation} for relation in np.unique(relations).tolist()] if by else [{}]
+    keys: list[dict[str, Any]] = [{}]
+    if by:
+        keys = [{"relation": relation} for relation in np.unique(data[first].relations).tolist()]
     differences = [
-        _difference(
-            pair,
-            name,
-            [data[model] if not key else data[model].of_relation(key["relation"]) for model in pair],
-            key,
-            options,
-        )
+        _difference(pair, name, data, key, options)
         for key in keys
-        for pair in options.pairs(tested)
+        for pair in options.pairs(data)
         for name in names
-        if not (key and name.average) and name.metric.increasing is not None
+        if not ({*pair} <= baselines or (key and name.average)) and name.metric.increasing is not None
     ]
-    return Comparison({summary.provenance.dataset: summaries}, {}, with_adjusted_p(differences), options)
+    dataset = summary.provenance.dataset
+    pairs = (replace(pair, dataset=dataset) for pair in with_adjusted_p(differences))
+    return Comparison({dataset: summaries}, {}, tuple(pairs), options, None, baselines)
 
 
 def _part(summary: LabelSummary, predictor: str) -> LabelSummary:
@@ -105,11 +101,12 @@ def _orders(tables: Mapping[str, LabelTable]) -> dict[str, IntArray]:
 def _difference(
     pair: tuple[str, str],
     name: MetricName,
-    data: Sequence[LabelPredictions],
+    predictions: Mapping[str, LabelPredictions],
     key: Mapping[str, Any],
     options: DifferenceOptions,
 ) -> PairedDifference:
     unit, level = options.unit, options.level
+    data = [predictions[model].of_relation(key["relation"]) if key else predictions[model] for model in pair]
     found = PairedDifference(*pair, name, len(data[0]), 0, unit, key, level=level)
     try:
         values = [name(of_model) for of_model in data]

@@ -44,6 +44,9 @@ class Differences(Comparing):
     """Rank the models on each of several datasets, with Friedman's test and Nemenyi's critical difference."""
     margin = option(type=click.FloatRange(0, min_open=True), metavar="NUMBER")
     """Smallest difference by the first metric that matters: also test whether models are equivalent (TOST)."""
+    fail_if_worse = option(is_flag=True)
+    """Exit with status 1 if the first model is significantly worse than another, or than the reference, by the first
+    metric, or was not tested."""
     same = option(is_flag=True)
     """Check whether two runs have the same ranks. If not, show the differences and exit with status 1."""
 
@@ -59,7 +62,7 @@ class PrintingOfComparisons(Printing):
 @setting_options(MetricRequest, "metrics", defaults={"metrics": ", ".join(RANKS.metrics)})
 @options_of(Differences, "intervals", "level")
 @setting_options(MetricRequest, "by")
-@options_of(Differences, "reference", "draws", "margin", "allow", "spread", "across", "same")
+@options_of(Differences, "reference", "draws", "margin", "allow", "spread", "across", "fail_if_worse", "same")
 @setting_options(MetricRequest, *POLICIES, stored=True)
 @setting_options(LabelOptions, "calibration", stored=True)
 @options_of(Importing)
@@ -88,12 +91,19 @@ def compare_command(runs: tuple[str, ...], allow: tuple[str, ...], across: bool,
         return
     if across:
         options.pop("by", None)  # ranks across datasets have no groups
-    compare_runs(named_runs(runs), metrics, {**options, "allow": allow}, form=form, across=across)
+    failing = options.pop("fail_if_worse", False)
+    comparison = compare_runs(named_runs(runs), metrics, {**options, "allow": allow}, form=form, across=across)
+    if failing:
+        from kgeval.runs.metric_bounds import refuse_worse
+
+        if comparison is None:
+            raise ConfigError("--fail-if-worse needs tests of pairs. Leave out --across-datasets.")
+        refuse_worse(comparison)
 
 
 def compare_runs(
     named: list[tuple[str, str]], metrics: tuple[str, ...], options: dict[str, Any], *, form: str, across: bool
-) -> None:
+) -> Comparison | None:
     """Show models with their differences, over datasets and seeds, or by their ranks on datasets."""
     from kgeval.analysis.comparison.compare import compare, compare_grid
     from kgeval.analysis.comparison.over_graphs import as_in_suite
@@ -116,7 +126,7 @@ def compare_runs(
     if across:
         refuse_classifications(compared, "--across-datasets")
         _show_datasets(grid, metrics or ("mrr",), policies, options, form=form)
-        return
+        return None
     settings: dict[str, Any] = {
         name: options[name]
         for name in ("intervals", "level", "by", "reference", "draws", "margin", "allow")
@@ -142,6 +152,7 @@ def compare_runs(
     # A paper's table has notes on tests below it, and CSV has no differences.
     notes = comparison.notes if form in ("text", "json", "html") else comparison.notes_on_numbers
     show_notes([*notes_on_changes(compared), *notes, *notes_on_ties(compared, options), *notes_on_unfinished(named)])
+    return comparison
 
 
 def _html_of(comparison: Comparison) -> str:

@@ -151,8 +151,8 @@ def _judged(run: Path, name: str, options: dict[str, Any]) -> Judged:
 
 
 def _ungrouped(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what groups the rows (columns and, of a stored run, the dataset of slices), and intervals."""
+    """Leave out what groups the rows: columns and, of a stored run, the dataset of slices."""
     from kgeval.ranking.run_directory.stored_run import StoredRun
 
-    left_out = {"by", "intervals"} | ({"dataset"} if StoredRun(path).is_stored else set())
+    left_out = {"by"} | ({"dataset"} if StoredRun(path).is_stored else set())
     return {name: value for name, value in options.items() if name not in left_out}
