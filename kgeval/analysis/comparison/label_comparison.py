@@ -7,7 +7,7 @@ The baselines of the tables stand beside the models, and each model is tested ag
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 

@@ -7,12 +7,12 @@ The options become a configuration, whose model answers queries or the triples o
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -35,6 +35,12 @@ OF_RANKINGS = ("evaluation.estimate", "evaluation.keep")
 """keys without effect on predictions"""
 
 
+ENDINGS = {f".{form}": form for form in ("parquet", "csv", "jsonl", "json")} | {".md": "markdown", ".tex": "latex"}
+"""the formats of files, by the endings of their names"""
+
+ROWS_AT_A_TIME = 10**6
+"""the number of predictions in memory while rows are written"""
+
 FOR_LANGUAGE_MODELS = ("candidates", "kicgpt", "dift")
 """the formats of candidates for language models, which must not know the answers of the split"""
 
@@ -56,11 +62,16 @@ class Asked(Replacing):
     """File to write, in the format of --out-format; for ogb-lsc it may be a folder."""
     written_as = option(
         "--out-format",
-        type=click.Choice(["parquet", "csv", "json", "markdown", "latex", "ogb-lsc", "trec", *FOR_LANGUAGE_MODELS]),
+        type=click.Choice([*dict.fromkeys(ENDINGS.values()), "ogb-lsc", "trec", *FOR_LANGUAGE_MODELS]),
     )
-    """Format of --out: parquet (all columns), csv, json, markdown, latex, ogb-lsc (the ten best tails, for OGB-LSC's
-    WikiKG90Mv2), trec (a run and its qrels), or candidates for language models, made without knowledge of the split:
-    candidates (lines of JSON), kicgpt (a folder), dift. [default: by its ending: .parquet, .csv, .json, .md, .tex]"""
+    """Format of --out: parquet (all columns), csv or jsonl (a row for each prediction, written query by query), json,
+    markdown, latex, ogb-lsc (the ten best tails, for OGB-LSC's WikiKG90Mv2), trec (a run and its qrels), or candidates
+    for language models, made without knowledge of the split: candidates (lines of JSON), kicgpt (a folder), dift.
+    [default: by its ending: .parquet, .csv, .jsonl, .json, .md, .tex]"""
+    probabilities = option(type=PATH, metavar="RUN")
+    """Run of 'kgeval classify' of the same model: adds calibrated probabilities, fitted on its validation triples."""
+    precision = option(type=click.FloatRange(0, 1, min_open=True), metavar="NUMBER")
+    """With --probabilities: keep only predictions whose score has at least this precision on the validation triples."""
 
 
 @click.command("predict")
@@ -79,7 +90,7 @@ class Asked(Replacing):
     defaults={"corruption": "all"},
     unseen="what to do with queries that have an entity or relation unknown to the model: error, or drop (leave out)",
 )
-@options_of(Asked, "k", "known", "out", "written_as", "force")
+@options_of(Asked, "k", "known", "probabilities", "precision", "out", "written_as", "force")
 @options_of(Printing, "form", "as_json", "quiet")
 def predict_command(checkpoint: str, dataset: str | None, form: str, **options: Any) -> None:
     """Predict the best answers of queries, with score and rank, and mark known answers.
@@ -99,12 +110,35 @@ def predict_command(checkpoint: str, dataset: str | None, form: str, **options: 
     config = configuration("predict", checkpoint, dataset, options, blocks(options))
     if options["written_as"] in FOR_LANGUAGE_MODELS:
         config = _without_knowledge(config, options)
-    result = Predictions(*_predictions(config, options))
+    tables, graph = _predictions(config, options)
+    if out is not None and options["written_as"] in ("csv", "jsonl") and form != "json":
+        show_notes(_write_rows(tables, out, options["written_as"]))
+        show_place(out)
+        return
+    (table,) = tables
+    result = Predictions(table, graph)
     if out is not None:
         show_place(_write(result, out, options["written_as"]))
     if out is None or form == "json":
         show(result, form)
     show_notes(result.notes)
+
+
+def _write_rows(tables: Iterable[PredictionTable], out: Path, form: str) -> list[str]:
+    """Write tables one after the other; return the notes of all."""
+    from kgeval.base.storage import replacing
+    from kgeval.ranking.predictions.prediction_files import written_rows
+
+    notes: dict[str, None] = {}
+
+    def noted() -> Iterator[PredictionTable]:
+        for table in tables:
+            notes.update(dict.fromkeys(table.notes))
+            yield table
+
+    with replacing(out) as partial, partial.open("wb") as file:
+        file.writelines(written_rows(noted(), form))
+    return [*notes]
 
 
 def _without_knowledge(config: RunConfig, options: dict[str, Any]) -> RunConfig:
@@ -124,10 +158,6 @@ def _without_knowledge(config: RunConfig, options: dict[str, Any]) -> RunConfig:
     return config.model_copy(update={"evaluation": settings.model_copy(update={"filter": names})})
 
 
-ENDINGS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex"}
-"""the formats of files, by the endings of their names"""
-
-
 def _format_of(out: Path) -> str:
     from kgeval.base.errors import ConfigError
 
@@ -144,6 +174,7 @@ def _refuse_contradictions(options: dict[str, Any]) -> None:
     refuse_other_keys("predict", options["overrides"], OF_RANKINGS)
     other_ending = out is not None and form in ENDINGS.values() and _format_of(out) != form
     mistakes = {
+        "--precision needs --probabilities RUN.": options["precision"] and not options["probabilities"],
         "give either --query or --queries FILE.": options["queries"] and options["query_file"],
         "--at needs --query. In a file of queries, the time is the fourth column.": options["at"] is not None
         and not options["queries"],
@@ -162,34 +193,38 @@ def _refuse_contradictions(options: dict[str, Any]) -> None:
             refuse_file(path, force=False)
 
 
-def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[PredictionTable, Dataset]:
+def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[Iterator[PredictionTable], Dataset]:
+    """Predict, in several tables if rows are written, else in one."""
     from kgeval.cli.display import watching
-    from kgeval.ranking.predictions.predict import predict
-    from kgeval.ranking.predictions.query_rows import read_query_file
+    from kgeval.models.alignment import align
+    from kgeval.ranking.predictions.predict import ModelPredictions, asked_queries
+    from kgeval.ranking.predictions.query_rows import read_queries, read_query_file
+    from kgeval.runs.calibration import read_calibration
 
-    settings = config.evaluation
     with watching("loading dataset"):
         dataset = config.dataset.load()
     at = () if options["at"] is None else (options["at"],)
-    queries: Any = [(*query, *at) for query in options["queries"]] or None
-    if options["query_file"]:
-        queries = read_query_file(options["query_file"], dataset)
+    queries = read_query_file(options["query_file"], dataset) if options["query_file"] else None
+    if options["queries"]:
+        queries = read_queries([(*query, *at) for query in options["queries"]], dataset)
     with watching("loading model"):
-        model = config.load_model(dataset)
-    explicit = {
-        name: getattr(settings, name) for name in settings.model_fields_set if f"evaluation.{name}" not in OF_RANKINGS
-    }
-    total = _num_queries(dataset, settings.for_model(model)) if queries is None else len(queries)
-    with watching("predicting", total, unit="queries") as progress:
-        explicit |= {"k": options["k"], "known": options["known"] or "keep"}
-        table = predict(model, dataset, queries=queries, progress=progress, **explicit)
-    return table, dataset
+        scorer = align(config.load_model(dataset), dataset)
+    model = ModelPredictions(scorer, dataset, config.evaluation.for_model(scorer))
+    calibrated = None
+    if options["probabilities"]:
+        calibrated = read_calibration(Path(options["probabilities"]), scorer, dataset, options["precision"])
 
+    def tables() -> Iterator[PredictionTable]:
+        parts = options["out"] is not None and options["written_as"] in ("csv", "jsonl")
+        size = max(1, ROWS_AT_A_TIME // options["k"]) if parts else None
+        asked = asked_queries(dataset, model.evaluation, queries)[0]
+        total = sum(len(part.numbers) for part in asked)
+        with watching("predicting", total, unit="queries") as progress:
+            settings = {"drops_known": options["known"] == "drop", "progress": progress, "at_a_time": size}
+            for table in model.in_parts(options["k"], queries, **settings):
+                yield table if calibrated is None else calibrated(table)
 
-def _num_queries(dataset: Dataset, evaluation: Evaluation) -> int:
-    from kgeval.ranking.predictions.predict import asked_queries
-
-    return sum(len(part.numbers) for part in asked_queries(dataset, evaluation)[0])
+    return tables(), dataset
 
 
 def _write(result: Predictions, out: Path, written_as: str) -> Path:
@@ -209,9 +244,6 @@ def _write(result: Predictions, out: Path, written_as: str) -> Path:
 
 SHOWN = 20
 """the number of queries that are printed as text; other formats and files have all of them"""
-
-RANKS = {"rank": "", "raw rank": "raw_"}
-"""the prefix of the counts of each rank: filtered, as in an evaluation, and raw"""
 
 
 @dataclass(frozen=True, repr=False)
@@ -240,22 +272,12 @@ class Predictions(Shown):
         return tuple(map(self._table, self._queries()))
 
     def csv_tables(self) -> tuple[Table, ...]:
-        """Return one row for each prediction, after its query: number, head, relation, tail, any time, side."""
-        from kgeval.data.columns import TRIPLE
-        from kgeval.data.triples import triple_of
-        from kgeval.ranking.rank_table import TIME
+        """Return one row for each prediction, after its query."""
+        from kgeval.ranking.predictions.prediction_files import flat_rows
 
-        columns: list[str] = []
-        cells: list[list[Cell]] = []
-        for rows in self._queries():
-            table, first, missing = self._table(rows), rows[0], cast("Any", "?")
-            triple = triple_of(first["side"], first["anchor_label"], first["relation_label"], missing)
-            query = {"query": first["query"], **dict(zip(TRIPLE, triple, strict=True))}
-            query |= {name: first[name] for name in (TIME, "side") if name in first}
-            columns = [*query, *table.columns]
-            for row, (place, _, *others) in zip(rows, table.rows, strict=True):
-                cells.append([*query.values(), place, row["entity_label"], *others])  # a label without a name
-        return (Table(columns, cells),)
+        rows = flat_rows(self.predictions)
+        cells = ([Figure(x) if isinstance(x, float) else x for x in row.values()] for row in rows.to_pylist())
+        return (Table(rows.column_names, [*cells]),)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, a block for each query. Infinite scores are text."""
@@ -273,13 +295,18 @@ class Predictions(Shown):
             yield list(of_query)
 
     def _table(self, rows: list[dict[str, Any]]) -> Table:
+        from kgeval.ranking.predictions.prediction_files import RANKS
+
         ranks = [name for name, prefix in RANKS.items() if rows[0][f"{prefix}greater"] is not None]
-        columns = (ranks[-1], "entity", "score", *ranks[:-1], "known", "of type")
+        further = ["probability"] if "probability" in rows[0] else []
+        columns = (ranks[-1], "entity", "score", *further, *ranks[:-1], "known", "of type")
         cells = [_cells(row, self.dataset, ranks) for row in rows]
         return Table(columns, cells, keys=2, title=_query_text(rows[0], self.dataset))
 
 
 def _as_plain(row: dict[str, Any]) -> dict[str, Any]:
+    from kgeval.ranking.predictions.prediction_files import RANKS
+
     score = row["score"] if math.isfinite(row["score"]) else str(row["score"])
     place = {"place": row["place"], "entity": row["entity_label"], "score": score}
     ranks = {
@@ -300,9 +327,13 @@ def _query_text(row: dict[str, Any], dataset: Dataset) -> str:
 
 
 def _cells(row: dict[str, Any], dataset: Dataset, ranks: list[str]) -> list[Cell]:
+    from kgeval.ranking.predictions.prediction_files import RANKS
+
     entity, of_type = dataset.display_label(row["entity_label"]), "yes" if row["is_of_type"] else "no"
     *filtered, among_all = (_rank(row, RANKS[name]) for name in ranks)
-    return [among_all, entity, Figure(row["score"], text=f"{row['score']:.6g}"), *filtered, row["known"], of_type]
+    score, probability = Figure(row["score"], text=f"{row['score']:.6g}"), row.get("probability")
+    further = [] if probability is None else [Figure(probability, text=f"{probability:.3f}")]
+    return [among_all, entity, score, *further, *filtered, row["known"], of_type]
 
 
 def _rank(row: dict[str, Any], prefix: str) -> Cell:

@@ -129,6 +129,21 @@ def _best(scores: Float64Array, truths: BoolArray) -> float:
     return float(ordered[starts[np.argmax(correct)]])
 
 
+def threshold_of_precision(valid: ScoredLabels, precision: float) -> float:
+    """Return the lowest validation score from which on at least a share of the triples, the precision, is true.
+
+    >>> threshold_of_precision(ScoredLabels([0.1, 0.4, 0.4, 0.9], [0, 1, 0, 1], ["r"] * 4), 0.6)
+    0.4
+    """
+    order = np.argsort(-valid.scores, kind="stable")
+    scores = valid.scores[order]
+    ends = np.flatnonzero(np.r_[scores[1:] != scores[:-1], True][: len(scores)])
+    shares = np.cumsum(valid.is_true[order])[ends] / (ends + 1)
+    if not (shares >= precision).any():
+        raise Undefined(f"no threshold has the precision {precision:g}: the highest is {shares.max(initial=0):.3f}")
+    return float(scores[ends[np.flatnonzero(shares >= precision)[-1]]])
+
+
 def calibrator(valid: ScoredLabels, calibration: Calibration = "platt") -> Calibrator:
     """Fit a function from scores to probabilities.
 

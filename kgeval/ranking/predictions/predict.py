@@ -6,7 +6,7 @@ Jobs that keep predictions call ``ModelPredictions``. ``engine`` finds the best 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -140,7 +140,12 @@ LABELLED = {"anchor": "entities", "relation": "relations", "entity": "entities"}
 class ModelPredictions(ModelOnDataset):
     """The predictions of one model on one dataset."""
 
-    def predict(
+    def predict(self, places: int, rows: IntArray | None = None, **options: Any) -> PredictionTable:
+        """Find the best answers of queries, as one table; the options are those of :meth:`in_parts`."""
+        (table,) = self.in_parts(places, rows, **options)
+        return table
+
+    def in_parts(
         self,
         places: int,
         rows: IntArray | None = None,
@@ -148,11 +153,13 @@ class ModelPredictions(ModelOnDataset):
         drops_known: bool = False,
         progress: Progress | bool | None = None,
         title: str | None = None,
-    ) -> PredictionTable:
+        at_a_time: int | None = None,
+    ) -> Iterator[PredictionTable]:
         """Find the best answers of queries among the candidates that the model knows.
 
         The queries are ``rows``, int64[query, 3] ids with −1 for what is sought, int64[query, 4] with times; by default
-        those of the split. ``drops_known`` leaves known answers out.
+        those of the split. ``drops_known`` leaves known answers out. Of ``at_a_time`` queries each there is a table; by
+        default one of all.
         """
         if isinstance(places, bool) or not isinstance(places, int | np.integer) or places < 1:
             raise InputError(f"k: expected how many answers each query gets, at least 1; found {places!r:.40}.")
@@ -179,21 +186,30 @@ class ModelPredictions(ModelOnDataset):
             dataset=dataset.name,
         )
         if not table.queries:
-            return table
+            yield table
+            return
         with reporting(table.queries, progress=progress, what="predicting", unit="queries") as report:
             engine = replace(engine_for(self.scorer, as_triples(known), evaluation), progress=report)
             with bound_threads(evaluation.threads):
                 degenerate = notes_on_equal_rows(self.scorer.scorer, tuple(part.queries.side for part in known))
                 prepared = replace(self, evaluation=evaluation.model_copy(update={"corruption": corruption}))
-                sides = [prepared._predict_side(engine, part, table, allowed) for part in known]
+                about = replace(table, notes=(*table.notes, *degenerate))
+                for parts in [known] if at_a_time is None else _divided(known, at_a_time):
+                    yield prepared._predict_parts(engine, parts, about, allowed)
+
+    def _predict_parts(
+        self, engine: Engine, parts: Sequence[NumberedQueries], table: PredictionTable, allowed: BoolArray
+    ) -> PredictionTable:
+        sides = [self._predict_side(engine, part, table, allowed) for part in parts]
         data = pa.concat_tables([side for side, _, _ in sides]).unify_dictionaries().combine_chunks()
         data = data.sort_by([("query", "ascending"), ("place", "ascending")])
         work = engine.kernel.stats()
         of_candidates = dict.fromkeys(note.replace(ALONE, "") for _, said, _ in sides for note in said)
-        notes = (*table.notes, *degenerate, *of_candidates, *notes_on_device(work))
+        notes = (*table.notes, *of_candidates, *notes_on_device(work))
         sizes = np.concatenate([sizes for _, _, sizes in sides])
-        candidates = self.candidates_in_words(corruption, sizes, allowed)
-        return replace(table, data=data, notes=notes, work=work, candidates=candidates)
+        candidates = self.candidates_in_words(self.evaluation.corruption, sizes, allowed)
+        queries = sum(len(part.numbers) for part in parts)
+        return replace(table, data=data, notes=notes, work=work, candidates=candidates, queries=queries)
 
     def _known(self, parts: Sequence[NumberedQueries]) -> tuple[list[NumberedQueries], list[str]]:
         """Keep the queries whose entity and relation the model knows; note, or refuse, that there are others."""
@@ -267,6 +283,13 @@ class ModelPredictions(ModelOnDataset):
         arrays = [pa.array(column) if isinstance(column, np.ndarray) else column for column in columns]
         table = pa.table(arrays, pa.schema([*SCHEMA][: -len(LABELLED)]))
         return with_times(dataset, table, None if queries.contexts is None else queries.contexts[owners])
+
+
+def _divided(parts: Sequence[NumberedQueries], size: int) -> Iterator[list[NumberedQueries]]:
+    for part in parts:
+        for start in range(0, len(part.numbers), size):
+            block = slice(start, start + size)
+            yield [NumberedQueries(part.queries[block], part.numbers[block])]
 
 
 def asked_queries(

@@ -12,9 +12,12 @@ import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray
 from kgeval.base.errors import counted
-from kgeval.base.parquet_tables import LABELS, MORE, ROWS_SHOWN, StoredTable
+from kgeval.base.parquet_tables import LABELS, MORE, ROWS_SHOWN, StoredTable, with_columns
 from kgeval.base.provenance import UNKNOWN, PredictionProvenance, provenance_of, subject_of
 from kgeval.base.tables.table import Table
+from kgeval.metrics.kinds import Calibration
+from kgeval.metrics.labels.fitted import calibrator, threshold_of_precision
+from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.ranking.rank_table import RANK
 
 if TYPE_CHECKING:
@@ -25,6 +28,9 @@ QUERIES = 3
 
 NEW = "new"
 """what stands for a split where no split has the triple"""
+
+PROBABILITY = "probability"
+"""a further column: the calibrated probability of being true"""
 
 SCHEMA = pa.schema(
     [
@@ -59,7 +65,7 @@ class PredictionTable(StoredTable):
     SCHEMA = SCHEMA
     FILE = "predictions.parquet"
     KIND = "prediction table"
-    SHOWN = ("place", "entity_label", "score", RANK, "known")
+    SHOWN = ("place", "entity_label", "score", PROBABILITY, RANK, "known")
     KEY = "kgeval_predictions"
     REQUIRED = ("split", "places", "queries", "notes", "filter", "drops_known", "model", "dataset")
 
@@ -121,6 +127,44 @@ class PredictionTable(StoredTable):
     def provenance(self) -> PredictionProvenance:
         """The model, dataset, queries and filter of the predictions."""
         return provenance_of(self, PredictionProvenance)
+
+    def with_probabilities(
+        self, valid: ScoredLabels, calibration: Calibration = "platt", *, precision: float | None = None
+    ) -> PredictionTable:
+        """Add the column ``probability``: the scores, calibrated on validation triples that the same model scored.
+
+        Parameters
+        ----------
+        valid
+            true and false triples, as ``kgeval.classify(…).scored("valid")``. A probability is that of a triple among
+            such triples: with one false triple for each true one, half of them are true
+        calibration
+            ``"platt"`` (Platt, 1999), ``"isotonic"`` (Zadrozny and Elkan, 2002) or ``"none"``
+        precision
+            keeps the predictions alone whose score reaches the lowest one from which on this share of the validation
+            triples is true
+
+        Raises
+        ------
+        MetricError
+            if the validation triples are all true or all false, or no score has this precision
+
+        Examples
+        --------
+        >>> import kgeval
+        >>> data = kgeval.load_dataset("nations")
+        >>> def score(h, r, t):
+        ...     return (h * 5 + r * 3 + t * 7) % 11
+        >>> valid = kgeval.classify(score, data).scored("valid")
+        >>> table = kgeval.predict(score, data, queries=[("usa", "embassy", "?")], k=2).with_probabilities(valid)
+        >>> table.column("probability").round(3).tolist()
+        [0.493, 0.493]
+        """
+        probabilities = calibrator(valid, calibration)(self.column("score"))
+        table = replace(self, data=with_columns(self.data, {PROBABILITY: pa.array(probabilities)}))
+        if precision is None:
+            return table
+        return table.where(self.column("score") >= threshold_of_precision(valid, precision))
 
     def where(self, keep: BoolArray) -> PredictionTable:
         """Keep some rows (bool[row])."""

@@ -1,0 +1,68 @@
+"""Probabilities of predictions: calibrated by the validation triples of a stored classification of the same model.
+
+``kgeval predict --probabilities RUN`` calls ``read_calibration``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from kgeval.base.errors import InputError
+from kgeval.base.provenance import percent
+from kgeval.data.columns import TRIPLE
+from kgeval.data.dataset import Dataset
+from kgeval.data.triples import EntitySide, Triples
+from kgeval.models.aligned import Aligned
+from kgeval.ranking.predictions.prediction_table import PredictionTable
+from kgeval.ranking.run_directory.stored_run import StoredRun
+from kgeval.ranking.tasks.classification import Classification, score_triples
+from kgeval.runs.stored import read_request
+
+COMPARED = 100
+"""the number of validation triples whose stored scores the model has to give again"""
+
+
+def read_calibration(
+    path: Path, scorer: Aligned, dataset: Dataset, precision: float | None
+) -> Callable[[PredictionTable], PredictionTable]:
+    """Read what adds probabilities to predictions, and keeps those of a precision alone.
+
+    Raises
+    ------
+    InputError
+        if it is no run of a classification, or of another model
+    """
+    run = StoredRun(path)
+    if run.keeps != "classification":
+        raise InputError(f"{str(path)!r} is not a run of kgeval classify, whose validation triples give probabilities.")
+    labels, task = run.labels(), read_request(run).task
+    task = task if isinstance(task, Classification) else Classification()
+    valid = np.flatnonzero(labels.column("split") == "valid")[:COMPARED]
+    kinds = zip(TRIPLE, (dataset.entities, dataset.relations, dataset.entities), strict=True)
+    ids = np.stack([kind.ids(labels.column(f"{role}_label")[valid].astype(str)) for role, kind in kinds], axis=1)
+    triples = Triples(ids[(ids >= 0).all(axis=1)])
+    opposite: EntitySide = "head" if task.side == "tail" else "tail"
+    scores, others = (score_triples(scorer, triples, dataset, side=side) for side in (task.side, opposite))
+    if len(triples) < len(valid) or not np.allclose(scores, labels.column("score")[valid]):
+        raise InputError(
+            f"{str(path)!r}: its scores are of another model or dataset. Run kgeval classify for this model."
+        )
+    scored = labels.scored("valid")
+    true = f"{percent(scored.is_true.mean())} of {len(scored):,} validation triples"
+    notes = [
+        f"probability: of triples as in {str(path)!r}, where {true} are true. Among all candidates fewer are true."
+    ]
+    if not np.allclose(scores, others):
+        notes.append(
+            f"probability: fitted for the {task.side}s of triples; this model scores heads and tails differently."
+        )
+
+    def calibrated(table: PredictionTable) -> PredictionTable:
+        found = table.with_probabilities(scored, task.calibration, precision=precision)
+        return replace(found, notes=(*notes, *found.notes))
+
+    return calibrated
