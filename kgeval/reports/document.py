@@ -40,12 +40,16 @@ def document(template: str, *, scripts: Sequence[str], data: Mapping[str, Any] |
 
     ``scripts`` names the files of its scripts, without Vega's, which charts need; ``data`` is plain data for them.
     """
-    texts = ["\n".join(_text(f"scripts/{name}") for name in scripts)]
+    texts = ["\n".join(template_text(f"scripts/{name}") for name in scripts)]
     if data and "charts" in data:
         texts.insert(0, _vega())
-    page = {"css": _text("page.css"), "scripts": texts, "policy": _policy(texts), "data": pack(data or {})}
-    filled: str = _environment().get_template(template).render(**page, **content)
-    return filled
+    page = {"css": template_text("page.css"), "scripts": texts, "policy": _policy(texts), "data": pack(data or {})}
+    return filled(template, **page, **content)
+
+
+def filled(template: str, **content: Any) -> str:
+    text: str = _environment().get_template(template).render(**content)
+    return text
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,7 @@ def _environment() -> Any:
     )
 
 
-def _text(name: str) -> str:
+def template_text(name: str) -> str:
     return (files("kgeval.reports") / "templates" / name).read_text(encoding="utf-8")
 
 

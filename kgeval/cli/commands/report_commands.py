@@ -13,8 +13,10 @@ from typing import Any
 import click
 
 from kgeval.base.errors import ConfigError
+from kgeval.base.storage import write_text
 from kgeval.cli.options import PATH, OneOf, option, options_of, split_at_commas
 from kgeval.cli.shared_options import UNITS, Comparing, JsonAlone, Printing, Replacing, named_runs, refuse_file
+from kgeval.cli.streams import say
 
 
 class Drawing(Comparing, Replacing):
@@ -28,11 +30,20 @@ class Drawing(Comparing, Replacing):
 
 @click.command("report")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PATH)
-@click.option("--out", default="report.html", type=click.Path(path_type=Path), help="HTML file to write.")
+@click.option("--out", type=click.Path(path_type=Path), help="File to write.  [default: report.html]")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["html", "methods"]),
+    default="html",
+    help="Page (html), or a paragraph for a paper with its BibTeX (methods), printed without --out.",
+)
 @options_of(Drawing, "dataset", "intervals", "ties", "allow", "force")
 @Printing.quiet
 @JsonAlone.as_json
-def report_command(runs: tuple[str, ...], out: Path, *, force: bool, as_json: bool, **options: Any) -> None:
+def report_command(
+    runs: tuple[str, ...], out: Path | None, form: str, *, force: bool, as_json: bool, **options: Any
+) -> None:
     """Write an HTML page that compares runs: leaderboard, significance, warnings, slices, hard triples, provenance.
 
     A RUN is PATH or NAME=PATH: a run directory, a folder of runs, or a file of ranks. The page is one file that
@@ -41,10 +52,16 @@ def report_command(runs: tuple[str, ...], out: Path, *, force: bool, as_json: bo
     Example: kgeval report runs/TransE runs/ComplEx --out report.html
     """
     from kgeval.cli.display import show_file
+    from kgeval.reports.methods import methods
     from kgeval.reports.page import report
 
+    if form == "methods" and out is None:
+        say(methods(named_runs(runs), **options).rstrip())
+        return
+    out = out or Path("report.html")
     refuse_file(out, force=force)
-    report(named_runs(runs), **options).save(out)
+    text = methods(named_runs(runs), **options) if form == "methods" else report(named_runs(runs), **options).html
+    write_text(out, text)
     show_file(out, as_json=as_json)
 
 

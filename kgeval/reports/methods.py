@@ -1,0 +1,90 @@
+"""The text of a paper: a paragraph that says how runs were evaluated, with their numbers, and BibTeX of its sources.
+
+The words are in ``templates/methods.txt.j2``, the sources in ``templates/methods.bib``. ``kgeval report --format
+methods`` prints it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from pathlib import Path
+
+import kgeval
+from kgeval.analysis.comparison.paired_difference import PairedDifference, adjustment
+from kgeval.base.errors import InputError
+from kgeval.base.tables.table import Figure, written
+from kgeval.data.dataset import Dataset
+from kgeval.metrics.intervals.interval import Unit
+from kgeval.metrics.names import short_title
+from kgeval.metrics.ranks.ties import Ties, tie_policy
+from kgeval.metrics.summary import Value
+from kgeval.reports.document import filled, template_text
+from kgeval.reports.evaluated_models import Runs, read_classifications, read_models, with_names
+from kgeval.reports.study import study_of
+
+METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
+
+
+def methods(
+    runs: Runs,
+    *,
+    dataset: Dataset | str | Path | None = None,
+    intervals: Unit = "triple",
+    ties: Ties | None = None,
+    allow: Collection[str] = (),
+) -> str:
+    """Write what was done, in plain text, with the numbers of all models, and BibTeX of the sources that it names.
+
+    Parameters
+    ----------
+    runs, dataset, intervals, ties, allow
+        as :func:`kgeval.report` takes them; of one dataset
+
+    Examples
+    --------
+    >>> import kgeval
+    >>> text = methods({"remainder": kgeval.evaluate(lambda h, r, t: (h * 31 + t * 7) % 5, "nations")})
+    >>> text.splitlines()[0].partition(" with ")[0]
+    'remainder was evaluated on nations'
+    """
+    if read_classifications(runs := with_names(runs)):
+        raise InputError("--format methods describes rankings, and these runs are classifications.")
+    study = study_of(read_models(runs, dataset), dataset, intervals=intervals, ties=ties, allow=allow, metrics=METRICS)
+    values = [study.block.value(model, metric) for model in study.names for metric in study.grid.metrics]
+    made = dict.fromkeys(value.interval.method for value in values if value.interval)
+    tested = [pair for pair in study.pairs if pair.p is not None]
+    versions = {run.manifest.get("versions", {}).get("kgeval", kgeval.__version__) for run in study.runs}
+    versions_in_words = ", ".join(sorted(versions))
+    about, policy = study.models[0].table.provenance, tie_policy(study.ties)
+    ways = [method.replace("linearised", "linearised: Binder, 1983") for method in made]
+    further = {
+        "tested": tested,
+        "adjustment": adjustment(tested or study.pairs),
+        "in_words": _in_words,
+        "test": _test_in_words,
+    }
+    text = filled(
+        "methods.txt.j2", study=study, about=about, policy=policy, ways=ways, versions=versions_in_words, **further
+    )
+    sources = template_text("methods.bib").replace("VERSION", versions_in_words).strip().split("\n\n")
+    return "\n".join([" ".join(text.split()), "", *(f"{source}\n" for source in sources if _is_named(source, text))])
+
+
+def _in_words(value: Value) -> str:
+    if value.value is None:
+        return f"no {short_title(value.metric)}: {value.reason}"
+    return f"{short_title(value.metric)} {written(Figure(value.value, value.interval, None if value.interval else 4))}"
+
+
+def _test_in_words(pair: PairedDifference) -> str:
+    result = {"none": "does not differ significantly from"}.get(pair.seen, f"is significantly {pair.seen} than")
+    difference, p = written(Figure(pair.difference, pair.interval)), pair.p_text
+    p = p if p[0] in "<≤" else f"= {p}"
+    return f"By {short_title(pair.metric)}, {pair.model} {result} {pair.other} ({difference}, p {p})."
+
+
+def _is_named(source: str, text: str) -> bool:
+    """Whether a text names a source, whose key is author and year; kgeval itself has no year."""
+    author, year = re.findall(r"^@\w+\{([a-z]+)(\d*),", source)[0]
+    return re.search(rf"{author}\W[^()]*{year}", text, re.IGNORECASE) is not None
