@@ -152,13 +152,11 @@ def notes_on_differences(compared: ComparedModels) -> Iterator[str]:
 
 def _notes_on_seeds_needed(compared: ComparedModels) -> Iterator[str]:
     """Say of the pairs without a significant difference how many seeds would show one, by the metric that decides."""
-    decisive = [pair for pair in compared.pairs if pair.name == compared.pairs[0].name and pair.seen == "none"]
     needed: dict[str, list[str]] = {}
-    for pair in decisive:
-        if pair.seeds_needed is not None:
+    for pair in compared.pairs:
+        if pair.seen == "none" and pair.seeds_needed is not None and pair.name == compared.pairs[0].name:
             enough = f"{pair.seeds_needed:,.0f}" if math.isfinite(pair.seeds_needed) else "no number (too few triples)"
-            on = f" on {pair.dataset}" if len(compared.datasets) > 1 else ""
-            needed.setdefault(enough, []).append(f"{pair.model} and {pair.other}{on}")
+            needed.setdefault(enough, []).append(f"{pair.model} and {pair.other} on {pair.dataset}")
     if needed:
         each = "; ".join(f"{first_few(names)}: {enough}" for enough, names in needed.items())
         yield f"seeds of each model with which differences as large as here are seen in 4 of 5 repetitions: {each}."

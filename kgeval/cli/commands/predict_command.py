@@ -38,6 +38,9 @@ OF_RANKINGS = ("evaluation.estimate", "evaluation.keep")
 ENDINGS = {f".{form}": form for form in ("parquet", "csv", "jsonl", "json")} | {".md": "markdown", ".tex": "latex"}
 """the formats of files, by the endings of their names"""
 
+RANKS = {"rank": "", "raw rank": "raw_"}
+"""the prefix of the counts of each rank: filtered, as in an evaluation, and raw"""
+
 ROWS_AT_A_TIME = 10**6
 """the number of predictions in memory while rows are written"""
 
@@ -276,8 +279,8 @@ class Predictions(Shown):
         from kgeval.ranking.predictions.prediction_files import flat_rows
 
         rows = flat_rows(self.predictions)
-        cells = ([Figure(x) if isinstance(x, float) else x for x in row.values()] for row in rows.to_pylist())
-        return (Table(rows.column_names, [*cells]),)
+        cells = ([Figure(x) if isinstance(x, float) else x for x in row] for row in rows.itertuples(index=False))
+        return (Table([*rows], [*cells]),)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, a block for each query. Infinite scores are text."""
@@ -295,8 +298,6 @@ class Predictions(Shown):
             yield list(of_query)
 
     def _table(self, rows: list[dict[str, Any]]) -> Table:
-        from kgeval.ranking.predictions.prediction_files import RANKS
-
         ranks = [name for name, prefix in RANKS.items() if rows[0][f"{prefix}greater"] is not None]
         further = ["probability"] if "probability" in rows[0] else []
         columns = (ranks[-1], "entity", "score", *further, *ranks[:-1], "known", "of type")
@@ -305,8 +306,6 @@ class Predictions(Shown):
 
 
 def _as_plain(row: dict[str, Any]) -> dict[str, Any]:
-    from kgeval.ranking.predictions.prediction_files import RANKS
-
     score = row["score"] if math.isfinite(row["score"]) else str(row["score"])
     place = {"place": row["place"], "entity": row["entity_label"], "score": score}
     ranks = {
@@ -327,8 +326,6 @@ def _query_text(row: dict[str, Any], dataset: Dataset) -> str:
 
 
 def _cells(row: dict[str, Any], dataset: Dataset, ranks: list[str]) -> list[Cell]:
-    from kgeval.ranking.predictions.prediction_files import RANKS
-
     entity, of_type = dataset.display_label(row["entity_label"]), "yes" if row["is_of_type"] else "no"
     *filtered, among_all = (_rank(row, RANKS[name]) for name in ranks)
     score, probability = Figure(row["score"], text=f"{row['score']:.6g}"), row.get("probability")

@@ -28,16 +28,19 @@ class Drawing(Comparing, Replacing):
     """Tie policy, such as realistic or expected. [default: that of the runs]"""
 
 
+class PageOrText:
+    """What is written."""
+
+    out = option(type=click.Path(path_type=Path))
+    """File to write. [default: report.html]"""
+    form = option("--format", type=click.Choice(["html", "methods"]), default="html")
+    """What to write: a page (html), or a paragraph for a paper with its BibTeX (methods), printed without --out."""
+
+
 @click.command("report")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PATH)
-@click.option("--out", type=click.Path(path_type=Path), help="File to write.  [default: report.html]")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["html", "methods"]),
-    default="html",
-    help="Page (html), or a paragraph for a paper with its BibTeX (methods), printed without --out.",
-)
+@PageOrText.out
+@PageOrText.form
 @options_of(Drawing, "dataset", "intervals", "ties", "allow", "force")
 @Printing.quiet
 @JsonAlone.as_json
@@ -56,13 +59,11 @@ def report_command(
     from kgeval.reports.page import report
 
     if form == "methods" and out is None:
-        say(methods(named_runs(runs), **options).rstrip())
-        return
-    out = out or Path("report.html")
-    refuse_file(out, force=force)
-    text = methods(named_runs(runs), **options) if form == "methods" else report(named_runs(runs), **options).html
-    write_text(out, text)
-    show_file(out, as_json=as_json)
+        return say(methods(named_runs(runs), **options).rstrip())
+    refuse_file(out := out or Path("report.html"), force=force)
+    named = named_runs(runs)
+    write_text(out, methods(named, **options) if form == "methods" else report(named, **options).html)
+    return show_file(out, as_json=as_json)
 
 
 NAMED_APART = {"metrics": ("--metric", ("metrics", "metric")), "by": ("--by", ("slices",))}

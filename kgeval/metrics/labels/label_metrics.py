@@ -1,7 +1,7 @@
 """Metrics of labels, such as accuracy and ROC AUC, and the curves behind them: ROC, precision and recall, reliability.
 
 Each reads :class:`LabelPredictions`. To add a metric that is a ratio of sums over triples, decorate the function that
-returns the terms of both sums with ``@_of_sums(names, text, …)``; any other with ``@_of_labels``. One that is
+returns the terms of both sums with ``@_of_sums(names, text, …)``; any other with ``measured``. One that is
 :class:`Linearised` has intervals and tests (``label_intervals.py``).
 """
 
@@ -60,7 +60,6 @@ def _of_sums(names: str, text: str, *, undefined: str, **further: Any) -> Callab
     return declare
 
 
-_of_labels = partial(measured, needs="labels")
 _of_confusion = partial(_of_sums, source="van Rijsbergen, 1979")
 _error = partial(_of_sums, increasing=False)
 _of_scores = partial(declared, needs="labels", undefined="all triples are true, or all are false")
@@ -194,10 +193,11 @@ def log_loss(predictions: LabelPredictions) -> Terms:
     return -likelihoods, np.ones(len(likelihoods))
 
 
-@_of_labels(
+@measured(
     "ece expected_calibration_error",
     "expected calibration error: Σ (n_b / n) |share true − mean p| over 15 equal bins",
     source="Naeini et al., 2015",
+    needs="labels",
     increasing=False,
     undefined="no triples, or no probabilities",
 )

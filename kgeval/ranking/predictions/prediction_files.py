@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import InputError
@@ -26,55 +23,30 @@ from kgeval.ranking.predictions.prediction_table import PROBABILITY, PredictionT
 from kgeval.ranking.predictions.query_rows import numbers_of, queries_of_triples
 from kgeval.ranking.rank_table import TIME
 
-RANKS = {"rank": "", "raw rank": "raw_"}
-"""the prefix of the counts of each rank: filtered, as in an evaluation, and raw"""
+ROWS = ("query", "head", "relation", "tail", TIME, "side", "entity", "score", PROBABILITY, "rank", "raw_rank", "known")
+"""the columns of rows, of those that there are; the last is ``of_type``"""
 
 
-def flat_rows(table: PredictionTable) -> pa.Table:
-    """Lay out a row for each prediction, after its query: number, head, relation, tail, any time, side."""
-    text = {name: table.data.column(name).cast(pa.string()) for name in ("side", "known")}
-    labels = {name: table.data.column(f"{name}_label").cast(pa.string()) for name in ("anchor", "relation", "entity")}
-    of_head = pc.equal(text["side"], "head")
-    ranks = {
-        name: pa.array(1 + table.column(f"{prefix}greater") + table.column(f"{prefix}tied") / 2)
-        for name, prefix in RANKS.items()
-        if not (prefix and table.drops_known)
-    }
-    *_, first = ranks
-    columns = {
-        "query": table.data.column("query"),
-        "head": pc.if_else(of_head, "?", labels["anchor"]),
-        "relation": labels["relation"],
-        "tail": pc.if_else(of_head, labels["anchor"], "?"),
-        **({TIME: table.data.column(TIME).cast(pa.string())} if TIME in table.columns else {}),
-        "side": text["side"],
-        first: ranks.pop(first),
-        "entity": labels["entity"],
-        "score": table.data.column("score"),
-        **({PROBABILITY: table.data.column(PROBABILITY)} if PROBABILITY in table.columns else {}),
-        **ranks,
-        "known": text["known"],
-        "of type": pc.if_else(table.data.column("is_of_type"), "yes", "no"),
-    }
-    return pa.table(columns)
+def flat_rows(table: PredictionTable) -> pd.DataFrame:
+    """Lay out a row for each prediction, after its query, which has ``?`` in the place of the answer."""
+    frame = table.to_pandas().drop(columns=["raw_rank"] * table.drops_known)
+    of_head, anchors = frame["side"] == "head", frame["anchor_label"].astype(str)
+    triple = {"head": anchors.mask(of_head, "?"), "tail": anchors.where(of_head, "?")}
+    labels = {name: frame[f"{name}_label"] for name in ("relation", "entity")}
+    rows = frame.assign(**triple, **labels, of_type=np.where(frame["is_of_type"], "yes", "no"))
+    return rows[[name for name in (*ROWS, "of_type") if name in rows]]
 
 
 def written_rows(tables: Iterable[PredictionTable], form: str) -> Iterator[bytes]:
     """Write the rows of tables as ``csv`` or ``jsonl``, one table after the other."""
     for number, table in enumerate(tables):
         rows = flat_rows(table)
-        if form == "jsonl":
-            rows = rows.rename_columns([name.replace(" ", "_") for name in rows.column_names])
-            for batch in rows.to_batches(10_000):
-                yield "".join(map(_as_json_line, batch.to_pylist())).encode()
+        if form == "csv":
+            yield rows.to_csv(index=False, header=not number, lineterminator="\n").encode()
             continue
-        yield rows.to_pandas().to_csv(index=False, header=not number, lineterminator="\n").encode()
-
-
-def _as_json_line(row: Mapping[str, Any]) -> str:
-    """Write a row; infinite scores, which JSON does not have, are text."""
-    score = row["score"] if math.isfinite(row["score"]) else str(row["score"])
-    return json.dumps({**row, "score": score}, ensure_ascii=False) + "\n"
+        for row in rows.to_dict("records"):  # infinite scores, which JSON does not have, are text
+            score = row["score"] if math.isfinite(row["score"]) else str(row["score"])
+            yield (json.dumps({**row, "score": score}, ensure_ascii=False) + "\n").encode()
 
 
 PLACES = 10
