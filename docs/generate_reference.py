@@ -507,9 +507,10 @@ def settings_section() -> str:
 
 def repository_pages() -> None:
     """Write the pages that are files of the repository, with links that lead to the site's pages."""
-    for name, page in (("README", "index"), ("CHANGELOG", "changelog"), ("CONTRIBUTING", "contributing")):
+    others = ("CHANGELOG", "CONTRIBUTING", "SECURITY")
+    for name, page in (("README", "index"), *((file, file.lower()) for file in others)):
         text = Path(f"{name}.md").read_text(encoding="utf-8").replace("](docs/", "](").replace('src="docs/', 'src="')
-        for file in ("CHANGELOG", "CONTRIBUTING"):
+        for file in others:
             text = text.replace(f"]({file}.md)", f"]({file.lower()}.md)")
         write(f"{page}.md", text if page == "index" else AFTER_OTHERS + text)
     write("CITATION.cff", Path("CITATION.cff").read_text(encoding="utf-8"))
