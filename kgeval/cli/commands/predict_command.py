@@ -64,8 +64,7 @@ class Asked(Replacing):
     out = option(type=click.Path(path_type=Path))
     """File to write, in the format of --out-format; for ogb-lsc it may be a folder."""
     written_as = option(
-        "--out-format",
-        type=click.Choice([*dict.fromkeys(ENDINGS.values()), "ogb-lsc", "trec", *FOR_LANGUAGE_MODELS]),
+        "--out-format", type=click.Choice([*dict.fromkeys(ENDINGS.values()), "ogb-lsc", "trec", *FOR_LANGUAGE_MODELS])
     )
     """Format of --out: parquet (all columns), csv or jsonl (a row for each prediction, written query by query), json,
     markdown, latex, ogb-lsc (the ten best tails, for OGB-LSC's WikiKG90Mv2), trec (a run and its qrels), or candidates
