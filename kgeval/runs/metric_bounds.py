@@ -183,8 +183,9 @@ def refuse_worse(comparison: Comparison) -> None:
             )
             if other != first and (seen == "worse" or not (seen or equal)):
                 how = "is significantly worse than" if seen else "was not tested against"
-                faults.append(("--fail-if-worse", f"{first} {how} {other} by {metric.column} on {block.title}."))
-    refuse_missed(faults)
+                faults.append(f"--fail-if-worse: {first} {how} {other} by {metric.column} on {block.title}.")
+    if faults:
+        raise RunError("\n  ".join(faults))
 
 
 def refuse_missed(missed: Sequence[tuple[str, str]]) -> None:
@@ -193,5 +194,5 @@ def refuse_missed(missed: Sequence[tuple[str, str]]) -> None:
     if len(missed) == 1:
         raise RunError(f"{options}: {missed[0][1]}")
     if missed:
-        lines = [f"{options}: {len(missed)} misses", *(how for _, how in missed)]
+        lines = [f"{options}: {len(missed)} metrics miss their bounds", *(how for _, how in missed)]
         raise RunError("\n  ".join(lines))

@@ -11,7 +11,13 @@ import pytest
 
 from kgeval import PredictionTable, answers, evaluate, load_checkpoint, load_dataset, predict
 from kgeval.analysis.answer_sets.answer_sets import AnswerSetTable
+from kgeval.metrics.labels.fitted import threshold_of_precision
+from kgeval.models.alignment import align
 from kgeval.ranking.corruption import EntityList
+from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.predictions.predict import ModelPredictions
+from kgeval.ranking.predictions.prediction_files import written_rows
+from kgeval.ranking.run_directory.stored_run import StoredRun
 from tests.cli.conftest import write_vectors
 from tests.data.folders import write
 
@@ -112,7 +118,7 @@ def test_csv_has_all_rows_one_header_and_the_queries(done, numbered):
     assert [int(row["query"]) for row in rows] == table.column("query").tolist()
     assert [row["entity"] for row in rows] == table.column("entity_label").tolist()
     assert [float(row["score"]) for row in rows] == table.column("score").tolist()
-    assert [float(row["raw rank"]) for row in rows] == table.to_pandas()["raw_rank"].tolist()
+    assert [float(row["raw_rank"]) for row in rows] == table.to_pandas()["raw_rank"].tolist()
     for row, query in zip(rows, table.data.to_pylist(), strict=True):
         anchor, missing = ("head", "tail") if query["side"] == "tail" else ("tail", "head")
         assert (row[anchor], row["relation"], row[missing]) == (query["anchor_label"], query["relation_label"], "?")
@@ -126,7 +132,9 @@ def test_csv_has_all_rows_one_header_and_the_queries(done, numbered):
 
 
 def test_the_ending_of_a_file_is_that_of_its_format(refused, place):
-    assert "expected a name that ends in .parquet, .csv, .json, .md or .tex" in refused(*PREDICT, "--out", "p.txt")
+    assert "expected a name that ends in .parquet, .csv, .jsonl, .json, .md or .tex" in refused(
+        *PREDICT, "--out", "p.txt"
+    )
     assert "another format than --out-format csv" in refused(*PREDICT, "--out", "p.json", "--out-format", "csv")
 
 
@@ -240,3 +248,45 @@ def test_a_run_whose_files_have_changed_is_refused(place, refused):
 def test_a_run_of_a_baseline(done, data):
     done("evaluate", "baseline:popularity", "--dataset", "graph/", "--out", "counted")
     assert data("answers", "counted", "--coverage", 0.5)["provenance"]["model"] == "baseline popularity"
+
+
+@pytest.fixture
+def classified(done, numbered):
+    """A run of a classification of the numbered model."""
+    model = ("numbered", "--dataset", "numbers/", "--option", "model=DistMult")
+    done("classify", *model, "--out", "labels", "-q")
+    return model
+
+
+def test_probabilities_are_those_of_the_run_of_a_classification(done, data, classified, numbered):
+    table = predict(*numbered, k=3).with_probabilities(StoredRun(Path("labels")).labels().scored("valid"))
+    done("predict", *classified, "-k", 3, "--probabilities", "labels", "--out", "p.jsonl", "-q")
+    rows = [json.loads(line) for line in Path("p.jsonl").read_text().splitlines()]
+    assert [row["probability"] for row in rows] == table.column("probability").tolist()
+    content = data("predict", *classified, "-k", 3, "--probabilities", "labels")
+    assert content["queries"][0]["predictions"][0]["probability"] == rows[0]["probability"]
+    shown = done("predict", *classified, "-k", 3, "--probabilities", "labels", "--precision", 0.5)
+    assert "probability" in shown
+    done("predict", *classified, "-k", 3, "--probabilities", "labels", "--precision", 0.5, "--out", "q.jsonl", "-q")
+    kept = [json.loads(line) for line in Path("q.jsonl").read_text().splitlines()]
+    threshold = threshold_of_precision(StoredRun(Path("labels")).labels().scored("valid"), 0.5)
+    assert kept == [row for row in rows if row["score"] >= threshold]
+
+
+def test_probabilities_of_another_model_are_refused(refused, done, classified):
+    other = ("predict", "baseline:popularity", "--dataset", "numbers/")
+    assert "its scores are of another model or dataset" in refused(*other, "--probabilities", "labels")
+    assert "not a run of kgeval classify" in refused(*other, "--probabilities", "run")
+    assert "--precision needs --probabilities RUN" in refused(*other, "--precision", 0.5)
+
+
+def test_rows_are_the_same_however_many_are_in_memory(numbered):
+    """``at_a_time`` divides the queries of both sides; the rows are those of one table."""
+    model, dataset = numbered
+    whole = predict(model, dataset, k=4)
+    aligned = ModelPredictions(align(model, dataset), dataset, Evaluation().for_model(align(model, dataset)))
+    for size in (1, 5, 1000):
+        parts = [*aligned.in_parts(4, at_a_time=size)]
+        assert sum(part.queries for part in parts) == whole.queries
+        assert b"".join(written_rows(parts, "csv")) == b"".join(written_rows([whole], "csv"))
+    assert next(aligned.in_parts(4, at_a_time=5)).queries == 5

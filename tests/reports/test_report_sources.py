@@ -185,7 +185,10 @@ def test_a_classification_has_a_page_of_its_metrics_and_curves(classified):
     table = StoredRun(classified / "labels").labels()
     scored = table.scored("test")
     assert f"{roc_auc_score(scored.is_true, scored.scores):.4f}" in page.html
-    assert page.html.count(">mine</bdi>") == 1
+    summary = kgeval.summarize(table, "roc_auc", intervals="triple")
+    assert str(summary.interval("roc_auc")).split("–")[0] in page.html
+    assert "Difference of roc_auc" in page.html  # of one run twice
+    assert "not tested: roc_auc, average_precision, accuracy, f1, brier, log_loss: no triple differs." in page.html
     assert page.html.count("tail frequency</bdi>") == 1
     chart = PLOTS["roc"]({"mine": classified / "labels"}).to_dict()
     assert chart["title"] == f"ROC AUC: mine {roc_auc_score(scored.is_true, scored.scores):.3f}"
@@ -201,7 +204,9 @@ def test_classifications_and_ranks_are_told_apart(classified):
     labels, ranks = classified / "labels", classified / "ranks"
     with pytest.raises(InputError, match="is a classification, others have ranks"):
         kgeval.report([labels, ranks])
-    with pytest.raises(InputError, match=r"of a classification: .*summarize, report and plot --kind roc take it"):
+    with pytest.raises(
+        InputError, match=r"of a classification: .*summarize, compare, report and plot --kind roc take it"
+    ):
         kgeval.plot_leaderboard(labels)
     with pytest.raises(InputError, match="these runs are no classifications"):
         PLOTS["roc"](ranks)

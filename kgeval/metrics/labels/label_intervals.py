@@ -72,7 +72,7 @@ class Scatter(NamedTuple):
 
 def refuse_other_units(unit: str) -> None:
     if unit not in UNITS_OF_LABELS:
-        raise MetricError(f"intervals: labelled triples have no unit {unit!r}. Choose triple or relation.")
+        raise MetricError(f"labelled triples have no unit {unit!r}. Choose triple or relation.")
 
 
 def added_by_units(name: MetricName, data: LabelPredictions, unit: Unit) -> tuple[Float64Array, IntArray]:

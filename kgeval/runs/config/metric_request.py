@@ -176,6 +176,11 @@ class MetricRequest(Settings):
         task = block.data.get("task")
         if value is not None and task is not None and (why := KINDS[task.kind].without.get(str(block.field_name))):
             raise ValueError(f"{why}. Leave it out")
+        if isinstance(value, Intervals) and task is not None:
+            from kgeval.metrics.labels.label_intervals import refuse_other_units
+
+            with as_validation_error():
+                refuse_other_units(value.unit)
         return value
 
     @property

@@ -288,7 +288,7 @@ run config.yaml --out new --set 'intervals={{unit: triples}}'
 run config.yaml --out new --set 'intervals={{level: 95}}'
 run config.yaml --out new --set 'intervals={{of: 3}}'
 run config.yaml --out new --set intervals=triples
-run config.yaml --out new --set 'task={{kind: classification}}' --set 'intervals={{unit: triple}}'
+run config.yaml --out new --set 'task={{kind: classification}}' --set 'intervals={{unit: query}}'
 run config.yaml --out new --set 'task={{kind: classification}}' --set by=seen
 summarize rn
 summarize graph

@@ -1,0 +1,207 @@
+"""Intervals of label metrics, and tests of their differences: against derivatives, DeLong's formula and simulations."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm
+from sklearn.metrics import (
+    accuracy_score,
+    average_precision_score,
+    brier_score_loss,
+    f1_score,
+    log_loss,
+    precision_score,
+    recall_score,
+    roc_auc_score,
+)
+
+from kgeval import ScoredLabels, summarize
+from kgeval.base.errors import MetricError
+from kgeval.metrics.intervals.interval import Intervals, NoInterval
+from kgeval.metrics.labels.fitted import LabelPredictions
+from kgeval.metrics.labels.label_intervals import Scatter, added_by_units, label_interval
+from kgeval.metrics.names import parse
+
+SCORES = {
+    "accuracy": lambda y, d, s, p, w: accuracy_score(y, d, sample_weight=w),
+    "precision": lambda y, d, s, p, w: precision_score(y, d, sample_weight=w),
+    "recall": lambda y, d, s, p, w: recall_score(y, d, sample_weight=w),
+    "f1": lambda y, d, s, p, w: f1_score(y, d, sample_weight=w),
+    "roc_auc": lambda y, d, s, p, w: roc_auc_score(y, s, sample_weight=w),
+    "average_precision": lambda y, d, s, p, w: average_precision_score(y, s, sample_weight=w),
+    "brier": lambda y, d, s, p, w: brier_score_loss(y, p, sample_weight=w),
+    "log_loss": lambda y, d, s, p, w: log_loss(y, p, sample_weight=w),
+}
+"""scikit-learn's metrics of labels, decisions, scores, probabilities and weights"""
+
+
+def made(rng, count=60, *, digits=None, share=0.5, shift=1.0):
+    truths = np.arange(count) < max(1, round(share * count))
+    scores = rng.normal(size=count) + shift * truths
+    scores = scores if digits is None else scores.round(digits)
+    relations = rng.integers(0, 25, count).astype(str)
+    return LabelPredictions(truths, scores, relations, scores > shift / 2, 1 / (1 + np.exp(-scores)))
+
+
+@pytest.mark.parametrize("digits", [None, 0])
+@pytest.mark.parametrize("name", SCORES)
+def test_contributions_are_the_derivatives_of_scikit_learns_weighted_metrics(name, digits):
+    """The derivative by the weight of each triple, as a difference quotient; also where scores tie."""
+    data = made(np.random.default_rng(3), digits=digits)
+    arguments = data.truths, data.decisions, data.scores, data.probabilities
+    added, strata = added_by_units(parse(name, "classification"), data, "triple")
+    assert strata.tolist() == data.truths.tolist()
+    for row in range(len(data)):
+        step = 1e-4 * (np.arange(len(data)) == row)
+        high, low = (SCORES[name](*arguments, 1 + sign * step) for sign in (1, -1))
+        assert added[row] == pytest.approx((high - low) / 2e-4, abs=1e-6), row
+
+
+def delong(truths, scores):
+    """The covariance of AUCs by structural components, from all pairs (DeLong et al., 1988); float64[model, model]."""
+    wins = [(s[truths][:, None] > s[~truths]) + (s[truths][:, None] == s[~truths]) / 2 for s in scores]
+    of_true, of_false = (np.cov([won.mean(axis=axis) for won in wins]) for axis in (1, 0))
+    return of_true / truths.sum() + of_false / (~truths).sum()
+
+
+@settings(deadline=None)
+@given(seed=st.integers(0, 10**6), digits=st.sampled_from([None, 0]), share=st.sampled_from([0.3, 0.5]))
+def test_the_standard_errors_of_auc_and_its_difference_are_those_of_delong(seed, digits, share):
+    rng, auc = np.random.default_rng(seed), parse("roc_auc", "classification")
+    one, other = made(rng, 100, digits=digits, share=share), made(rng, 100, digits=digits, share=share)
+    added = [added_by_units(auc, data, "triple") for data in (one, other)]
+    expected = delong(one.truths, [one.scores, other.scores])
+    assert Scatter.of(*added[0], "triple").error ** 2 == pytest.approx(expected[0, 0], abs=1e-15)
+    difference = Scatter.of(added[0][0] - added[1][0], added[0][1], "triple")
+    assert difference.error**2 == pytest.approx(expected[0, 0] + expected[1, 1] - 2 * expected[0, 1], abs=1e-15)
+
+
+def test_the_interval_of_an_accuracy_by_hand():
+    """40 of 50 true and 30 of 50 false triples are right: V = (.8 · .2 + .6 · .4) / 4 / 49, by the logit."""
+    truths = np.repeat([True, False], 50)
+    right = np.r_[np.arange(50) < 40, np.arange(50) < 30]
+    data = LabelPredictions(truths, np.zeros(100), np.zeros(100), right == truths, np.zeros(100))
+    interval = label_interval(parse("accuracy", "classification"), data, Intervals())
+    variances = np.array([0.8 * 0.2, 0.6 * 0.4]) / 4 / 49
+    assert interval.standard_error == pytest.approx(np.sqrt(variances.sum()))
+    degrees = variances.sum() ** 2 / (variances**2 / 49).sum()
+    from scipy.stats import t
+
+    reach = t.ppf(0.975, degrees) * np.sqrt(variances.sum()) / (0.7 * 0.3)
+    ends = 1 / (1 + np.exp(-(np.log(0.7 / 0.3) + np.array([-reach, reach]))))
+    assert (interval.low, interval.high) == pytest.approx(tuple(ends))
+    assert (interval.units, interval.unit, interval.method) == (100, "triple", "linearised, by class, logit")
+
+
+def test_relations_are_resampled_as_a_whole():
+    """Twice the same triples are no more relations: the interval stays, but for triples it is narrower."""
+    rng = np.random.default_rng(5)
+    data = made(rng, 200)
+    twice = LabelPredictions(*(np.concatenate([column, column]) for column in vars(data).values()))
+    for name in SCORES:
+        metric = parse(name, "classification")
+        of_relations = [label_interval(metric, part, Intervals(unit="relation")) for part in (data, twice)]
+        assert of_relations[0].standard_error == pytest.approx(of_relations[1].standard_error)
+        of_triples = [label_interval(metric, part, Intervals()) for part in (data, twice)]
+        assert of_triples[1].standard_error < 0.75 * of_triples[0].standard_error
+
+
+def test_a_mean_over_relations_scatters_as_its_relations():
+    data, name = made(np.random.default_rng(7), 400), parse("relation.accuracy", "classification")
+    values = [
+        np.mean((data.decisions == data.truths)[data.relations == relation]) for relation in np.unique(data.relations)
+    ]
+    interval = label_interval(name, data, Intervals(unit="relation"))
+    assert interval.standard_error == pytest.approx(np.std(values, ddof=1) / np.sqrt(len(values)))
+    assert "over relations" in str(label_interval(name, data, Intervals()))
+
+
+def test_an_end_of_the_range_has_wilsons_interval():
+    """All 60 right: z² / (n + z²) below 1, of the 30 triples of the smaller class."""
+    truths = np.repeat([True, False], 30)
+    data = LabelPredictions(truths, truths.astype(float), np.zeros(60), truths, np.where(truths, 0.9, 0.1))
+    square = norm.ppf(0.975) ** 2
+    for name in ("accuracy", "roc_auc", "average_precision"):
+        interval = label_interval(parse(name, "classification"), data, Intervals())
+        assert (interval.low, interval.high) == (pytest.approx(30 / (30 + square)), 1)
+    assert isinstance(label_interval(parse("brier", "classification"), data, Intervals()), NoInterval)
+
+
+@pytest.mark.parametrize(
+    ("unit", "reason"),
+    [
+        ("triple", "only 5 triples; an interval needs at least 20 true and as many false ones"),
+        ("relation", "only 1 rel"),
+    ],
+)
+def test_few_units_have_no_interval(unit, reason):
+    data = made(np.random.default_rng(0), 50, share=0.1)
+    data = LabelPredictions(data.truths, data.scores, np.zeros(50), data.decisions, data.probabilities)
+    assert reason in str(label_interval(parse("roc_auc", "classification"), data, Intervals(unit=unit)))
+
+
+def test_summaries_have_intervals_of_the_model_and_of_baselines():
+    rng = np.random.default_rng(2)
+    parts = {split: made(rng, 200) for split in ("valid", "test")}
+    scored = {split: ScoredLabels(of.scores, of.truths, of.relations) for split, of in parts.items()}
+    summary = summarize(scored, ["roc_auc", "ece", "relation.f1"], intervals="triple")
+    assert str(summary.heads[-1]) == "95 % intervals (resampling triples)"
+    ends = summary.interval("auc")
+    assert ends.low < summary["roc_auc"] < ends.high
+    assert summary.to_dict()["remarks"]["model"]["intervals"]["roc_auc"]["low"] == ends.low
+    assert any(note.startswith("no intervals of ece: ") for note in summary.notes)
+    assert summarize(scored, "roc_auc", by="relation", intervals="triple").groups[1].no_interval
+    with pytest.raises(MetricError, match="no unit 'query'"):
+        summarize(scored, "roc_auc", intervals="query")
+
+
+# Simulations: a share of n draws that is 95 % has a standard error of √(.95 · .05 / n), .34 % of 4,000.
+
+DRAWS = 4_000
+METRICS = ("roc_auc", "average_precision", "f1")
+CASES = [(400, 0.5, 1.0), (400, 0.5, 2.0), (1_000, 0.2, 1.5)]
+"""the number of triples, the share of true ones, and how far their scores are apart"""
+
+
+@cache
+def population(name, share, shift):
+    """The value of a metric for very many triples."""
+    data = made(np.random.default_rng(11), 2_000_000, share=share, shift=shift)
+    return parse(name, "classification")(data)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("case", CASES)
+def test_intervals_hold_the_value_of_the_population(name, case):
+    count, share, shift = case
+    rng, metric, truth = np.random.default_rng(17), parse(name, "classification"), population(name, share, shift)
+    intervals = [label_interval(metric, made(rng, count, share=share, shift=shift), Intervals()) for _ in range(DRAWS)]
+    assert np.mean([one.low <= truth <= one.high for one in intervals]) == pytest.approx(0.95, abs=0.015)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("case", CASES)
+def test_equal_models_differ_significantly_in_one_of_twenty_samples(name, case):
+    """Two models with the same distribution of scores, which correlate as the triples are hard for both."""
+    count, share, shift = case
+    rng, metric = np.random.default_rng(19), parse(name, "classification")
+    significant = 0
+    for _ in range(DRAWS):
+        data = made(rng, count, share=share, shift=0.0)
+        pair = []
+        for _ in range(2):
+            scores = 0.7 * data.scores + np.sqrt(0.51) * rng.normal(size=count) + shift * data.truths
+            pair.append(
+                LabelPredictions(data.truths, scores, data.relations, scores > shift / 2, 1 / (1 + np.exp(-scores)))
+            )
+        (one, strata), (other, _) = (added_by_units(metric, of, "triple") for of in pair)
+        difference = metric(pair[0]) - metric(pair[1])
+        significant += Scatter.of(one - other, strata, "triple").p_value(difference) <= 0.05
+    assert significant / DRAWS == pytest.approx(0.05, abs=0.012)
