@@ -248,7 +248,8 @@ def _of_classifications(classified: Mapping[str, tuple[LabelTable, LabelSummary]
         shown = {"; ".join([about, *next(iter(part.values())).heads[1:]]): label_table(part)}
         if len(part) > 1 and len({summary.details["calibration"] for summary in part.values()}) == 1:
             calibration = next(iter(part.values())).details["calibration"]
-            comparison = compare({name: classified[name][0] for name in part}, calibration=calibration)
+            of_part = {name: classified[name][0] for name in part}
+            comparison = compare(of_part, ("roc_auc", "average_precision"), calibration=calibration)
             shown |= {f"Difference of {name}": table for name, table in comparison.differences().items()}
             notes += notes_on_differences(comparison)
         for title, table in shown.items():

@@ -24,7 +24,9 @@ from kgeval import ScoredLabels, summarize
 from kgeval.base.errors import MetricError
 from kgeval.metrics.intervals.interval import Intervals, NoInterval
 from kgeval.metrics.labels.fitted import LabelPredictions
-from kgeval.metrics.labels.label_intervals import Scatter, added_by_units, label_interval
+from kgeval.metrics.labels.label_intervals import Scatter, added_by_units
+from kgeval.metrics.labels.label_intervals import label_interval as interval_around
+from kgeval.metrics.labels.label_summary import value_of
 from kgeval.metrics.names import parse
 
 SCORES = {
@@ -38,6 +40,10 @@ SCORES = {
     "log_loss": lambda y, d, s, p, w: log_loss(y, p, sample_weight=w),
 }
 """scikit-learn's metrics of labels, decisions, scores, probabilities and weights"""
+
+
+def label_interval(name, data, settings):
+    return interval_around(name, data, value_of(name, data).value, settings)
 
 
 def made(rng, count=60, *, digits=None, share=0.5, shift=1.0):
@@ -118,6 +124,7 @@ def test_a_mean_over_relations_scatters_as_its_relations():
     ]
     interval = label_interval(name, data, Intervals(unit="relation"))
     assert interval.standard_error == pytest.approx(np.std(values, ddof=1) / np.sqrt(len(values)))
+    assert interval.low < np.mean(values) < interval.high
     assert "over relations" in str(label_interval(name, data, Intervals()))
 
 

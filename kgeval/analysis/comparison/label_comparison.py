@@ -27,8 +27,7 @@ from kgeval.metrics.intervals.interval import Interval, NoInterval, is_rounding
 from kgeval.metrics.kinds import CLASSIFICATION, Calibration
 from kgeval.metrics.labels.fitted import LabelPredictions
 from kgeval.metrics.labels.label_intervals import Scatter, added_by_units, refuse_other_units
-from kgeval.metrics.labels.label_summary import LabelSummary, label_predictions, label_summary
-from kgeval.metrics.metric import Undefined
+from kgeval.metrics.labels.label_summary import LabelSummary, label_predictions, label_summary, value_of
 from kgeval.metrics.names import MetricName, parse_all
 from kgeval.metrics.summary import MODEL
 from kgeval.ranking.tasks.label_table import LabelTable
@@ -108,19 +107,20 @@ def _difference(
     unit, level = options.unit, options.level
     data = [predictions[model].of_relation(key["relation"]) if key else predictions[model] for model in pair]
     found = PairedDifference(*pair, name, len(data[0]), 0, unit, key, level=level)
+    one, other = values = [value_of(name, of_model) for of_model in data]
+    if one.value is None or other.value is None:
+        return replace(found, reason=next(value.reason for value in values if value.value is None))
+    difference = one.value - other.value
+    found = replace(found, difference=difference)
     try:
-        values = [name(of_model) for of_model in data]
-        found = replace(found, difference=values[0] - values[1])
-        (own, strata), (other, _) = (added_by_units(name, of_model, unit) for of_model in data)
-        found = replace(found, units=len(own))
-        scatter = Scatter.of(own - other, strata, unit, "a test")
-    except (Undefined, NoInterval) as reason:
+        (of_one, strata), (of_other, _) = (added_by_units(name, of_model, unit) for of_model in data)
+        scatter = Scatter.of(of_one - of_other, strata, unit, "a test")
+    except NoInterval as reason:
         return replace(found, reason=str(reason))
-    if is_rounding(scatter.error, values[0]):
-        return replace(found, reason=f"no {unit} differs" if values[0] == values[1] else f"every {unit} differs alike")
-    difference, reach = values[0] - values[1], scatter.reach(level)
-    ends = difference - reach, difference + reach
-    interval = Interval(*ends, level, unit, len(own), "linearised", scatter.error)
+    found = replace(found, units=len(strata), degrees=scatter.degrees)
+    if is_rounding(scatter.error, one.value):
+        return replace(found, reason=f"every {unit} differs alike" if difference else f"no {unit} differs")
+    ends = difference - scatter.reach(level), difference + scatter.reach(level)
+    interval = Interval(*ends, level, unit, len(strata), "linearised", scatter.error)
     detectable = detectable_difference(scatter.error, level=level)
-    found = replace(found, interval=interval, detectable=detectable, degrees=scatter.degrees)
-    return replace(found, p=scatter.p_value(difference))
+    return replace(found, interval=interval, detectable=detectable, p=scatter.p_value(difference))

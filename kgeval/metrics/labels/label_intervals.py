@@ -103,9 +103,11 @@ def added_by_units(name: MetricName, data: LabelPredictions, unit: Unit) -> tupl
     return np.asarray(np.bincount(codes, added), np.float64), one_stratum
 
 
-def label_interval(name: MetricName, data: LabelPredictions, settings: Intervals) -> Interval | NoInterval:
+def label_interval(
+    name: MetricName, data: LabelPredictions, value: float, settings: Intervals
+) -> Interval | NoInterval:
     """Make the interval of a metric, or say why there is none."""
-    metric, value, level, unit = name.metric, name(data), settings.level, settings.unit
+    metric, level, unit = name.metric, settings.level, settings.unit
     try:
         added, strata = added_by_units(name, data, unit)
         scatter = Scatter.of(added, strata, unit)

@@ -204,10 +204,11 @@ def label_groups(
     intervals: Intervals | None = None,
     **key: Any,
 ) -> Iterator[Group]:
-    values = {name: _value_of(name, data) for name in names}
+    values = {name: value_of(name, data) for name in names}
     if intervals is not None and isinstance(data, LabelPredictions):
-        known = [(name, found) for name, found in values.items() if found.value is not None]
-        values |= {name: found.with_interval(label_interval(name, data, intervals)) for name, found in known}
+        for name, found in values.items():
+            if found.value is not None:
+                values[name] = found.with_interval(label_interval(name, data, found.value, intervals))
     yield Group(key, values, predictor)
     if by:
         single = [name for name in names if name.average is None]
@@ -217,7 +218,7 @@ def label_groups(
             )
 
 
-def _value_of(name: MetricName, data: Predictions) -> Value:
+def value_of(name: MetricName, data: Predictions) -> Value:
     """Compute a metric, or its mean over the relations in which it is defined."""
     if name.average != "relation":
         return Value.computed(name, partial(name, data))
