@@ -78,7 +78,11 @@ def test_models_are_tested_against_baselines_and_baselines_not_against_each_othe
         ("one", "other"),
         *((model, baseline) for model in tables for baseline in tables["one"].baselines),
     }
-    assert {pair.family for pair in comparison.pairs} == {5}
+    assert {pair.other: pair.family for pair in comparison.pairs} == {
+        "other": 1,
+        **dict.fromkeys(tables["one"].baselines, 4),
+    }
+    assert comparison.pairs[0].adjusted_p == comparison.pairs[0].p
     assert comparison.of("tail frequency", "auc") == kgeval.summarize(tables["one"], "auc").of("tail frequency", "auc")
     assert comparison.best("brier") in {*tables, "tail frequency"}
     referred = compare(tables, "roc_auc", reference="tail frequency")
@@ -109,7 +113,7 @@ def test_all_formats_have_the_differences(tables):
     assert "equivalent" in text
     content = comparison.to_dict()
     assert content["calibration"] == "platt"
-    assert content["differences"]["pairs"][0]["equivalence_p"] == comparison.pairs[0].equivalence_p(0.05)
+    assert content["differences"]["pairs"][0]["equivalence_p"] == comparison.pairs[0].equivalence_p
     assert "t test over triples" in comparison.to_latex()
     assert comparison.to_csv().splitlines()[0] == "model,roc_auc,f1"
     assert any("DeLong et al., 1988" in note for note in comparison.notes)

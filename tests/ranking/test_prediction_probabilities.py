@@ -112,12 +112,12 @@ def test_rows_have_the_query_and_what_the_table_says(table, valid):
         assert (row["relation"], row["entity"]) == (expected["relation_label"], expected["entity_label"])
         assert (row["rank"], row["raw_rank"]) == (expected["rank"], expected["raw_rank"])
         assert row["of_type"] == ("yes" if expected["is_of_type"] else "no")
-    lines = b"".join(written_rows([with_probabilities], "jsonl")).decode().splitlines()
+    lines = written_rows(with_probabilities, "jsonl").decode().splitlines()
     assert [json.loads(line) for line in lines] == rows.to_dict("records")
     parts = [with_probabilities.where(with_probabilities.column("query") < 3)]
     parts.append(with_probabilities.where(with_probabilities.column("query") >= 3))
-    whole, divided = (b"".join(written_rows(tables, "csv")) for tables in ([with_probabilities], parts))
-    assert whole == divided
+    whole = written_rows(with_probabilities, "csv")
+    assert whole == b"".join(written_rows(part, "csv", header=not number) for number, part in enumerate(parts))
     assert whole.count(b"query,head") == 1
 
 
@@ -125,5 +125,5 @@ def test_infinite_scores_are_text_in_json():
     scores = np.full((14, 55, 14), 0.5)
     scores[:, :, 3] = np.inf
     table = kgeval.predict(lambda h, r, t: scores[h, r, t], "nations", queries=[(0, 0, -1)], k=2)
-    first, _ = b"".join(written_rows([table], "jsonl")).decode().splitlines()
+    first, _ = written_rows(table, "jsonl").decode().splitlines()
     assert json.loads(first)["score"] == "inf"

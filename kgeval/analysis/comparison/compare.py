@@ -28,7 +28,7 @@ from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.analysis.comparison.label_comparison import METRICS, compare_labels
 from kgeval.analysis.comparison.over_graphs import suite_of
 from kgeval.analysis.comparison.pair_tests import SharedGroup, paired_differences
-from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference
+from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference, on_dataset
 from kgeval.analysis.comparison.seed_differences import differences_over_seeds
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import MetricError, counted, refuse_unknown
@@ -247,7 +247,7 @@ class _Rules:
                     raise
                 remarks[dataset] = [f"left out: {' '.join(str(error).splitlines())}"]
                 continue
-            pairs += [replace(pair, dataset=dataset) for pair in differences]
+            pairs += on_dataset(differences, dataset, self.differences.margin)
         settings = self.differences, self.spread, self.baselines, self.suite
         return Comparison(summaries, remarks, tuple(pairs), *settings)
 

@@ -82,9 +82,8 @@ class Comparison(ComparedModels, Shown):
         MetricError
             if the metric says nothing about quality, was not requested, or is undefined for a model
         """
-        sign = (
-            1 if parse(name, self.first.kind, also=[one.metric for one in self.first.requested]).highest_is_best else -1
-        )
+        also = [one.metric for one in self.first.requested]
+        sign = 1 if parse(name, self.first.kind, also=also).highest_is_best else -1
         return max(self.models, key=lambda model: sign * self.of(model, name, **place))
 
     @cached_property
@@ -163,8 +162,7 @@ class Comparison(ComparedModels, Shown):
         for pair in self.pairs:
             of_group = [*(str(pair.group[name]) for name in self.by), pair.model, pair.other]
             ranks: list[Cell] = [pair.rows] if self.by else []
-            tested = self.options.margin if pair.name == self.decisive else None
-            rows.setdefault(pair.name, []).append([*of_group, *ranks, *_cells(pair, tested)])
+            rows.setdefault(pair.name, []).append([*of_group, *ranks, *_cells(pair)])
         further = [] if self.options.margin is None else ["equivalent", "effect"]
         return {
             name: Table(
@@ -186,9 +184,8 @@ class Comparison(ComparedModels, Shown):
         """Lay out a row for each model, in each group, and a column for each metric on each dataset."""
         by, (_, different) = list(groups[0] if groups else self.by), subject_and_differences(self)
         names = shared_columns(self.every.values(), by)
-        if (
-            by and self.spread is None and not self.pairs and self.first.kind == "ranks"
-        ):  # else the table of differences has the numbers of ranks
+        # Otherwise the table of differences has the numbers of ranks.
+        if by and self.spread is None and not self.pairs and self.first.kind == "ranks":
             names = list(dict.fromkeys([*names, replace(parse("count"), side=names[0].side)]))
         titles = [title_of(name) if paper else name.column for name in names]
         columns = [self.figures(dataset, name, groups, paper=paper) for dataset in self.datasets for name in names]
@@ -236,16 +233,10 @@ class Comparison(ComparedModels, Shown):
                 "family": self.family,
                 "family_of": "the pairs of models, by each metric in each group of rows of a dataset",
                 "adjustment": "holm",
-                "pairs": [
-                    {"dataset": pair.dataset, **pair.to_dict(), **self._equivalence(pair)} for pair in self.pairs
-                ],
+                "pairs": [{"dataset": pair.dataset, **pair.to_dict()} for pair in self.pairs],
             },
             "notes": list(self.notes),
         }
-
-    def _equivalence(self, pair: PairedDifference) -> dict[str, Any]:
-        margin = self.options.margin if pair.name == self.decisive else None
-        return {} if margin is None else {"margin": margin, "equivalence_p": pair.equivalence_p(margin)}
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each model, in each group, and a column for each metric and side.
@@ -292,17 +283,17 @@ ModelGrid = Comparison
 """a comparison over datasets and seeds"""
 
 
-def _cells(pair: PairedDifference, margin: float | None = None) -> list[Cell]:
+def _cells(pair: PairedDifference) -> list[Cell]:
     """Print a difference, with as many digits as its standard error justifies; with a margin, its equivalence too."""
     difference, least = Figure(pair.difference, pair.interval), pair.detectable
-    p = None if margin is None else pair.equivalence_p(margin)
+    p = pair.equivalence_p
     further: list[Cell] = [Figure(p, text="" if p is None else p_text(p)), Figure(pair.effect_size, digits=2)]
     return [
         difference._replace(text=written(difference)),
         pair.p_text if pair.adjusted_p is None else Figure(pair.adjusted_p, text=pair.p_text),
         "" if least is None else Figure(least, text=number(least, pair.decimals)),
         pair.seen or "not tested",
-        *(further if margin is not None else []),
+        *(further if pair.margin is not None else []),
     ]
 
 

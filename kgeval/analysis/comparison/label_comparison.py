@@ -2,7 +2,8 @@
 
 ``compare`` calls ``compare_labels`` for the tables of ``kgeval.classify``. A difference has Student's t test of what
 each triple, or relation, adds to it (``label_intervals.py``; of ``roc_auc`` that of DeLong et al., 1988).
-The baselines of the tables stand beside the models, and each model is tested against them.
+The baselines of the tables stand beside the models. Each model is tested against them, in a family of its own: so more
+baselines change no p-value of two models.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from kgeval.analysis.comparison.paired_difference import (
     DifferenceOptions,
     PairedDifference,
     detectable_difference,
+    on_dataset,
     with_adjusted_p,
 )
 from kgeval.base.arrays import IntArray
@@ -70,8 +72,12 @@ def compare_labels(
         if not ({*pair} <= baselines or (key and name.average)) and name.metric.increasing is not None
     ]
     dataset = summary.provenance.dataset
-    pairs = (replace(pair, dataset=dataset) for pair in with_adjusted_p(differences))
-    return Comparison({dataset: summaries}, {}, tuple(pairs), options, None, baselines)
+    families = (
+        [pair for pair in differences if bool({pair.model, pair.other} & baselines) == of] for of in (False, True)
+    )
+    adjusted = [pair for family in families for pair in with_adjusted_p(family)]
+    pairs = tuple(on_dataset(adjusted, dataset, options.margin))
+    return Comparison({dataset: summaries}, {}, pairs, options, None, baselines)
 
 
 def _part(summary: LabelSummary, predictor: str) -> LabelSummary:

@@ -67,6 +67,8 @@ class PairedDifference(Brief):
     seeds_needed: float | None = None
     """of how many seeds each model needs, for a difference as large to be significant in 4 of 5 repetitions; infinite
     if no number of seeds is enough, as the test set is too small"""
+    margin: float | None = None
+    """the smallest difference that matters, for the test of equivalence; ``None`` without one"""
     reason: str = ""
     """why one of these is missing"""
     level: float = 0.95
@@ -126,17 +128,19 @@ class PairedDifference(Brief):
             return None
         return float(self.difference / (self.interval.standard_error * math.sqrt(self.units)))
 
-    def equivalence_p(self, margin: float) -> float | None:
-        """Compute the p-value of the hypothesis that the true difference is at least a margin, in either direction.
+    @property
+    def equivalence_p(self) -> float | None:
+        """The p-value of a true difference of at least the margin, in either direction.
 
         The larger one of two one-sided t tests (TOST; Schuirmann, 1987).
         """
         from scipy.special import stdtr
 
-        if self.difference is None or self.interval is None or not self.interval.standard_error:
+        error = None if self.interval is None else self.interval.standard_error
+        if self.difference is None or self.margin is None or not error:
             return None
         degrees = self.units - 1 if self.degrees is None else self.degrees
-        return float(stdtr(degrees, (abs(self.difference) - margin) / self.interval.standard_error))
+        return float(stdtr(degrees, (abs(self.difference) - self.margin) / error))
 
     @property
     def decimals(self) -> int:
@@ -167,6 +171,7 @@ class PairedDifference(Brief):
             "adjusted_p_is_bound": self.is_bound,
             **{name: getattr(self, name) for name in ("family", "detectable", "effect_size", "rows", "units")},
             **({"seeds_needed": self.seeds_needed} if self.seeds_needed and math.isfinite(self.seeds_needed) else {}),
+            **({} if self.margin is None else {"margin": self.margin, "equivalence_p": self.equivalence_p}),
             "unit": self.resampled,
             "verdict": self.verdict,
         }
@@ -212,6 +217,12 @@ class DifferenceOptions:
 
 
 DEFAULT_DIFFERENCES = DifferenceOptions()
+
+
+def on_dataset(pairs: Sequence[PairedDifference], dataset: str, margin: float | None) -> Iterator[PairedDifference]:
+    """Name the dataset of differences, and the margin of those by the first metric."""
+    for pair in pairs:
+        yield replace(pair, dataset=dataset, margin=margin if pair.metric == pairs[0].metric else None)
 
 
 def with_adjusted_p(pairs: Iterable[PairedDifference]) -> tuple[PairedDifference, ...]:

@@ -132,14 +132,10 @@ def _write_rows(tables: Iterable[PredictionTable], out: Path, form: str) -> list
     from kgeval.ranking.predictions.prediction_files import written_rows
 
     notes: dict[str, None] = {}
-
-    def noted() -> Iterator[PredictionTable]:
-        for table in tables:
-            notes.update(dict.fromkeys(table.notes))
-            yield table
-
     with replacing(out) as partial, partial.open("wb") as file:
-        file.writelines(written_rows(noted(), form))
+        for number, table in enumerate(tables):
+            notes |= dict.fromkeys(table.notes)
+            file.write(written_rows(table, form, header=not number))
     return [*notes]
 
 

@@ -1,6 +1,6 @@
 """Predictions in files: rows of CSV and JSON Lines, OGB-LSC's array of the ten best tails, TREC's run with its qrels.
 
-``kgeval predict`` calls ``written_rows`` with a table of some queries after the other, so that not all are in memory,
+``kgeval predict`` calls ``written_rows`` with the table of some queries after the other, so that not all are in memory,
 and ``write_top10`` and ``write_trec`` with a prediction table and its dataset.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -37,16 +36,14 @@ def flat_rows(table: PredictionTable) -> pd.DataFrame:
     return rows[[name for name in (*ROWS, "of_type") if name in rows]]
 
 
-def written_rows(tables: Iterable[PredictionTable], form: str) -> Iterator[bytes]:
-    """Write the rows of tables as ``csv`` or ``jsonl``, one table after the other."""
-    for number, table in enumerate(tables):
-        rows = flat_rows(table)
-        if form == "csv":
-            yield rows.to_csv(index=False, header=not number, lineterminator="\n").encode()
-            continue
-        for row in rows.to_dict("records"):  # infinite scores, which JSON does not have, are text
-            score = row["score"] if math.isfinite(row["score"]) else str(row["score"])
-            yield (json.dumps({**row, "score": score}, ensure_ascii=False) + "\n").encode()
+def written_rows(table: PredictionTable, form: str, *, header: bool = True) -> bytes:
+    """Write the rows of a table as ``csv`` or ``jsonl``; infinite scores, which JSON does not have, are text."""
+    rows = flat_rows(table)
+    if form == "csv":
+        return rows.to_csv(index=False, header=header, lineterminator="\n").encode()
+    scores = ({} if math.isfinite(score) else {"score": str(score)} for score in rows["score"])
+    contents = ({**row, **text} for row, text in zip(rows.to_dict("records"), scores, strict=True))
+    return "".join(json.dumps(content, ensure_ascii=False) + "\n" for content in contents).encode()
 
 
 PLACES = 10

@@ -11,11 +11,12 @@ import json
 import os
 import platform
 import shlex
+import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import datetime, timezone
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -212,6 +213,7 @@ class Manifest(TypedDict, total=False):
     schema: int
     time: str
     python: str
+    commit: str
     versions: dict[str, str]
     machine: Block
     dataset: Graph
@@ -267,6 +269,20 @@ def read_record(path: Path, kind: type[Record]) -> Record:
         raise InputError(f"{str(path)!r} is damaged. {problem} Restore it, or evaluate again with --force.") from error
 
 
+@cache
+def source_commit() -> str:
+    """Name the commit of this code, as pip or the checkout knows it; ``-dirty`` if files differ, empty if unknown."""
+    with suppress(importlib.metadata.PackageNotFoundError, OSError, ValueError, subprocess.SubprocessError):
+        origin = json.loads(importlib.metadata.distribution("kgeval").read_text("direct_url.json") or "{}")
+        if "vcs_info" in origin:
+            return str(origin["vcs_info"]["commit_id"])
+        checkout = Path(__file__).parents[3]
+        if (checkout / ".git").exists():
+            git = ["git", "-C", str(checkout), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+            return subprocess.run(git, capture_output=True, text=True, check=True, timeout=5).stdout.strip()  # noqa: S603
+    return ""
+
+
 def describe_machine() -> dict[str, Any]:
     """Return what the manifest says of time, Python, packages and machine."""
     versions = {}
@@ -276,6 +292,7 @@ def describe_machine() -> dict[str, Any]:
     return {
         "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "python": platform.python_version(),
+        **({"commit": commit} if (commit := source_commit()) else {}),
         "versions": versions,
         "machine": {
             "system": platform.system(),
