@@ -10,6 +10,7 @@ MOVING = [
     (r"\b[0-9a-f]{64}\b", "<sha256>"),
     (r"\b\d+(\.\d+)? (ms|s|min|seconds?|minutes?)\b", "<time>"),
     (r"(?m)^(python +)\d\S*$", r"\1<version>"),
+    (r"(?m)^ *\"?commit\"?:? +\S+\n", ""),  # known only in a checkout
     (r"(?m)^[^\n:]*: [^\n]*<time>[^\n]*\n", ""),  # progress of what takes seconds
     (r"\bkgeval,? (version )?\d+\.\d+\S*", "kgeval <version>"),
 ]
