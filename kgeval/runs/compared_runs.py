@@ -89,6 +89,8 @@ def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -
             f"{option_name(idle[0])} applies to text files of ranks only; a stored run keeps its setting. Leave it out."
         )
     of_labels = [run.keeps == CLASSIFICATION.name for _, run in places]
+    if len({*of_labels}) > 1:
+        raise ConfigError("some of these runs are classifications, and others have ranks. Compare runs of one kind.")
     if any(of_labels):
         refuse_inapplicable(options, CLASSIFICATION.name)
     tables: list[Any] = [

@@ -365,3 +365,28 @@ def test_a_reason_of_few_units_is_told_once_with_the_range_of_their_numbers():
     pairs = [replace(pair, reason=reason) for reason in reasons]
     told = {reason: len(of) for reason, of in by_reason(pairs)}
     assert told == {"only 1 to 18 queries; a test needs at least 20": 2, "it is a count": 1}
+
+
+def test_equivalence_is_two_one_sided_t_tests_of_scipy():
+    """By triple: the mean of both sides of one model less that of the other."""
+    (pair,) = compare({name: TABLES[name] for name in ("sines", "sums")}, "mrr", margin=0.02).pairs
+    one, other = (
+        (1 / frame(TABLES[name])["rank"]).groupby(frame(TABLES[name])[UNITS["triple"]].agg(" ".join, axis=1)).mean()
+        for name in ("sines", "sums")
+    )
+    values = (one - other).to_numpy()
+    below = stats.ttest_1samp(values, 0.02, alternative="less").pvalue
+    above = stats.ttest_1samp(values, -0.02, alternative="greater").pvalue
+    assert pair.equivalence_p == pytest.approx(max(below, above))
+    assert pair.effect_size == pytest.approx(values.mean() / values.std(ddof=1))
+    assert pair.to_dict()["equivalence_p"] == pair.equivalence_p
+
+
+def test_equivalence_is_of_the_first_metric_alone():
+    comparison = compare(TABLES, ["mrr", "mr"], margin=0.01)
+    assert {pair.name: pair.margin for pair in comparison.pairs} == {"mrr": 0.01, "mr": None}
+    first, second = comparison.differences().values()
+    assert first.columns[-2:] == ["equivalent", "effect"]
+    assert second.columns[-1] == "seen"
+    with pytest.raises(MetricError, match="margin: expected a number above 0"):
+        compare(TABLES, "mrr", margin=0.0)

@@ -9,6 +9,7 @@ from scipy import stats
 import kgeval
 from kgeval.analysis import seed_differences
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, notes_on_tests
+from kgeval.analysis.comparison.seed_differences import seeds_needed
 from kgeval.analysis.comparison.sign_flips import holm
 from kgeval.base.errors import MetricError
 from kgeval.metrics import interval_over_seeds
@@ -187,3 +188,25 @@ def test_the_rows_that_all_runs_have_are_compared_where_that_is_allowed():
     part = {model: [table.where(table.column("triple") > 9) for table in tables] for model, tables in BY_SEED.items()}
     mixed = {"a": RUNS["a"], "b": part["b"]}
     assert seed_differences(mixed, ["mrr"], allow="triples") == seed_differences(part, ["mrr"])
+
+
+def test_the_number_of_seeds_that_would_show_a_difference():
+    """With this number the standard error, by the formula of the variance, is small enough; with one less it is not."""
+    (pair,) = seed_differences(BY_SEED, "hits@3")
+    one, other = ([kgeval.summarize(table, "hits@3")["hits@3"] for table in RUNS[name]] for name in BY_SEED)
+    variances = np.var(one, ddof=1) + np.var(other, ddof=1)
+    of_triples = pair.interval.standard_error**2 - np.var(one, ddof=1) / 3 - np.var(other, ddof=1) / 4
+    needed = stats.norm.ppf(0.975) + stats.norm.ppf(0.8)
+
+    def shown(seeds, difference):
+        return abs(difference) >= needed * np.sqrt(variances / seeds + max(of_triples, 0)) - 1e-12
+
+    runs = [np.array(one), np.array(other)]
+    for difference in np.linspace(0.01, 0.5, 40):
+        seeds = seeds_needed(difference, pair.interval.standard_error, runs, 0.95)
+        if np.isinf(seeds):
+            assert not shown(10**9, difference)
+        else:
+            assert shown(seeds, difference)
+            assert seeds == 3 or not shown(seeds - 1, difference)
+    assert pair.seeds_needed == seeds_needed(pair.difference, pair.interval.standard_error, runs, 0.95)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import inspect
 import json
 import os
 import platform
 import shutil
+import subprocess
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -18,6 +20,7 @@ import yaml
 from kgeval import Dataset, RankTable, evaluate, load_checkpoint, load_dataset, summarize
 from kgeval.base.errors import ConfigError, InputError, RunError
 from kgeval.base.files import sha256_of_file
+from kgeval.ranking.run_directory.contents import source_commit
 from kgeval.runs.config.load import check_against_dataset, load_config
 from kgeval.runs.runner import run
 from tests.models.checkpoints.conftest import same_tables
@@ -277,3 +280,12 @@ def test_a_folder_with_files_of_somebody_else_is_told_and_they_stay(config, plac
     run(load_config(path), place / "own", warn=warned.append)
     run(load_config(path), place / "own", force=True, warn=warned.append)
     assert len(warned) == 1
+
+
+def test_the_commit_is_that_of_the_checkout():
+    checkout = Path(inspect.getfile(source_commit.__wrapped__)).parents[3]
+    if not (checkout / ".git").exists():
+        pytest.skip("the code is no checkout of a repository")
+    git = ["git", "-C", str(checkout), "rev-parse", "HEAD"]
+    head = subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
+    assert source_commit().removesuffix("-dirty") == head

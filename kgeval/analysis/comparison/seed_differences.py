@@ -166,7 +166,7 @@ class _MetricTests:
         interval = student_interval(metric, difference, spread, level=level, unit=pair.resampled, units=units)
         p = float(2 * stdtr(degrees, -abs(difference) / error))
         detectable = float(nctdtrinc(degrees, 1 - POWER, t_quantile(degrees, level))) * error
-        needed = _seeds_needed(difference, error, [values, other_values], level)
+        needed = seeds_needed(difference, error, [values, other_values], level)
         found = replace(pair, units=units, interval=interval, p=p, detectable=detectable, degrees=degrees)
         return replace(found, seeds_needed=needed)
 
@@ -203,7 +203,7 @@ class _MetricTests:
         return self.group.selections[key, str(self.name.side)]
 
 
-def _seeds_needed(difference: float, error: float, runs: Sequence[Float64Array], level: float) -> float | None:
+def seeds_needed(difference: float, error: float, runs: Sequence[Float64Array], level: float) -> float | None:
     """Compute R of (Σ s²) / R + C = (difference / (z_{(1 + level)/2} + z_{.8}))², C being the part of the triples.
 
     Infinite if the triples alone scatter as much, ``None`` without a difference or a scatter of seeds.

@@ -84,6 +84,8 @@ def compare_command(runs: tuple[str, ...], allow: tuple[str, ...], across: bool,
 
     Example: kgeval compare runs/TransE runs/ComplEx -m mrr,hits@10
     """
+    from kgeval.runs.metric_bounds import refuse_worse
+
     options = given(options)
     metrics = tuple(options.pop("metrics", ()))
     if options.pop("same", False):
@@ -92,12 +94,10 @@ def compare_command(runs: tuple[str, ...], allow: tuple[str, ...], across: bool,
     if across:
         options.pop("by", None)  # ranks across datasets have no groups
     failing = options.pop("fail_if_worse", False)
+    if failing and across:
+        raise ConfigError("--fail-if-worse needs tests of pairs. Leave out --across-datasets.")
     comparison = compare_runs(named_runs(runs), metrics, {**options, "allow": allow}, form=form, across=across)
-    if failing:
-        from kgeval.runs.metric_bounds import refuse_worse
-
-        if comparison is None:
-            raise ConfigError("--fail-if-worse needs tests of pairs. Leave out --across-datasets.")
+    if failing and comparison:
         refuse_worse(comparison)
 
 

@@ -1,0 +1,113 @@
+"""Commands that fail: ``--fail-if-worse``, and bounds on the ends of intervals; ``compare`` of classifications."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+import kgeval
+from tests.cli.conftest import invoke
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Ranks and classifications of umls by two baselines, and of nations by one."""
+    folder = tmp_path_factory.mktemp("gates")
+    for name in ("popularity", "symmetric"):
+        model = (f"baseline:{name}", "--dataset", "umls", "-q")
+        assert invoke("evaluate", *model, "--out", folder / "ranks" / name).exit_code == 0
+        assert invoke("classify", *model, "--out", folder / "labels" / name).exit_code == 0
+    small = ("classify", "baseline:popularity", "--dataset", "nations", "-q", "--out", folder / "nations")
+    assert invoke(*small).exit_code == 0
+    shutil.copytree(folder / "ranks" / "popularity", folder / "again")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("first", "others", "further", "code"),
+    [
+        ("ranks/popularity", ["ranks/symmetric"], [], 0),
+        ("ranks/symmetric", ["ranks/popularity"], [], 1),
+        ("ranks/popularity", ["again"], [], 0),
+        ("ranks/symmetric", ["ranks/popularity"], ["-m", "mr"], 1),
+        ("ranks/symmetric", ["ranks/popularity", "again"], ["--reference", "again"], 1),
+        ("labels/symmetric", ["labels/popularity"], [], 1),
+        ("labels/popularity", ["labels/symmetric"], [], 0),
+    ],
+)
+def test_a_significantly_worse_model_fails(runs, first, others, further, code):
+    result = invoke("compare", runs / first, *(runs / other for other in others), "--fail-if-worse", *further, "-q")
+    assert result.exit_code == code, result.stderr
+    assert result.stdout
+    assert ("is significantly worse than" in result.stderr) == bool(code)
+
+
+def test_what_was_not_tested_fails(runs):
+    """The groups of one relation have too few triples."""
+    result = invoke(
+        "compare", runs / "ranks/symmetric", runs / "ranks/popularity", "--by", "relation", "--fail-if-worse"
+    )
+    assert result.exit_code == 1
+    assert "was not tested against" in result.stderr
+    across = invoke("compare", runs / "ranks", "--across-datasets", "--fail-if-worse")
+    assert "Leave out --across-datasets" in across.stderr
+
+
+def test_bounds_hold_for_the_ends_of_intervals(runs, place, done, refused):
+    run = runs / "ranks" / "popularity"
+    ends = kgeval.summarize(kgeval.RankTable.from_parquet(run), "mrr", ties="expected", intervals="triple").interval(
+        "mrr"
+    )
+    bounds = ("summarize", run, "-m", "mrr", "--intervals", "triple")
+    done(*bounds, "--fail-under", f"mrr.low={ends.low}")
+    missed = invoke(*bounds, "--fail-under", f"mrr.low={ends.low + 1e-9}")
+    assert f"mrr.low is {ends.low!r}, below" in missed.stderr
+    assert missed.exit_code == 1
+    missed = invoke(*bounds, "--fail-under", f"popularity.mrr.low={ends.high}")
+    assert missed.exit_code == 1
+    evaluated = ("evaluate", "baseline:popularity", "--dataset", "umls")
+    assert "Add --intervals triple" in refused(*evaluated, "--fail-under", "mrr.low=.1")
+    assert "mr.high is better if lower" in refused(*evaluated, "--intervals", "triple", "--fail-under", "mr.high=3")
+    labels = ("summarize", runs / "labels/popularity", "-m", "roc_auc", "--intervals", "triple")
+    assert invoke(*labels, "--fail-under", "roc_auc.low=.99").exit_code == 1
+    done(*labels, "--fail-under", "roc_auc.low=.5")
+
+
+def test_classifications_are_compared_as_in_python(runs, data):
+    content = data("compare", runs / "labels/popularity", runs / "labels/symmetric", "-m", "auc,brier")
+    tables = {
+        name: kgeval.tasks.LabelTable.from_parquet(runs / "labels" / name) for name in ("popularity", "symmetric")
+    }
+    comparison = kgeval.compare(tables, ["roc_auc", "brier"])
+    expected = json.loads(json.dumps(comparison.to_dict()))
+    assert content["values"] == expected["values"]
+    assert content["differences"]["pairs"] == expected["differences"]["pairs"]
+    isotonic = data("compare", runs / "labels", "-m", "brier", "--calibration", "isotonic")
+    assert isotonic["calibration"] == "isotonic"
+    assert (
+        isotonic["values"][0]["value"]
+        == kgeval.summarize(tables["popularity"], "brier", calibration="isotonic")["brier"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("further", "words"),
+    [
+        (["--ties", "expected"], "--ties: a classification has no ranks"),
+        (["--by", "cardinality"], "grouped by relation only"),
+        (["--intervals", "time"], "no unit 'time'"),
+        (["--same"], "--same compares ranks"),
+        (["--across-datasets"], "--across-datasets compares ranks"),
+        (["--split", "valid"], "--split applies to text files of ranks only"),
+    ],
+)
+def test_what_classifications_do_not_have_is_refused(runs, refused, further, words):
+    assert words in refused("compare", runs / "labels/popularity", runs / "labels/symmetric", *further)
+
+
+def test_classifications_of_other_triples_are_refused(runs, refused):
+    assert "a table of several seeds or datasets" in refused("compare", runs / "labels", runs / "nations")
+    mixed = refused("compare", runs / "labels/popularity", runs / "ranks/popularity")
+    assert "Compare runs of one kind." in mixed
