@@ -80,8 +80,6 @@ def show_outcomes(
 
 
 def _pages(outcomes: Sequence[Outcome]) -> Iterator[Shown]:
-    from kgeval.analysis.comparison.comparison import Comparison
-    from kgeval.analysis.comparison.words import common_head
     from kgeval.base.tables.shown import Page
     from kgeval.metrics.labels.label_summary import LabelSummary, label_table
     from kgeval.metrics.rank_summary import RankSummary
@@ -91,6 +89,8 @@ def _pages(outcomes: Sequence[Outcome]) -> Iterator[Shown]:
     of_labels = {one.name or MODEL: one.summary for one in outcomes if isinstance(one.summary, LabelSummary)}
     of_ranks = {one.name: one.summary for one in outcomes if isinstance(one.summary, RankSummary)}
     if of_labels:
+        from kgeval.analysis.comparison.words import common_head
+
         # Models share baselines only if they were evaluated on the same triples.
         alone = ({name: summary} for name, summary in of_labels.items())
         for part in alone if comparability_notes(outcomes) else [of_labels]:
@@ -99,6 +99,8 @@ def _pages(outcomes: Sequence[Outcome]) -> Iterator[Shown]:
     elif len(outcomes) == 1:
         yield _page_of(outcomes[0])
     elif of_ranks:
+        from kgeval.analysis.comparison.comparison import Comparison
+
         yield Comparison({"": of_ranks})
 
 

@@ -22,13 +22,14 @@ from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kgeval.analysis.comparison.comparison import Comparison
-from kgeval.analysis.comparison.words import differing_parts
 from kgeval.base.errors import InputError, KgevalError, counted
 from kgeval.base.provenance import UNKNOWN, LabelProvenance, Provenance, shared_description
 from kgeval.base.storage import write_text
+
+if TYPE_CHECKING:
+    from kgeval.analysis.comparison.comparison import Comparison
 
 EXTRA = "kgeval[report]"
 
@@ -175,6 +176,8 @@ def common_provenance(provenances: Sequence[Provenance | LabelProvenance]) -> st
     '661 test triples, protocol standard, filtered by train, test, candidates: all 135 entities'
     """
     fullest = min(provenances, key=lambda provenance: str(provenance).count(UNKNOWN))
+    from kgeval.analysis.comparison.words import differing_parts
+
     parts = {name: [getattr(it, name) for it in provenances] for name in differing_parts(provenances)}
     unknown = {name for name, values in parts.items() if UNKNOWN in values or (None in values and name != "history")}
     return shared_description("", fullest, {*parts} - unknown)

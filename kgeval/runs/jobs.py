@@ -31,7 +31,6 @@ from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.engine_choice import named_device
 from kgeval.ranking.import_ranks import ImportedRanks
 from kgeval.ranking.model_ranking import ModelRanking, RankParts, ranking_of
-from kgeval.ranking.predictions.predict import ModelPredictions
 from kgeval.ranking.protocols.protocol import ResolvedEvaluation
 from kgeval.ranking.protocols.sampled_ranking import rank_all_or_sample
 from kgeval.ranking.rank_table import RankTable
@@ -169,6 +168,8 @@ class Job:
             ranking, options = self.ranking(model, progress), MetricOptions(self._resolved.ties)
             table = rank_all_or_sample(ranking, title=title, options=options, rank_parts=rank_parts, earlier=earlier)
         if ranking and (keep := config.evaluation.keep) and keep.predictions is not None:
+            from kgeval.ranking.predictions.predict import ModelPredictions
+
             among_all: Any = {"corruption": AllEntities(), "restrict_entities_to": None, "restrict_relations_to": None}
             of_all = ModelPredictions(ranking.scorer, dataset, ranking.evaluation.model_copy(update=among_all))
             predictions = of_all.predict(keep.predictions, title=table.model)

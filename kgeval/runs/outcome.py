@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.analysis.comparison.words import collected_notes
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import KgevalError, RunError
 from kgeval.data.columns import TRIPLE
@@ -172,6 +171,8 @@ def results_of(
 
 def notes_by_model(outcomes: Sequence[Outcome]) -> list[str]:
     """Collect the notes of several models; a note of several names them once."""
+    from kgeval.analysis.comparison.words import collected_notes
+
     return collected_notes({(outcome.summary.provenance.dataset, outcome.name): outcome.notes for outcome in outcomes})
 
 

@@ -12,8 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kgeval.analysis.comparison.comparable import bare_name
-from kgeval.analysis.comparison.over_graphs import ALL
 from kgeval.base.errors import ConfigError, did_you_mean
 from kgeval.base.setting_problems import Problem
 from kgeval.data.dataset_config import dataset_block
@@ -100,6 +98,8 @@ class Grid:
 
     def _refuse_alike(self, keys: Place, named: Sequence[tuple[str, Any]]) -> None:
         """Refuse names that results would take for one."""
+        from kgeval.analysis.comparison.comparable import bare_name
+
         keys_of = [bare_name(name) or name for name, _ in named]
         for key in {key for key in keys_of if keys_of.count(key) > 1}:
             same = [one for one, other in zip(named, keys_of, strict=True) if other == key]
@@ -109,6 +109,8 @@ class Grid:
 
     def _groups(self, datasets: Sequence[str]) -> dict[str, Any]:
         """The block of a suite as each dataset has it: groups of datasets, of which one has them all."""
+        from kgeval.analysis.comparison.over_graphs import ALL
+
         suite = _block(self.document.content.get("suite"))
         groups = suite.get("groups", {})
         if ALL in _block(groups):
