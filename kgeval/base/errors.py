@@ -109,6 +109,9 @@ class Interrupted(KeyboardInterrupt):
     """A run was stopped by a signal; the message says what is kept and how to continue."""
 
 
+__all__ = [name for name, it in vars().items() if isinstance(it, type) and issubclass(it, BaseException)]
+
+
 def visible(text: str) -> str:
     r"""Write the characters that control a terminal, or reverse the direction of text, as escapes.
 
