@@ -46,6 +46,7 @@ class KgevalError(Exception):
     """Any error of kgeval; its message says what is wrong, where, and what to do."""
 
     exit_code = 1
+    """what a command that ends with the error returns to the shell"""
 
     def __str__(self) -> str:
         return visible(super().__str__())

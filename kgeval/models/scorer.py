@@ -251,10 +251,12 @@ class LabelledModel:
 
     @property
     def num_entities(self) -> int:
+        """The number of entities it knows."""
         return int(self.model.num_entities)
 
     @property
     def num_relations(self) -> int:
+        """The number of relations it knows."""
         return int(self.model.num_relations)
 
     @property

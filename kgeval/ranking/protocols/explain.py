@@ -276,6 +276,7 @@ class Explanation(Shown):
 
     @property
     def heads(self) -> tuple[str, ...]:
+        """What was evaluated, with the metric by the standard protocol, and leaks of the dataset."""
         about, *leaks = self.provenance.heads
         return (f"{about}: {self.metric} {self.standard:.6f}", *leaks)
 
