@@ -16,6 +16,12 @@ class PlainDocstrings(griffe.Extension):
     parameters comes before them: it would be a parameter. The settings of an evaluation are described once.
     """
 
+    def on_function(self, *, func: griffe.Function, **_: Any) -> None:
+        """Show what ``@attribute`` declares as the attribute that it is."""
+        if func.parent is not None and any(str(it.value) == "attribute" for it in func.decorators):
+            shown = griffe.Attribute(func.name, annotation=func.returns, docstring=func.docstring, lineno=func.lineno)
+            func.parent.set_member(func.name, shown)
+
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Change the docstring of a name when it is loaded."""
         if obj.docstring is None:

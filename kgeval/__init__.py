@@ -9,20 +9,18 @@ Everything, the public submodules ``kgeval.analysis``, ``kgeval.corruption``, ``
 ``kgeval.tasks`` too, is imported on first use, so that ``import kgeval`` itself costs nothing.
 """
 
-from __future__ import annotations
-
-import sys
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kgeval.base.first_use import on_first_use
 
 if TYPE_CHECKING:
+    from kgeval import corruption as corruption
+    from kgeval import errors as errors
+    from kgeval import tasks as tasks
     from kgeval.analysis.answer_sets.answers import answers as answers
     from kgeval.analysis.comparison.compare import compare as compare
     from kgeval.analysis.slices.annotation import annotate as annotate
     from kgeval.analysis.slices.slice import Slice as Slice
-    from kgeval.base import errors as errors
     from kgeval.base.errors import KgevalError as KgevalError
     from kgeval.data.dataset import Dataset as Dataset
     from kgeval.data.layouts.converted import save_dataset as save_dataset
@@ -46,8 +44,6 @@ if TYPE_CHECKING:
     from kgeval.models.family import Family as Family
     from kgeval.models.scorer import Scorer as Scorer
     from kgeval.models.scorer import VectorScorer as VectorScorer
-    from kgeval.ranking import corruption as corruption
-    from kgeval.ranking import tasks as tasks
     from kgeval.ranking.corruption.export import generate_negatives as generate_negatives
     from kgeval.ranking.corruption.generator import CorruptionGenerator as CorruptionGenerator
     from kgeval.ranking.count import count as count
@@ -73,9 +69,5 @@ if TYPE_CHECKING:
     from kgeval.reports.plots import plot_times as plot_times
 
 __version__ = "0.1.0"
-
-# Public modules that stand inside a room: their names are imported on first use too.
-for _name, _room in {"corruption": "ranking", "errors": "base", "tasks": "ranking"}.items():
-    sys.modules[f"{__name__}.{_name}"] = import_module(f"{__name__}.{_room}.{_name}")
 
 __getattr__, __dir__, __all__ = on_first_use(__name__, "analysis", "corruption", "errors", "metrics", "pykeen", "tasks")

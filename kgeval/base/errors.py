@@ -46,6 +46,7 @@ class KgevalError(Exception):
     """Any error of kgeval; its message says what is wrong, where, and what to do."""
 
     exit_code = 1
+    """what a command that ends with the error returns to the shell"""
 
     def __str__(self) -> str:
         return visible(super().__str__())
@@ -107,6 +108,9 @@ class BrokenPackage(UserWarning):
 
 class Interrupted(KeyboardInterrupt):
     """A run was stopped by a signal; the message says what is kept and how to continue."""
+
+
+__all__ = [name for name, it in vars().items() if isinstance(it, type) and issubclass(it, BaseException)]
 
 
 def visible(text: str) -> str:

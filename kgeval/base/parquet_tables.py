@@ -48,49 +48,49 @@ class StoredTable(Displayed):
     data: pa.Table
     """the columns"""
 
-    SCHEMA: ClassVar[pa.Schema]
-    FILE: ClassVar[str]
+    _SCHEMA: ClassVar[pa.Schema]
+    _FILE: ClassVar[str]
     """its name in a run directory"""
-    KIND: ClassVar[str]
+    _KIND: ClassVar[str]
     """what it is called in messages"""
-    KEY: ClassVar[str]
+    _KEY: ClassVar[str]
     """the key of its metadata in a Parquet file"""
-    NOUN: ClassVar[tuple[str, str]] = ("row", "rows")
+    _NOUN: ClassVar[tuple[str, str]] = ("row", "rows")
     """what a row is called, and several"""
-    SHOWN: ClassVar[tuple[str, ...]]
+    _SHOWN: ClassVar[tuple[str, ...]]
     """the columns that a notebook shows, of those that there are"""
-    COMPUTED: ClassVar[tuple[str, ...]] = ()
+    _COMPUTED: ClassVar[tuple[str, ...]] = ()
     """the columns that are computed and not stored"""
-    REQUIRED: ClassVar[tuple[str, ...]] = ()
+    _REQUIRED: ClassVar[tuple[str, ...]] = ()
     """the fields without which a file is refused: their defaults would say what is not so"""
 
     def __post_init__(self) -> None:
         if len(set(self.columns)) < len(self.columns):
             twice = next(name for name in self.columns if self.columns.count(name) > 1)
-            raise TableError(f"a {self.KIND} has one column of each name; found two {twice!r}.")
-        for column in self.SCHEMA:
+            raise TableError(f"a {self._KIND} has one column of each name; found two {twice!r}.")
+        for column in self._SCHEMA:
             if column.name not in self.data.column_names:
                 names = ", ".join(self.data.column_names)
-                raise TableError(f"a {self.KIND} needs the column {column.name!r}; found {names}.")
+                raise TableError(f"a {self._KIND} needs the column {column.name!r}; found {names}.")
 
     def __len__(self) -> int:
         return int(self.data.num_rows)
 
-    def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if not name.isupper()]  # what is the same in all tables of a kind
-
     @property
     def columns(self) -> list[str]:
+        """The names of the stored columns."""
         return list(self.data.column_names)
 
     @property
     def further(self) -> list[pa.Field]:
-        return [field for field in self.data.schema if field.name not in self.SCHEMA.names]
+        """The stored columns that a table of its kind need not have."""
+        return [field for field in self.data.schema if field.name not in self._SCHEMA.names]
 
     def column(self, name: str) -> np.ndarray[Any, Any]:
+        """Return one column as an array (labels as strings)."""
         if name not in self.data.column_names:
-            known = [*self.columns, *self.COMPUTED]
-            raise TableError(f"a {self.KIND} has no column {name!r}. {did_you_mean(name, known)}")
+            known = [*self.columns, *self._COMPUTED]
+            raise TableError(f"a {self._KIND} has no column {name!r}. {did_you_mean(name, known)}")
         column = self.data.column(name)
         if pa.types.is_dictionary(column.type) and column.null_count:
             # In several chunks, pyarrow gives a missing value the value of another row.
@@ -126,20 +126,20 @@ class StoredTable(Displayed):
         about = {name: kind.dump_python(getattr(self, name), mode="json") for name, kind in self._kinds().items()}
         metadata = json.dumps({"schema": 1, **about})
         with replacing(Path(path)) as partial:
-            pq.write_table(self.data.replace_schema_metadata({self.KEY: metadata}), partial)
+            pq.write_table(self.data.replace_schema_metadata({self._KEY: metadata}), partial)
 
     @classmethod
     def from_parquet(cls, path: str | Path) -> Self:
         """Read a table that :meth:`to_parquet` wrote: a file, or the folder of a run that has it."""
         if Path(path).is_dir():
-            path = Path(path) / cls.FILE
+            path = Path(path) / cls._FILE
             if not path.is_file():
-                raise TableError(f"{str(path.parent)!r} is a folder without {cls.FILE}: no run with a {cls.KIND}.")
+                raise TableError(f"{str(path.parent)!r} is a folder without {cls._FILE}: no run with a {cls._KIND}.")
         try:
             data = read_parquet(Path(path))
-            metadata = json.loads((data.schema.metadata or {}).get(cls.KEY.encode(), b"{}"))
-            names = cls.SCHEMA.names
-            typed = [cls.SCHEMA.field(field.name) if field.name in names else field for field in data.schema]
+            metadata = json.loads((data.schema.metadata or {}).get(cls._KEY.encode(), b"{}"))
+            names = cls._SCHEMA.names
+            typed = [cls._SCHEMA.field(field.name) if field.name in names else field for field in data.schema]
             return cls._of(data.cast(pa.schema(typed)), metadata)
         except FileNotFoundError as error:
             raise TableError(f"no such file {str(path)!r}.") from error
@@ -148,23 +148,23 @@ class StoredTable(Displayed):
         except TableError as error:
             raise TableError(f"{path}: {error}") from error
         except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise TableError(f"{path}: not a readable {cls.KIND} ({reason(error)}).") from error
+            raise TableError(f"{path}: not a readable {cls._KIND} ({reason(error)}).") from error
 
     @classmethod
     def is_in(cls, path: str | Path) -> bool:
         """Whether :meth:`to_parquet` wrote a file, even if its content is damaged now."""
         with suppress(pa.ArrowException, OSError, ValueError, FileError):
             checked(Path(path))
-            return cls.KEY.encode() in (pq.read_schema(path).metadata or {})
+            return cls._KEY.encode() in (pq.read_schema(path).metadata or {})
         return False
 
     def _parts(self) -> Parts:
         notes = (f"Note: {note}" for note in getattr(self, "notes", ()))
-        return Parts([visible(str(getattr(self, "provenance", self.KIND)))], self._tables(), [self._size(), *notes])
+        return Parts([visible(str(getattr(self, "provenance", self._KIND)))], self._tables(), [self._size(), *notes])
 
     def _size(self) -> str:
         shown = f"{ROWS_SHOWN} of " if len(self) > ROWS_SHOWN else ""
-        return f"{shown}{counted(len(self), *self.NOUN)}{f' shown{MORE}' if shown else '.'}"
+        return f"{shown}{counted(len(self), *self._NOUN)}{f' shown{MORE}' if shown else '.'}"
 
     def _tables(self) -> list[Table]:
         return [replace(self, data=self.data.slice(0, ROWS_SHOWN))._table()]
@@ -172,7 +172,7 @@ class StoredTable(Displayed):
     def _table(self) -> Table:
         """All rows, with the columns that are shown and further ones; those of text stand first."""
         frame = self.to_pandas()
-        names = dict.fromkeys([*self.SHOWN, *(field.name for field in self.further)])
+        names = dict.fromkeys([*self._SHOWN, *(field.name for field in self.further)])
         columns = {name: _cells(name, frame[name].tolist()) for name in names if name in frame}
         texts = [name for name, cells in columns.items() if all(isinstance(cell, str) for cell in cells)]
         ordered = [*texts, *(name for name in columns if name not in texts)]
@@ -183,14 +183,14 @@ class StoredTable(Displayed):
     def _of(cls, data: pa.Table, metadata: Mapping[str, Any]) -> Self:
         """Make a table of what was read; whatever cannot be read raises."""
         kinds = cls._kinds()
-        if missing := [name for name in cls.REQUIRED if name not in metadata]:
+        if missing := [name for name in cls._REQUIRED if name not in metadata]:
             raise KeyError(missing[0])
         try:
             about = {name: kinds[name].validate_python(metadata[name]) for name in kinds.keys() & metadata.keys()}
         except ValidationError as error:
             raise ValueError("its metadata are not of kgeval") from error
         table = cls(data, **about)
-        table.refuse_nonsense()
+        table._refuse_nonsense()
         return table
 
     @classmethod
@@ -201,7 +201,7 @@ class StoredTable(Displayed):
         names = [field.name for field in fields(cls) if field.name not in ("data", "work")]
         return {name: TypeAdapter(kinds[name]) for name in names}
 
-    def refuse_nonsense(self) -> None:
+    def _refuse_nonsense(self) -> None:
         """Refuse impossible values in a table that was read."""
 
 

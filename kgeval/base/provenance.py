@@ -85,6 +85,7 @@ class Provenance:
         return tuple(lines)
 
     def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
         content = {**asdict(self), "filter": None if self.filter is None else list(self.filter)}
         usual = {field.name: field.default for field in fields(self)}
         if self.leaks is not None and self.times is not None and not self.leaks.returning:
@@ -123,6 +124,7 @@ class LabelProvenance:
         return (str(self),)
 
     def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
         content = {**asdict(self), "filter": None if self.filter is None else list(self.filter)}
         return {name: value for name, value in content.items() if value is not None}
 
@@ -211,6 +213,7 @@ class PredictionProvenance:
     """as of :class:`Provenance`"""
 
     def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
         content = {**asdict(self), "filter": list(self.filter)}
         return content if self.history else {name: value for name, value in content.items() if name != "history"}
 

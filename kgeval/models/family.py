@@ -28,7 +28,7 @@ from kgeval.base.threads import parallel_for, slices
 from kgeval.data.queries import Queries, starts_of_runs
 from kgeval.data.triples import Side
 from kgeval.models.ordered import matmul_ordered, normalized
-from kgeval.models.scorer import MadeOf, PartitionedScorer, QueryPartition, VectorScorer
+from kgeval.models.scorer import MadeOf, PartitionedScorer, QueryPartition, VectorScorer, attribute
 from kgeval.models.similarity import Similarity
 
 
@@ -61,7 +61,7 @@ class Family(ABC):
     ...     formula = "−‖h − t‖²"
     ...     similarity = "squared_l2"
     ...
-    ...     def query_vectors(self, queries):
+    ...     def query_vectors(self, queries: Queries) -> Float64Array:
     ...         return rows64(self.entity, queries.anchors)  # h of a tail query, t of a head query
     >>> import kgeval
     >>> data = kgeval.load_dataset("nations")
@@ -293,7 +293,7 @@ class RelationalFamily(Family, PartitionedScorer):
     Every vector is made by elementwise operations in one fixed order, so that a score is a function of its pair alone.
     """
 
-    @property
+    @attribute
     @abstractmethod
     def similarity(self) -> Similarity: ...
 
@@ -338,7 +338,8 @@ class RelationVectors(MadeOf[RelationalFamily], VectorScorer):
 
     @property
     def similarity(self) -> Similarity:
-        return self.scorer.similarity
+        similarity: Similarity = self.scorer.similarity
+        return similarity
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         return self.scorer.query_vectors(queries)

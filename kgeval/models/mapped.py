@@ -49,7 +49,8 @@ class RemappedVectors(MadeOf[MappedScorer], VectorScorer):
 
     @property
     def similarity(self) -> Similarity:
-        return self.vectors.similarity
+        similarity: Similarity = self.vectors.similarity
+        return similarity
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         return self.vectors.query_vectors(self.scorer.map_queries(queries))

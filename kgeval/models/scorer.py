@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -58,6 +58,14 @@ class Scorer(Protocol):
         """
 
 
+if TYPE_CHECKING:
+
+    def attribute(function: Callable[[Any], object]) -> Any: ...
+else:
+    attribute = property
+    """a property that a subclass may override with a class attribute too, which type checkers refuse of others"""
+
+
 class VectorScorer(ABC):
     """A scorer whose score is a similarity between a query's vector and a candidate's vector.
 
@@ -73,17 +81,17 @@ class VectorScorer(ABC):
     concurrent = False
     """whether vectors of queries may be computed in several threads at a time"""
 
-    @property
+    @attribute
     @abstractmethod
     def similarity(self) -> Similarity:
         """The similarity of the vectors."""
 
-    @property
+    @attribute
     @abstractmethod
     def num_entities(self) -> int:
         """The number of entities it knows."""
 
-    @property
+    @attribute
     @abstractmethod
     def num_relations(self) -> int:
         """The number of relations it knows."""
@@ -243,10 +251,12 @@ class LabelledModel:
 
     @property
     def num_entities(self) -> int:
+        """The number of entities it knows."""
         return int(self.model.num_entities)
 
     @property
     def num_relations(self) -> int:
+        """The number of relations it knows."""
         return int(self.model.num_relations)
 
     @property

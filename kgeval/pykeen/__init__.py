@@ -45,4 +45,9 @@ from kgeval.pykeen.scoring import scorer_of  # noqa: E402
 
 __all__ = ["KGEvalEvaluator", "KGEvalMetricResults", "evaluate", "scorer_of"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 evaluator_resolver.register(KGEvalEvaluator, raise_on_conflict=False)

@@ -36,6 +36,7 @@ class KGEvalMetricResults(RankBasedMetricResults):  # type: ignore[misc]  # PyKE
     """
 
     table: RankTable | None = None
+    """the ranks that the results were computed from"""
 
     @classmethod
     def of(cls, table: RankTable, metrics: Sequence[Any], own: Sequence[str] = ()) -> KGEvalMetricResults:

@@ -12,6 +12,7 @@ from kgeval.base.settings import takes
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
 from kgeval.data.vocabulary import Labels
+from kgeval.models.adapters.calling import ScoreFunction
 from kgeval.models.alignment import align
 from kgeval.models.checkpoints import as_model
 from kgeval.ranking.evaluation import Evaluation, EvaluationKeywords
@@ -21,7 +22,7 @@ from kgeval.ranking.rank_table import RankTable
 
 @takes(Evaluation, EvaluationKeywords)
 def evaluate(
-    model: Any,
+    model: ScoreFunction | Any,
     dataset: Dataset | str | Path,
     *,
     entities: Labels | None = None,

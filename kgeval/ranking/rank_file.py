@@ -25,7 +25,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.tables import SIDE_WORDS, NamedTable, from_arrow, read_table
 from kgeval.data.triples import Side
 from kgeval.models.checkpoints.readers.language_models import RANKS, ranks_in
-from kgeval.ranking.rank_table import COUNTS, RankTable
+from kgeval.ranking.rank_table import COUNTS, SCHEMA, RankTable
 
 RankSetting = Literal["filtered", "raw"]
 
@@ -117,7 +117,7 @@ def is_foreign(path: Path) -> bool:
     except (pa.ArrowException, OSError, ValueError):
         return False
     is_own = any(key.startswith(b"kgeval") for key in schema.metadata or {})
-    return not (is_own or {*RankTable.SCHEMA.names} <= {*schema.names})
+    return not (is_own or {*SCHEMA.names} <= {*schema.names})
 
 
 def _separator_character(separator: str) -> str:

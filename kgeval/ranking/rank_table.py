@@ -68,13 +68,13 @@ class RankTable(RankColumns):
     mean; the ``raw_`` columns hold the same before known answers were filtered out, or nothing if that is not known.
     """
 
-    SCHEMA = SCHEMA
-    FILE = "ranks.parquet"
-    KIND = "rank table"
-    NOUN = ("rank", "ranks")
-    SHOWN = ("head_label", "relation_label", "tail_label", TIME, "side", RANK, "candidates")
-    COMPUTED = (RANK,)
-    KEY = "kgeval"
+    _SCHEMA = SCHEMA
+    _FILE = "ranks.parquet"
+    _KIND = "rank table"
+    _NOUN = ("rank", "ranks")
+    _SHOWN = ("head_label", "relation_label", "tail_label", TIME, "side", RANK, "candidates")
+    _COMPUTED = (RANK,)
+    _KEY = "kgeval"
 
     times: KnownTimes | None = None
     """for a temporal graph, which facts were known answers: those at the ``same`` time, or at ``all`` times"""
@@ -157,7 +157,7 @@ class RankTable(RankColumns):
             raise KeyError(min(missing))
         return super()._of(data, {"split": UNKNOWN, **metadata})
 
-    def refuse_nonsense(self) -> None:
+    def _refuse_nonsense(self) -> None:
         """Refuse empty cells, impossible counts, unknown sides and repeated rows."""
         if self.times is not None and TIME not in self.columns:
             raise TableError(f"a rank table of a temporal graph needs the column {TIME!r}.")

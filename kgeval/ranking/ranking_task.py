@@ -165,6 +165,7 @@ class RankCounts(Brief):
 
     @property
     def columns(self) -> tuple[IntArray, IntArray, IntArray]:
+        """The three counts: greater, tied and candidates."""
         return self.greater, self.tied, self.candidates
 
     def take(self, answers: IntArray) -> RankCounts:

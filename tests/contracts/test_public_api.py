@@ -7,10 +7,12 @@ import inspect
 import subprocess
 import sys
 import types
+from functools import cached_property
 
 import pytest
 
 import kgeval
+from kgeval.base.settings import descriptions
 
 HEAVY = ["numpy", "pandas", "pyarrow", "numba", "torch", "pykeen", "scipy", "sklearn"]
 
@@ -102,6 +104,62 @@ def test_the_public_names_are_these_and_no_others(module):
     assert list(home.__all__) == PUBLIC[module] == sorted(PUBLIC[module])
     assert all(getattr(home, name) is not None for name in home.__all__)
     assert set(home.__all__) <= set(dir(home))
+
+
+SUBMODULES = {"analysis", "corruption", "errors", "metrics", "pykeen", "tasks"}
+
+RETURNED = [
+    *("analysis.answer_sets.answer_sets.SetGroup", "analysis.comparison.block.Block", "base.provenance.Provenance"),
+    *("analysis.comparison.paired_difference.PairedDifference", "metrics.summary.Group", "reports.page.Report"),
+    *("models.baselines.FittedBaseline", "models.checkpoints.checkpoint.Checkpoint", "ranking.count.RankCounts"),
+    *("ranking.protocols.explain.Explanation", "ranking.protocols.number_check.NumberCheck"),
+    *("ranking.protocols.explain.ProtocolExplanation", "ranking.protocols.report.FrameworkMetrics"),
+]
+"""classes of what public functions and methods return, which have no public name"""
+
+
+def shown(names):
+    return {name for name in names if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_completion_of_a_module_shows_the_public_names_alone(module):
+    home = importlib.import_module(module)
+    assert shown(dir(home)) == {*home.__all__, *(SUBMODULES if home is kgeval else ())}
+
+
+def test_completion_of_the_errors_shows_exceptions_alone():
+    assert "MetricError" in dir(kgeval.errors)
+    assert all(issubclass(getattr(kgeval.errors, name), BaseException) for name in shown(dir(kgeval.errors)))
+
+
+def classes():
+    """The public classes, and those of returned objects, by name."""
+    names = [f"{module}.{name}" for module in PUBLIC for name in importlib.import_module(module).__all__]
+    found = {}
+    for name in [*names, *(f"kgeval.{name}" for name in RETURNED)]:
+        module, _, last = name.rpartition(".")
+        member = getattr(importlib.import_module(module), last)
+        found |= {name: member} if inspect.isclass(member) else {}
+    return found
+
+
+def described(kind):
+    """The names of a class that have a description, are in its signature, or come from another library."""
+    names = {*descriptions(kind), *inspect.signature(kind.__init__).parameters, *getattr(kind, "_fields", ())}
+    for part in kind.__mro__:
+        ours = part.__module__.startswith("kgeval.")
+        names |= {name for name, it in vars(part).items() if not ours or (callable(it) and it.__doc__)}
+        kinds = property | classmethod | cached_property
+        names |= {name for name, it in vars(part).items() if isinstance(it, kinds) and it.__doc__}
+    return names
+
+
+def test_completion_of_an_object_shows_described_names_alone():
+    names = {name: shown({*dir(kind), *getattr(kind, "__annotations__", ())}) for name, kind in classes().items()}
+    undescribed = {name: names[name] - described(kind) for name, kind in classes().items()}
+    assert {name: missing for name, missing in undescribed.items() if missing} == {}
+    assert not [name for name in set().union(*names.values()) if name.isupper()]  # constants of a class
 
 
 def test_public_submodules_need_no_import_of_their_own():

@@ -24,7 +24,7 @@ METRICS = ("mrr", "hits@10", "amri", "tail.hits@3")
 class Made(RankColumns):
     """A rank table that is made of arrays."""
 
-    SCHEMA = pa.schema([])
+    _SCHEMA = pa.schema([])
     provenance = Provenance(UNKNOWN, UNKNOWN, "test", 0, UNKNOWN, None, UNKNOWN)
 
     def __init__(self, triples, relations, ranks, candidates=CANDIDATES, further=(), **about):

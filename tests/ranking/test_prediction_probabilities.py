@@ -89,7 +89,7 @@ def test_predictions_below_the_threshold_are_left_out(table, valid):
     threshold = threshold_of_precision(valid, 0.5)
     kept = table.with_probabilities(valid, precision=0.5)
     assert np.array_equal(kept.column("score"), table.column("score")[table.column("score") >= threshold])
-    kept.refuse_nonsense()
+    kept._refuse_nonsense()
 
 
 def test_one_label_calibrates_nothing(table):

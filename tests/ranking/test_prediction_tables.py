@@ -121,13 +121,13 @@ def test_metadata_that_would_be_guessed_are_not(tmp_path):
     for table, kind in zip(tables, (PredictionTable, AnswerSetTable, RankTable), strict=True):
         table.to_parquet(tmp_path / "whole.parquet")
         whole = pq.read_table(tmp_path / "whole.parquet")
-        about = json.loads(whole.schema.metadata[kind.KEY.encode()])
+        about = json.loads(whole.schema.metadata[kind._KEY.encode()])
         block = about.get("sampling") or about
         # Unknown candidates have the value "unknown"; a history may be missing.
         lost = [name for name in block if name not in ("schema", "candidates", "history")]
         for name in lost if block is about else ("typed_counts", "typed_means"):
             value = block.pop(name)
-            pq.write_table(whole.replace_schema_metadata({kind.KEY: json.dumps(about)}), tmp_path / "part.parquet")
-            with pytest.raises(TableError, match=f"not a readable {kind.KIND} .*{name}"):
+            pq.write_table(whole.replace_schema_metadata({kind._KEY: json.dumps(about)}), tmp_path / "part.parquet")
+            with pytest.raises(TableError, match=f"not a readable {kind._KIND} .*{name}"):
                 kind.from_parquet(tmp_path / "part.parquet")
             block[name] = value

@@ -187,6 +187,7 @@ class SetGroup(Brief):
         return f"{counted(self.rows, 'row')}: coverage {self.coverage:.3f}, mean size {self.mean_size:.1f}"
 
     def to_dict(self) -> dict[str, Any]:
+        """Return plain data: coverage and sizes."""
         return {name: value for name, value in asdict(self).items() if name != "key"}
 
 
@@ -219,13 +220,13 @@ class AnswerSetTable(StoredTable):
     An entity whose score is minus infinity has no place: it is in a set only where all candidates are.
     """
 
-    SCHEMA = SCHEMA
-    FILE = "answer-sets.parquet"
-    KIND = "table of answer sets"
-    NOUN = ("entity", "entities")
-    SHOWN = ("anchor_label", "relation_label", "side", "place", "entity_label", "score", "is_answer")
-    KEY = "kgeval_answer_sets"
-    REQUIRED = ("split", "coverage", "nonconformity", "model", "dataset")
+    _SCHEMA = SCHEMA
+    _FILE = "answer-sets.parquet"
+    _KIND = "table of answer sets"
+    _NOUN = ("entity", "entities")
+    _SHOWN = ("anchor_label", "relation_label", "side", "place", "entity_label", "score", "is_answer")
+    _KEY = "kgeval_answer_sets"
+    _REQUIRED = ("split", "coverage", "nonconformity", "model", "dataset")
 
     split: str = "test"
     coverage: float = 0.0

@@ -27,6 +27,7 @@ from kgeval.base.threads import bound_threads
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
 from kgeval.data.vocabulary import Labels
+from kgeval.models.adapters.calling import ScoreFunction
 from kgeval.models.alignment import align
 from kgeval.models.checkpoints import as_model
 from kgeval.ranking.evaluation import Evaluation, WorkKeywords
@@ -36,7 +37,7 @@ from kgeval.ranking.rank_table import RankTable
 
 @takes(Evaluation, WorkKeywords)
 def answers(  # noqa: PLR0913
-    model: Any,
+    model: ScoreFunction | Any,
     dataset: Dataset | str | Path,
     *,
     coverage: float = 0.9,

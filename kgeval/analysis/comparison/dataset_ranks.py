@@ -186,6 +186,7 @@ class DatasetRanks(Shown):
         )
 
     heads = ()
+    """none: its tables have titles"""
 
     def _brief(self) -> str:
         models, datasets = counted(len(self.models), "model"), counted(len(self.datasets), "dataset")

@@ -144,6 +144,7 @@ class PairedDifference(Brief):
 
     @property
     def decimals(self) -> int:
+        """The decimals that its interval justifies."""
         return DIGITS if self.interval is None else self.interval.decimals
 
     @property

@@ -72,12 +72,13 @@ class Slice(Brief):
 
     Examples
     --------
+    >>> import kgeval
     >>> loops = Slice(
     ...     "loops", "triples from an entity to itself", rule="h = t", source="this page", needs=(),
     ...     assign=lambda rows, dataset: Categories.of_flag(rows.triples.heads == rows.triples.tails),
     ... )
     >>> rows = EvaluatedRows(Triples.of([(0, 0, 1), (2, 0, 2)]), np.array([True, True]), Triples.of([]))
-    >>> loops.assign(rows, None)
+    >>> loops.assign(rows, kgeval.load_dataset("nations"))
     Categories(codes=array([1, 0]), names=('yes', 'no'))
     """
 

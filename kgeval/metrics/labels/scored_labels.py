@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,10 @@ class ScoredLabels(Brief):
     """float64[triple]: 1 and 0, confidences from 0 to 1, or grades from 0"""
     relations: npt.NDArray[Any]
     """[triple], the relation of each, as ids or labels"""
+
+    if TYPE_CHECKING:  # what type checkers would read from the fields refuses lists and tensors
+
+        def __init__(self, scores: Any, labels: Any, relations: Any) -> None: ...
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scores", floats(self.scores, "scores"))

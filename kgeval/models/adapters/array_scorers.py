@@ -55,6 +55,7 @@ class TripleArrays:
 
     @property
     def sides(self) -> tuple[Side, ...]:
+        """The sides that have an array."""
         return tuple(side for side in SIDES if getattr(self, side) is not None)
 
     @property
@@ -65,6 +66,7 @@ class TripleArrays:
         return int(self.triples.relations.max(initial=-1)) + 1
 
     def array_of(self, side: Side) -> npt.NDArray[Any]:
+        """Return the array of a side; a side without one is refused."""
         array: npt.NDArray[Any] | None = getattr(self, side)
         if array is None:
             other = "tail" if side == "head" else "head"

@@ -17,7 +17,7 @@ import numpy as np
 from kgeval.base.arrays import detached
 from kgeval.base.errors import InputError, ScoreError, reason
 
-ScoreFunction = Callable[..., Any]
+ScoreFunction = Callable[[Any, Any, Any], Any] | Callable[[Any, Any, Any, Any], Any]
 """``f(heads, relations, tails) -> scores`` of equally long id arrays or tensors; or ``f(anchors, relations, side)``; of
 a temporal model, with ``times`` as the fourth argument"""
 

@@ -65,6 +65,7 @@ class Baseline(Settings):
     rule: ClassVar[str] = ""
     """how it scores"""
     source: ClassVar[str] = ""
+    """where the rule is from"""
     tasks: ClassVar[tuple[Task, ...]] = ("ranking",)
     """what it is compared with models in"""
     learns_from: ClassVar[tuple[Split, ...]] = ("train",)

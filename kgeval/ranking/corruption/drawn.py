@@ -31,7 +31,7 @@ class Sampled(CorruptionGenerator):
 
     count: int = Field(ge=1, lt=2**63)
     """entities per query"""
-    seed: int = Field(0, ge=0, lt=2**63)
+    seed: int = Field(default=0, ge=0, lt=2**63)
     """the seed of the draw"""
     allow_known: bool = False
     """whether known answers may be drawn too (the filter still removes them from filtered ranks)"""

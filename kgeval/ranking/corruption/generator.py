@@ -62,10 +62,11 @@ class CorruptionGenerator(ReadOnce):
     --------
     >>> import kgeval
     >>> import numpy as np
+    >>> from kgeval.data.queries import Queries, Rows
     >>> from kgeval.ranking.corruption.candidates import Candidates
     >>> class FirstEntities(CorruptionGenerator):
     ...     count: int
-    ...     def candidates(self, queries, known, dataset):
+    ...     def candidates(self, queries: Queries, known: Rows, dataset: kgeval.Dataset) -> Candidates:
     ...         return Candidates.shared(np.arange(self.count))
     >>> kgeval.evaluate(lambda h, r, t: t, "nations", corruption=FirstEntities(count=5)).provenance.candidates
     '5 by FirstEntities'

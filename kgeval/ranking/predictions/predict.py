@@ -30,6 +30,7 @@ from kgeval.data.queries import Queries
 from kgeval.data.split_names import files_in
 from kgeval.data.triples import triple_of
 from kgeval.data.vocabulary import Labels
+from kgeval.models.adapters.calling import ScoreFunction
 from kgeval.models.alignment import align
 from kgeval.models.checkpoints import as_model
 from kgeval.models.checks import notes_on_equal_rows
@@ -59,7 +60,7 @@ KnownPolicy = Literal["keep", "drop"]
 
 @takes(Evaluation, RankingKeywords)
 def predict(  # noqa: PLR0913
-    model: Any,
+    model: ScoreFunction | Any,
     dataset: Dataset | str | Path,
     *,
     queries: Iterable[Sequence[Any]] | None = None,

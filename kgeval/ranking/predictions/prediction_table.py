@@ -62,12 +62,12 @@ class PredictionTable(StoredTable):
     candidates has 1 + raw_greater ≤ p ≤ 1 + raw_greater + raw_tied.
     """
 
-    SCHEMA = SCHEMA
-    FILE = "predictions.parquet"
-    KIND = "prediction table"
-    SHOWN = ("place", "entity_label", "score", PROBABILITY, RANK, "known")
-    KEY = "kgeval_predictions"
-    REQUIRED = ("split", "places", "queries", "notes", "filter", "drops_known", "model", "dataset")
+    _SCHEMA = SCHEMA
+    _FILE = "predictions.parquet"
+    _KIND = "prediction table"
+    _SHOWN = ("place", "entity_label", "score", PROBABILITY, RANK, "known")
+    _KEY = "kgeval_predictions"
+    _REQUIRED = ("split", "places", "queries", "notes", "filter", "drops_known", "model", "dataset")
 
     places: int = 0
     """how many answers each query was to have; one with fewer candidates has fewer"""
@@ -171,7 +171,7 @@ class PredictionTable(StoredTable):
         kept = super().where(keep)
         return replace(kept, work={}, queries=int(pc.count_distinct(kept.data.column("query")).as_py()))
 
-    def refuse_nonsense(self) -> None:
+    def _refuse_nonsense(self) -> None:
         """Refuse empty cells, and places that are not 1, 2, … in each query.
 
         Raises

@@ -26,6 +26,7 @@ from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Labels
 from kgeval.metrics.names import parse
 from kgeval.metrics.summarize import summarize
+from kgeval.models.adapters.calling import ScoreFunction
 from kgeval.models.aligned import Aligned
 from kgeval.models.alignment import align
 from kgeval.models.checkpoints import as_model
@@ -55,7 +56,7 @@ each a separate cause, come between tolerance and ties"""
 
 @takes(Evaluation, RankingKeywords)
 def explain(
-    model: Any,
+    model: ScoreFunction | Any,
     dataset: Dataset | str | Path,
     protocols: str | Protocol | Sequence[str | Protocol],
     *,
@@ -275,6 +276,7 @@ class Explanation(Shown):
 
     @property
     def heads(self) -> tuple[str, ...]:
+        """What was evaluated, with the metric by the standard protocol, and leaks of the dataset."""
         about, *leaks = self.provenance.heads
         return (f"{about}: {self.metric} {self.standard:.6f}", *leaks)
 

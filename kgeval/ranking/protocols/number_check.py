@@ -109,6 +109,7 @@ class NumberCheck(Shown):
 
     @property
     def heads(self) -> tuple[str, ...]:
+        """Whether a protocol gives the numbers, or else the nearest."""
         printed = ", ".join(f"{it.metric} {it.text}" for it in self.numbers)
         if not self.matches:
             return (f"{printed}: no protocol gives this number from these ranks. The nearest is {self.readings[0]}.",)
@@ -123,6 +124,7 @@ class NumberCheck(Shown):
 
     @property
     def notes(self) -> tuple[str, ...]:
+        """What was not tried, if no protocol gives the numbers."""
         if self.matches:
             return ()
         limits = "a check of ranks does not try other candidates, other filters or rounded scores"

@@ -44,9 +44,9 @@ from kgeval.ranking.tasks.label_table import LabelTable
 MANIFEST, METRICS = "manifest.json", "metrics.json"
 """the files of a run by which its folder is known"""
 
-CONFIG, RANKS = "config.yaml", RankTable.FILE
+CONFIG, RANKS = "config.yaml", RankTable._FILE
 
-LABELS, CURVES, PREDICTIONS = LabelTable.FILE, "curves.json", PredictionTable.FILE
+LABELS, CURVES, PREDICTIONS = LabelTable._FILE, "curves.json", PredictionTable._FILE
 """what the evaluation was, its tables, and the curves of a classification"""
 
 STAGE, LOCK = ".kgeval.partial", ".kgeval.lock"

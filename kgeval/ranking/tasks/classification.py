@@ -21,6 +21,7 @@ from kgeval.data.queries import Queries, Rows
 from kgeval.data.triples import EntitySide, Triples, triple_of
 from kgeval.data.vocabulary import Labels
 from kgeval.metrics.kinds import LabelOptions
+from kgeval.models.adapters.calling import ScoreFunction
 from kgeval.models.aligned import Aligned
 from kgeval.models.alignment import align
 from kgeval.models.baselines import label_baselines
@@ -50,7 +51,7 @@ Unseen = Literal["error", "drop"]
 
 
 def classify(
-    model: Any,
+    model: ScoreFunction | Any,
     dataset: Dataset | str | Path,
     *,
     entities: Labels | None = None,

@@ -29,6 +29,7 @@ from kgeval.metrics.labels.fitted import ConfidenceMapping
 from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import MetricOptions, TableView
+from kgeval.models.adapters.calling import ScoreFunction
 from kgeval.models.adapters.functions import CallableScorer
 from kgeval.models.aligned import Aligned
 from kgeval.models.alignment import align
@@ -75,7 +76,7 @@ class Confidences(ConfidenceOptions, ReadOnce):
 
     def __call__(
         self,
-        model: Any,
+        model: ScoreFunction | Any,
         dataset: Dataset | str | Path,
         *,
         progress: Progress | None = None,

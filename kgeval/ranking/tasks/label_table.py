@@ -42,12 +42,12 @@ name."""
 class LabelTable(StoredTable):
     """Labelled triples with the scores of a model, and of each baseline in a further column."""
 
-    SCHEMA = SCHEMA
-    FILE = "labels.parquet"
-    KIND = "label table"
-    NOUN = ("labelled triple", "labelled triples")
-    SHOWN = (*(f"{name}_label" for name in TRIPLE), "split", "label", "score")
-    KEY = "kgeval_labels"
+    _SCHEMA = SCHEMA
+    _FILE = "labels.parquet"
+    _KIND = "label table"
+    _NOUN = ("labelled triple", "labelled triples")
+    _SHOWN = (*(f"{name}_label" for name in TRIPLE), "split", "label", "score")
+    _KEY = "kgeval_labels"
 
     notes: tuple[str, ...] = ()
     """what a reader of the results should know"""

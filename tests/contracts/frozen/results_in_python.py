@@ -7,12 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from kgeval.errors import MetricError
-from kgeval.tasks import Confidences
-
 from kgeval import RankTable, classify, compare, load_checkpoint, summarize
 from kgeval.analysis import compare_grid, seed_differences
+from kgeval.errors import MetricError
 from kgeval.metrics import interval_over_seeds
+from kgeval.tasks import Confidences
 from tests.contracts.frozen.commands import workplace
 from tests.contracts.frozen.results import MODELS, laid_out, steady, tables
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from kgeval import PredictionTable, RankTable
 from kgeval.analysis.answer_sets.answer_sets import AnswerSetTable
 from kgeval.base.parquet_tables import StoredTable
-from kgeval.ranking.tasks import LabelTable
+from kgeval.tasks import LabelTable
 
 FOLDER = Path(__file__).parent / "stored"
 KINDS: dict[str, type[StoredTable]] = {

@@ -50,7 +50,7 @@ class Reader:
     >>> from kgeval.models.checkpoints import Checkpoint
     >>> from kgeval.data.vocabulary import Vocabulary
     >>> from kgeval.models.families.bilinear import DistMult
-    >>> def read(path, options):
+    >>> def read(path: Path, options: Options) -> Checkpoint:
     ...     content = json.loads(path.read_text())
     ...     arrays = {name: np.array(content[name], float) for name in ("entity", "relation")}
     ...     labels = Vocabulary(content["labels"])
