@@ -16,6 +16,7 @@ from kgeval.base.provenance import percent
 from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import Dataset
 from kgeval.data.triples import EntitySide, Triples
+from kgeval.metrics.labels.fitted import threshold_of_precision
 from kgeval.models.aligned import Aligned
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.run_directory.stored_run import StoredRun
@@ -53,16 +54,15 @@ def read_calibration(
         )
     scored = labels.scored("valid")
     true = f"{percent(scored.is_true.mean())} of {len(scored):,} validation triples"
-    notes = [
-        f"probability: of triples as in {str(path)!r}, where {true} are true. Among all candidates fewer are true."
-    ]
-    if not np.allclose(scores, others):
-        notes.append(
-            f"probability: fitted for the {task.side}s of triples; this model scores heads and tails differently."
-        )
+    note = f"probability: of triples as in {str(path)!r}, where {true} are true. Among all candidates fewer are true."
+    unlike = f"probability: fitted for the {task.side}s of triples, and this model scores {opposite}s differently."
+    cut = "" if precision is None else f"{threshold_of_precision(scored, precision):.6g}"
 
     def calibrated(table: PredictionTable) -> PredictionTable:
+        others_too = not np.allclose(scores, others) and (table.column("side") == opposite).any()
         found = table.with_probabilities(scored, task.calibration, precision=precision)
+        notes = [note, *([unlike] if others_too else [])]
+        notes += [f"precision {precision:g}: only predictions with a score of at least {cut} are kept."] if cut else []
         return replace(found, notes=(*notes, *found.notes))
 
     return calibrated

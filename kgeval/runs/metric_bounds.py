@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 from kgeval.base.errors import ConfigError, MetricError, RunError
 from kgeval.metrics.kinds import KINDS, KindName
 from kgeval.metrics.metric import Metric
-from kgeval.metrics.names import parse, parse_all
+from kgeval.metrics.names import MetricName, parse, parse_all
 from kgeval.metrics.rank_summary import refuse_absent_sides
 from kgeval.metrics.summary import Summary
 
 if TYPE_CHECKING:
+    from kgeval.analysis.comparison.block import Block
     from kgeval.analysis.comparison.comparison import Comparison
     from kgeval.runs.config.run_config import RunConfig
 
@@ -67,6 +68,12 @@ class Threshold:
             refusal = f"{self.option}: {self.metric} is better if {better}"
             raise ConfigError(f"{refusal}. Use {other} {name}={self.bound:g}.")
 
+    def refuse_endless(self, intervals: object) -> None:
+        """Refuse an end of an interval where there are no intervals."""
+        if self.parts[1] and not intervals:
+            what = f"{self.option} {self.metric}: it is an end of an interval, and no intervals are computed"
+            raise ConfigError(f"{what}. Add --intervals triple.")
+
     def misses(self, summary: Summary) -> Iterator[str]:
         """Say how a model misses the bound, if it does; an undefined metric misses it."""
         try:
@@ -107,9 +114,7 @@ def checked_thresholds(bounds: Bounds, configs: Sequence[RunConfig]) -> tuple[Th
         for threshold in thresholds:
             if threshold.model in {"", *config.jobs}:
                 threshold.refuse_unfit(config.kind, config.metrics, sides)
-                if threshold.parts[1] and not (config.intervals or evaluation.estimate):
-                    what = f"{threshold.option} {threshold.metric}: it is an end of an interval"
-                    raise ConfigError(f"{what}, and no intervals are computed. Add --intervals triple.")
+                threshold.refuse_endless(config.intervals or evaluation.estimate)
     return thresholds
 
 
@@ -170,22 +175,22 @@ def misses(thresholds: Sequence[Threshold], models: Sequence[Judged]) -> list[tu
 def refuse_worse(comparison: Comparison) -> None:
     """Let the command fail if the first model is significantly worse by the first metric than another, or not tested.
 
-    A model of the same value is not worse.
+    A model of the same value is not worse. Of groups of rows, one that was tested is enough.
     """
     first, metric, reference = comparison.models[0], comparison.metrics[0], comparison.options.reference
     others = [reference] if reference else [name for name in comparison.models if name not in comparison.baselines]
-    faults = []
-    for block in comparison.blocks:
-        for other in dict.fromkeys(others):
-            seen, equal = (
-                block.seen(metric, first, other),
-                block.value(first, metric)[1] == block.value(other, metric)[1],
-            )
-            if other != first and (seen == "worse" or not (seen or equal)):
-                how = "is significantly worse than" if seen else "was not tested against"
-                faults.append(f"--fail-if-worse: {first} {how} {other} by {metric.column} on {block.title}.")
-    if faults:
-        raise RunError("\n  ".join(faults))
+    pairs = [(block, other) for block in comparison.blocks for other in others if other != first]
+    seen = [block.seen(metric, first, other) for block, other in pairs]
+    worse = [pair for pair, result in zip(pairs, seen, strict=True) if result == "worse"]
+    untested = [pair for pair, result in zip(pairs, seen, strict=True) if not result and _differ(metric, first, *pair)]
+    if faulty := worse or ([] if comparison.by and any(seen) else untested):
+        how = "is significantly worse than" if worse else "was not tested against"
+        faults = (f"{first} {how} {other} by {metric.column} on {block.title}." for block, other in faulty)
+        raise RunError("\n  ".join(f"--fail-if-worse: {fault}" for fault in faults))
+
+
+def _differ(metric: MetricName, model: str, block: Block, other: str) -> bool:
+    return block.value(model, metric).value != block.value(other, metric).value
 
 
 def refuse_missed(missed: Sequence[tuple[str, str]]) -> None:

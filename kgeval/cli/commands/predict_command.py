@@ -41,8 +41,8 @@ ENDINGS = {f".{form}": form for form in ("parquet", "csv", "jsonl", "json")} | {
 RANKS = {"rank": "", "raw rank": "raw_"}
 """the prefix of the counts of each rank: filtered, as in an evaluation, and raw"""
 
-ROWS_AT_A_TIME = 10**6
-"""the number of predictions in memory while rows are written"""
+ROWS_AT_A_TIME = 200_000
+"""the most predictions in memory while rows are written"""
 
 FOR_LANGUAGE_MODELS = ("candidates", "kicgpt", "dift")
 """the formats of candidates for language models, which must not know the answers of the split"""
@@ -101,7 +101,7 @@ def predict_command(checkpoint: str, dataset: str | None, form: str, **options: 
 
     Example: kgeval predict umls-TransE --dataset umls --query virus causes '?' -k 5
     """
-    from kgeval.cli.display import show, show_notes, show_place
+    from kgeval.cli.display import show, show_file, show_notes, show_place
 
     out: Path | None = options["out"]
     if out is not None and options["written_as"] is None:
@@ -113,17 +113,16 @@ def predict_command(checkpoint: str, dataset: str | None, form: str, **options: 
     if options["written_as"] in FOR_LANGUAGE_MODELS:
         config = _without_knowledge(config, options)
     tables, graph = _predictions(config, options)
-    if out is not None and options["written_as"] in ("csv", "jsonl") and form != "json":
+    if out is not None and options["written_as"] in ("csv", "jsonl"):
         show_notes(_write_rows(tables, out, options["written_as"]))
-        show_place(out)
-        return
+        return show_file(out, as_json=form == "json")
     (table,) = tables
     result = Predictions(table, graph)
     if out is not None:
         show_place(_write(result, out, options["written_as"]))
     if out is None or form == "json":
         show(result, form)
-    show_notes(result.notes)
+    return show_notes(result.notes)
 
 
 def _write_rows(tables: Iterable[PredictionTable], out: Path, form: str) -> list[str]:

@@ -84,6 +84,8 @@ def _summarize_one(
     outcome = read_outcome(run, metrics, options)
     summary = outcome.summary
     thresholds = [replace(one, model="") for one in thresholds_of(bounds, words_of(run)[-1:], [summary.kind])]
+    for threshold in thresholds:
+        threshold.refuse_endless(outcome.policies.get("intervals") or getattr(outcome.table, "sampling", None))
     missed = misses(thresholds, [_judged(run, "", options)])
     if names:
         summary = _with_names(summary, {**ChainMap(*map(read_names, names))})

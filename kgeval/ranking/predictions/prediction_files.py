@@ -6,6 +6,7 @@ and ``write_top10`` and ``write_trec`` with a prediction table and its dataset.
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 from pathlib import Path
@@ -40,7 +41,9 @@ def written_rows(table: PredictionTable, form: str, *, header: bool = True) -> b
     """Write the rows of a table as ``csv`` or ``jsonl``; infinite scores, which JSON does not have, are text."""
     rows = flat_rows(table)
     if form == "csv":
-        return rows.to_csv(index=False, header=header, lineterminator="\n").encode()
+        returns = any("\r" in label for name in ("head", "tail", "relation", "entity") for label in rows[name].unique())
+        quoting = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL  # which does not quote a carriage return
+        return rows.to_csv(index=False, header=header, lineterminator="\n", quoting=quoting).encode()
     scores = ({} if math.isfinite(score) else {"score": str(score)} for score in rows["score"])
     contents = ({**row, **text} for row, text in zip(rows.to_dict("records"), scores, strict=True))
     return "".join(json.dumps(content, ensure_ascii=False) + "\n" for content in contents).encode()
