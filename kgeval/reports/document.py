@@ -157,7 +157,7 @@ def comparison_document(comparison: Comparison) -> str:
         "comparison.html.j2",
         scripts=("theme.js",),
         title=f"{len(provenances)} models on {' and '.join(datasets)}",
-        about=f"{common_provenance(provenances)}, ties: {comparison.ties}",
+        about=common_provenance(provenances) + (f", ties: {comparison.ties}" if comparison.ties else ""),
         columns=table.columns,
         rows=table.texts(),
         keys=table.keys,

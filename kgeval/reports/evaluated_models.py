@@ -30,6 +30,7 @@ from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.reports.document import isolated
 
 if TYPE_CHECKING:
+    from kgeval.metrics.intervals.interval import Unit
     from kgeval.metrics.labels.label_summary import LabelSummary
     from kgeval.ranking.tasks.label_table import LabelTable
 
@@ -220,7 +221,7 @@ def first_value(group: Group) -> float:
     return np.nan if value is None else value
 
 
-def read_classifications(runs: Runs) -> dict[str, tuple[LabelTable, LabelSummary]]:
+def read_classifications(runs: Runs, intervals: Unit | None = None) -> dict[str, tuple[LabelTable, LabelSummary]]:
     """Summarize runs of classifications by the names of their models; nothing if none of the runs is one."""
     classified: dict[str, tuple[LabelTable, LabelSummary]] = {}
     places = [
@@ -238,5 +239,5 @@ def read_classifications(runs: Runs) -> dict[str, tuple[LabelTable, LabelSummary
         if title in classified:
             raise InputError(f"two runs are called {title!r:.60}. Name them: a=RUN b=RUN.")
         calibration = run.config.get("task", {}).get("calibration", "platt")
-        classified[title] = table, cast("LabelSummary", summarize(table, calibration=calibration, intervals="triple"))
+        classified[title] = table, cast("LabelSummary", summarize(table, calibration=calibration, intervals=intervals))
     return classified

@@ -7,8 +7,8 @@ methods`` prints it.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 import kgeval
 from kgeval.analysis.comparison.paired_difference import PairedDifference, adjustment
@@ -32,14 +32,13 @@ def methods(
     dataset: Dataset | str | Path | None = None,
     intervals: Unit = "triple",
     ties: Ties | None = None,
-    allow: Collection[str] = (),
 ) -> str:
     """Write what was done, in plain text, with the numbers of all models, and BibTeX of the sources that it names.
 
     Parameters
     ----------
-    runs, dataset, intervals, ties, allow
-        as :func:`kgeval.report` takes them; of one dataset
+    runs, dataset, intervals, ties
+        as :func:`kgeval.report` takes them; of one dataset, and made by the same rules
 
     Examples
     --------
@@ -50,24 +49,17 @@ def methods(
     """
     if read_classifications(runs := with_names(runs)):
         raise InputError("--format methods describes rankings, and these runs are classifications.")
-    study = study_of(read_models(runs, dataset), dataset, intervals=intervals, ties=ties, allow=allow, metrics=METRICS)
+    study = study_of(read_models(runs, dataset), dataset, intervals=intervals, ties=ties, metrics=METRICS)
     values = [study.block.value(model, metric) for model in study.names for metric in study.grid.metrics]
     made = dict.fromkeys(value.interval.method for value in values if value.interval)
-    tested = [pair for pair in study.pairs if pair.p is not None]
+    tested, first = [pair for pair in study.pairs if pair.p is not None], study.models[0]
     versions = {run.manifest.get("versions", {}).get("kgeval", kgeval.__version__) for run in study.runs}
-    versions_in_words = ", ".join(sorted(versions))
-    about, policy = study.models[0].table.provenance, tie_policy(study.ties)
-    ways = [method.replace("linearised", "linearised: Binder, 1983") for method in made]
-    further = {
-        "tested": tested,
-        "adjustment": adjustment(tested or study.pairs),
-        "in_words": _in_words,
-        "test": _test_in_words,
-    }
-    text = filled(
-        "methods.txt.j2", study=study, about=about, policy=policy, ways=ways, versions=versions_in_words, **further
-    )
-    sources = template_text("methods.bib").replace("VERSION", versions_in_words).strip().split("\n\n")
+    parts: dict[str, Any] = {"study": study, "table": first.table, "policy": tie_policy(study.ties), "tested": tested}
+    parts |= {"whole": first.manifest.get("dataset", {}).get("triples", {}).get(first.table.split)}
+    parts |= {"ways": [method.replace("linearised", "linearised: Binder, 1983") for method in made]}
+    parts |= {"adjustment": adjustment(tested or study.pairs), "in_words": _in_words, "test": _test_in_words}
+    text = filled("methods.txt.j2", versions=(named := ", ".join(sorted(versions))), **parts)
+    sources = template_text("methods.bib").replace("VERSION", named).strip().split("\n\n")
     return "\n".join([" ".join(text.split()), "", *(f"{source}\n" for source in sources if _is_named(source, text))])
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kgeval.analysis.comparison.compare import compare_grid
 from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.analysis.comparison.over_graphs import as_in_suite
-from kgeval.base.errors import InputError, counted
+from kgeval.base.errors import InputError, MetricError, counted
 from kgeval.base.progress import long_loop
 from kgeval.base.provenance import UNKNOWN
 from kgeval.base.storage import write_text
@@ -93,10 +93,10 @@ def report(
     1
     """
     runs = with_names(runs)
-    if classified := read_classifications(runs):
+    if classified := read_classifications(runs, intervals):
         if dataset is not None or ties is not None or allow:
             raise InputError("dataset, ties and allow are for ranks, and classifications have none. Leave them out.")
-        return _of_classifications(classified)
+        return _of_classifications(classified, intervals)
     dataset = None if dataset is None else as_dataset(dataset)
     models = read_models(runs, dataset)
     datasets: dict[str, list[EvaluatedModel]] = {}
@@ -233,7 +233,7 @@ def _results(grid: Comparison) -> Section:
     return Section("grid", "Results", "Results over datasets", content, charts)
 
 
-def _of_classifications(classified: Mapping[str, tuple[LabelTable, LabelSummary]]) -> Report:
+def _of_classifications(classified: Mapping[str, tuple[LabelTable, LabelSummary]], intervals: Unit) -> Report:
     """Make a page of classifications: their metrics beside those of the baselines, their differences and curves."""
     from kgeval.analysis.comparison.compare import compare
     from kgeval.analysis.comparison.words import notes_on_differences
@@ -246,12 +246,13 @@ def _of_classifications(classified: Mapping[str, tuple[LabelTable, LabelSummary]
     tables, notes = [], list[str]()
     for about, part in alike.items():
         shown = {"; ".join([about, *next(iter(part.values())).heads[1:]]): label_table(part)}
-        if len(part) > 1 and len({summary.details["calibration"] for summary in part.values()}) == 1:
-            calibration = next(iter(part.values())).details["calibration"]
+        try:
             of_part = {name: classified[name][0] for name in part}
-            comparison = compare(of_part, ("roc_auc", "average_precision"), calibration=calibration)
+            comparison = compare(of_part, ("roc_auc", "average_precision"), intervals=intervals)
             shown |= {f"Difference of {name}": table for name, table in comparison.differences().items()}
             notes += notes_on_differences(comparison)
+        except MetricError as error:  # of one model alone, or of other triples
+            notes += [] if len(part) < 2 else [str(error)]
         for title, table in shown.items():
             tables.append({"about": title, "columns": table.titles, "rows": table.texts(4), "keys": table.keys})
     points = {curve: curve_points(summaries, curve) for curve in CURVES}

@@ -16,7 +16,7 @@ from kgeval.analysis.comparison.comparable import dataset_names
 from kgeval.analysis.slices.slice import slices_among
 from kgeval.base.errors import ConfigError, InputError
 from kgeval.data.dataset import Dataset
-from kgeval.metrics.kinds import CLASSIFICATION
+from kgeval.metrics.kinds import CLASSIFICATION, RANKS
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.rank_summary import rank_summary
 from kgeval.metrics.ranks.ties import common_ties, note_on_ties
@@ -88,14 +88,16 @@ def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -
         raise ConfigError(
             f"{option_name(idle[0])} applies to text files of ranks only; a stored run keeps its setting. Leave it out."
         )
-    of_labels = [run.keeps == CLASSIFICATION.name for _, run in places]
-    if len({*of_labels}) > 1:
+    of_labels, *others = {run.keeps == CLASSIFICATION.name for _, run in places}
+    if others:
         raise ConfigError("some of these runs are classifications, and others have ranks. Compare runs of one kind.")
-    if any(of_labels):
+    if of_labels:
         refuse_inapplicable(options, CLASSIFICATION.name)
+    elif "calibration" in options:
+        raise ConfigError(f"--calibration: {RANKS.without['calibration']}.")
     tables: list[Any] = [
-        run.labels() if labelled else run.ranks(**imported) if run.is_text else viewed(run.ranks(), imported)
-        for labelled, (_, run) in zip(of_labels, places, strict=True)
+        run.labels() if of_labels else run.ranks(**imported) if run.is_text else viewed(run.ranks(), imported)
+        for _, run in places
     ]
     datasets = dataset_names(tables)
     apart = len(set(datasets)) > 1 and "dataset" not in options.get("allow", ())
@@ -165,8 +167,8 @@ def common_policies(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> 
     options = ({"ties": common_ties(ties)} if ties else {}) | dict(options)
     for name, value in first.policies.items():
         for run in others:
-            if name not in options and run.policies.get(name) != value:
-                unlike = f"{first.name} has {name} {value}, {run.name} {run.policies.get(name)}"
+            if name not in options and run.policies[name] != value:
+                unlike = f"{first.name} has {name} {value}, {run.name} {run.policies[name]}"
                 raise ConfigError(f"{unlike}. Choose one with {option_name(name)}.")
     return {name: options.get(name, value) for name, value in first.policies.items()}
 
@@ -188,7 +190,7 @@ def values_by_dataset(
 
 def refuse_classifications(runs: Sequence[ComparedRun], what: str) -> None:
     if labelled := [run.name for run in runs if isinstance(run.table, LabelTable)]:
-        cure = "Compare one run of each model on one dataset, without this option"
+        cure = "Compare one run of each model on one dataset"
         raise ConfigError(f"{what} compares ranks, and {labelled[0]} is a run of a classification. {cure}.")
 
 

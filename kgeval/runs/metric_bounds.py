@@ -177,8 +177,14 @@ def refuse_worse(comparison: Comparison) -> None:
 
     A model of the same value is not worse. Of groups of rows, one that was tested is enough.
     """
-    first, metric, reference = comparison.models[0], comparison.metrics[0], comparison.options.reference
-    others = [reference] if reference else [name for name in comparison.models if name not in comparison.baselines]
+    first, reference = comparison.models[0], comparison.options.reference
+    metric = next((name for name in comparison.metrics if name.metric.increasing is not None), None)
+    if metric is None:
+        raise ConfigError("--fail-if-worse needs a metric that says which model is better, such as mrr.")
+    of_tables = comparison.baselines if comparison.first.kind == "classification" else ()  # others were given
+    others = (
+        [name for name in comparison.models if name not in of_tables] if reference in {None, first} else [reference]
+    )
     pairs = [(block, other) for block in comparison.blocks for other in others if other != first]
     seen = [block.seen(metric, first, other) for block, other in pairs]
     worse = [pair for pair, result in zip(pairs, seen, strict=True) if result == "worse"]
@@ -190,7 +196,8 @@ def refuse_worse(comparison: Comparison) -> None:
 
 
 def _differ(metric: MetricName, model: str, block: Block, other: str) -> bool:
-    return block.value(model, metric).value != block.value(other, metric).value
+    value = block.value(model, metric).value
+    return value is None or value != block.value(other, metric).value
 
 
 def refuse_missed(missed: Sequence[tuple[str, str]]) -> None:

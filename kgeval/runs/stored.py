@@ -74,9 +74,7 @@ def read_outcome(
         return Outcome(name, table, policies=policies, changes=changes, **how, **about)
     if kind == "classification":
         task = task if isinstance(task, Classification) else Classification()
-        policies = task_policies(task, request.policies) | {
-            name: options[name] for name in ("calibration",) if name in options
-        }
+        policies = task_policies(task, request.policies) | {key: options[key] for key in {"calibration"} & {*options}}
     elif isinstance(task, Confidences):
         policies = task_policies(task.with_overrides(options), {"ties": "realistic"} | request.policies)
     else:

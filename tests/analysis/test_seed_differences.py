@@ -13,6 +13,7 @@ from kgeval.analysis.comparison.seed_differences import seeds_needed
 from kgeval.analysis.comparison.sign_flips import holm
 from kgeval.base.errors import MetricError
 from kgeval.metrics import interval_over_seeds
+from kgeval.metrics.intervals.over_seeds import error_of_means
 from tests.conftest import random_dataset
 from tests.metrics.example_ranks import changed, shuffled
 
@@ -191,22 +192,23 @@ def test_the_rows_that_all_runs_have_are_compared_where_that_is_allowed():
 
 
 def test_the_number_of_seeds_that_would_show_a_difference():
-    """With this number the standard error, by the formula of the variance, is small enough; with one less it is not."""
+    """The power of Student's t test at this number, by SciPy, is .8 at least; with one seed less it is not."""
     (pair,) = seed_differences(BY_SEED, "hits@3")
-    one, other = ([kgeval.summarize(table, "hits@3")["hits@3"] for table in RUNS[name]] for name in BY_SEED)
-    variances = np.var(one, ddof=1) + np.var(other, ddof=1)
-    of_triples = pair.interval.standard_error**2 - np.var(one, ddof=1) / 3 - np.var(other, ddof=1) / 4
-    needed = stats.norm.ppf(0.975) + stats.norm.ppf(0.8)
+    values = [[kgeval.summarize(table, "hits@3")["hits@3"] for table in RUNS[name]] for name in BY_SEED]
+    variances = np.array([np.var(of, ddof=1) for of in values])
+    of_units = max(pair.interval.standard_error**2 - sum(variances / (3, 4)), 0)
 
-    def shown(seeds, difference):
-        return abs(difference) >= needed * np.sqrt(variances / seeds + max(of_triples, 0)) - 1e-12
+    def power(seeds, difference):
+        error, degrees = error_of_means(variances, np.array([seeds, seeds]), of_units, pair.units)
+        limit = stats.t.ppf(0.975, degrees)
+        return 1 - stats.nct.cdf(limit, degrees, abs(difference) / error)
 
-    runs = [np.array(one), np.array(other)]
-    for difference in np.linspace(0.01, 0.5, 40):
-        seeds = seeds_needed(difference, pair.interval.standard_error, runs, 0.95)
+    for difference in (0.03, 0.06, 0.1, 0.3):
+        seeds = seeds_needed(difference, variances, of_units, pair.units, 0.95)
         if np.isinf(seeds):
-            assert not shown(10**9, difference)
+            assert power(10**6, difference) < 0.8
         else:
-            assert shown(seeds, difference)
-            assert seeds == 3 or not shown(seeds - 1, difference)
-    assert pair.seeds_needed == seeds_needed(pair.difference, pair.interval.standard_error, runs, 0.95)
+            assert power(seeds, difference) >= 0.8 - 1e-6
+            assert seeds == 3 or power(seeds - 1, difference) < 0.8
+    assert pair.seeds_needed == seeds_needed(pair.difference, variances, of_units, pair.units, 0.95)
+    assert seeds_needed(0.0, variances, of_units, pair.units, 0.95) is None

@@ -45,12 +45,13 @@ def test_a_significantly_worse_model_fails(runs, first, others, further, code):
 
 
 def test_what_was_not_tested_fails(runs):
-    """The groups of one relation have too few triples."""
-    result = invoke(
-        "compare", runs / "ranks/symmetric", runs / "ranks/popularity", "--by", "relation", "--fail-if-worse"
-    )
+    """A mean over relations has a test over relations alone; of groups, those with enough triples decide."""
+    labels = ("compare", runs / "labels/popularity", runs / "labels/symmetric", "--fail-if-worse")
+    result = invoke(*labels, "-m", "relation.f1")
     assert result.exit_code == 1
-    assert "was not tested against" in result.stderr
+    assert "popularity was not tested against symmetric by relation.f1" in result.stderr
+    assert invoke(*labels, "-m", "relation.f1", "--intervals", "relation").exit_code == 0
+    assert invoke(*labels, "-m", "roc_auc", "--by", "relation").exit_code == 0
     across = invoke("compare", runs / "ranks", "--across-datasets", "--fail-if-worse")
     assert "Leave out --across-datasets" in across.stderr
 
@@ -69,6 +70,7 @@ def test_bounds_hold_for_the_ends_of_intervals(runs, place, done, refused):
     assert missed.exit_code == 1
     evaluated = ("evaluate", "baseline:popularity", "--dataset", "umls")
     assert "Add --intervals triple" in refused(*evaluated, "--fail-under", "mrr.low=.1")
+    assert "Add --intervals triple" in refused("summarize", run, "--fail-under", "mrr.low=.1")
     assert "mr.high is better if lower" in refused(*evaluated, "--intervals", "triple", "--fail-under", "mr.high=3")
     labels = ("summarize", runs / "labels/popularity", "-m", "roc_auc", "--intervals", "triple")
     assert invoke(*labels, "--fail-under", "roc_auc.low=.99").exit_code == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 
 import numpy as np
@@ -119,6 +121,15 @@ def test_rows_have_the_query_and_what_the_table_says(table, valid):
     whole = written_rows(with_probabilities, "csv")
     assert whole == b"".join(written_rows(part, "csv", header=not number) for number, part in enumerate(parts))
     assert whole.count(b"query,head") == 1
+
+
+def test_labels_with_line_breaks_stay_in_their_cells():
+    labels = ["a,b", 'c"d', "e\rf", "g\nh", "=1"]
+    data = kgeval.Dataset.from_labels(train=[(one, "r", other) for one in labels for other in labels])
+    table = kgeval.predict(lambda h, r, t: t, data, queries=[("a,b", "r", "?")], k=5)
+    rows = [*csv.DictReader(io.StringIO(written_rows(table, "csv").decode(), newline=""))]
+    assert [row["entity"] for row in rows] == table.column("entity_label").tolist()
+    assert {row["head"] for row in rows} == {"a,b"}
 
 
 def test_infinite_scores_are_text_in_json():

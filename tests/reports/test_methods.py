@@ -42,8 +42,8 @@ def test_it_has_the_numbers_and_the_test(tables):
     assert {"better": "is significantly", "none": "does not differ significantly"}[
         pair.seen.replace("worse", "better")
     ] in text
-    assert "For each of the 661 test triples, head and tail were removed, one at a time" in text
-    assert "among all 135 entities" in text
+    assert "For each of the 661 test triples, the head and the tail were removed, one at a time" in text
+    assert "Candidates: all 135 entities." in text
     assert "Leaks: 11 of 661 test triples" in text
 
 
@@ -60,9 +60,9 @@ def test_every_source_is_listed_and_no_other(tables):
     ("options", "words"),
     [
         ({"filter": ()}, "Other known answers were not left out: raw ranks."),
-        ({"sides": ["tail"]}, "tail was removed, and the answer was ranked"),
+        ({"sides": ["tail"]}, "the tail was removed, and the answer was ranked."),
         ({"split": "valid"}, "For each of the 652 valid triples"),
-        ({"corruption": Uniform(count=20)}, "ranked among 20 uniform (seed 0)"),
+        ({"corruption": Uniform(count=20)}, "Candidates: 20 uniform (seed 0)."),
     ],
 )
 def test_it_says_how_the_ranks_were_made(options, words):

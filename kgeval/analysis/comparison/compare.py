@@ -132,6 +132,7 @@ def compare(  # noqa: PLR0913
     options = MetricOptions(ties, seed, chance, popularity)
     differences = DifferenceOptions(intervals, level, draws, seed, reference, margin)
     if of_labels:
+        allowed_fields(allow)
         chosen = METRICS if metrics == RANKS.metrics else metrics
         return compare_labels(of_labels, chosen, differences, by=relation_alone(by), calibration=calibration)
     rules = _Rules(metrics, column_names(by), options, differences, None, frozenset(), allowed_fields(allow))
@@ -205,7 +206,7 @@ def compare_grid(  # noqa: PLR0913
     """
     refuse_unknown("spread: unknown", spread, get_args(Spread), MetricError)
     several = {
-        dataset: {model: [of] if isinstance(of, RankTable) else list(of) for model, of in models.items()}
+        dataset: {model: [of] if isinstance(of, RankTable | LabelTable) else list(of) for model, of in models.items()}
         for dataset, models in results.items()
     }
     refuse_other_tables(table for models in several.values() for runs in models.values() for table in runs)

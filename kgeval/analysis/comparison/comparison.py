@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgeval.analysis.comparison.block import Block, ComparedModels
 from kgeval.analysis.comparison.over_graphs import long_table, notes_over_graphs, tables_over_graphs, to_plain_data
-from kgeval.analysis.comparison.paired_difference import PairedDifference
+from kgeval.analysis.comparison.paired_difference import PairedDifference, notes_on_missing
 from kgeval.analysis.comparison.words import (
     heads_of,
     notes_on_differences,
@@ -140,6 +140,7 @@ class Comparison(ComparedModels, Shown):
         figures = [cell for board in boards for row in board.rows for cell in row if isinstance(cell, Figure)]
         notes = [*notes_on_marks(self, figures), *self.remarks, *notes_on_runs(self)]
         notes += [*notes_on_untested(self), *notes_over_graphs(self)] if self.spread is not None else []
+        notes += [f"{note[:1].upper()}{note[1:]}" for note in notes_on_missing(self.pairs) if self.spread is None]
         boards[0] = replace(boards[0], title="; ".join(filter(None, [*self.heads, boards[0].title])))
         boards[-1] = replace(boards[-1], notes=notes)
         return tuple(boards)
@@ -201,7 +202,7 @@ class Comparison(ComparedModels, Shown):
             [*keys, *titles * len(self.datasets)],
             [[*row, *figures] for row, *figures in zip(rows, *columns, strict=True)],
             len(keys),
-            [] if several or paper or not names[0].side else [str(name.side) for name in names],
+            [] if several or paper else [str(name.side) for name in names if name.side],
             heads=[dataset for dataset in self.datasets for _ in names] if several else [],
             item="group" if by else "model",
         )
@@ -287,7 +288,11 @@ def _cells(pair: PairedDifference) -> list[Cell]:
     """Print a difference, with as many digits as its standard error justifies; with a margin, its equivalence too."""
     difference, least = Figure(pair.difference, pair.interval), pair.detectable
     p = pair.equivalence_p
-    further: list[Cell] = [Figure(p, text="" if p is None else p_text(p)), Figure(pair.effect_size, digits=2)]
+    effect = pair.effect_size
+    further: list[Cell] = [
+        "" if p is None else Figure(p, text=p_text(p)),
+        "" if effect is None else Figure(effect, digits=2),
+    ]
     return [
         difference._replace(text=written(difference)),
         pair.p_text if pair.adjusted_p is None else Figure(pair.adjusted_p, text=pair.p_text),

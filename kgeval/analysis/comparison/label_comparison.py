@@ -61,9 +61,8 @@ def compare_labels(
         data[baseline] = predicted[first][baseline][orders[first]]
     if options.reference is not None:
         refuse_unknown("reference: no model is called", options.reference, data, MetricError)
-    keys: list[dict[str, Any]] = [{}]
-    if by:
-        keys = [{"relation": relation} for relation in np.unique(data[first].relations).tolist()]
+    relations = np.unique(data[first].relations).tolist() if by else []
+    keys: list[dict[str, Any]] = [{"relation": relation} for relation in relations] or [{}]
     differences = [
         _difference(pair, name, data, key, options)
         for key in keys
@@ -72,11 +71,7 @@ def compare_labels(
         if not ({*pair} <= baselines or (key and name.average)) and name.metric.increasing is not None
     ]
     dataset = summary.provenance.dataset
-    families = (
-        [pair for pair in differences if bool({pair.model, pair.other} & baselines) == of] for of in (False, True)
-    )
-    adjusted = [pair for family in families for pair in with_adjusted_p(family)]
-    pairs = tuple(on_dataset(adjusted, dataset, options.margin))
+    pairs = tuple(on_dataset(with_adjusted_p(differences, baselines), dataset, options.margin))
     return Comparison({dataset: summaries}, {}, pairs, options, None, baselines)
 
 
@@ -113,9 +108,9 @@ def _difference(
     unit, level = options.unit, options.level
     data = [predictions[model].of_relation(key["relation"]) if key else predictions[model] for model in pair]
     found = PairedDifference(*pair, name, len(data[0]), 0, unit, key, level=level)
-    one, other = values = [value_of(name, of_model) for of_model in data]
+    one, other = [value_of(name, of_model) for of_model in data]
     if one.value is None or other.value is None:
-        return replace(found, reason=next(value.reason for value in values if value.value is None))
+        return replace(found, reason=one.reason or other.reason)
     difference = one.value - other.value
     found = replace(found, difference=difference)
     try:

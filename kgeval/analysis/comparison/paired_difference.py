@@ -29,7 +29,7 @@ POWER = 0.8
 DOMINANT = 0.1
 """the share of one unit in the weights from which an interval is right only if the differences scatter symmetrically"""
 
-FEW = re.compile(r"^only (\d+) (\w{4})\w*;")
+FEW = re.compile(r"^only (\d+) (\w{4})\w*(?: of one label)?;")
 """how a reason of too few units begins: their number, and the unit without its ending"""
 
 
@@ -202,7 +202,7 @@ class DifferenceOptions:
         if not real or not 0 < self.level < 1:
             raise MetricError(f"level: expected a number between 0 and 1, such as 0.95, found {self.level!r}.")
         check_draws(self.draws)
-        if self.margin is not None and not 0 < self.margin < math.inf:
+        if self.margin is not None and not (isinstance(self.margin, int | float) and 0 < self.margin < math.inf):
             raise MetricError(f"margin: expected a number above 0, such as 0.01, found {self.margin!r}.")
 
     @property
@@ -226,12 +226,16 @@ def on_dataset(pairs: Sequence[PairedDifference], dataset: str, margin: float | 
         yield replace(pair, dataset=dataset, margin=margin if pair.metric == pairs[0].metric else None)
 
 
-def with_adjusted_p(pairs: Iterable[PairedDifference]) -> tuple[PairedDifference, ...]:
-    """Adjust p-values for the pairs of models that are tested by the same metric in the same group (Holm, 1979)."""
+def with_adjusted_p(pairs: Iterable[PairedDifference], apart: Collection[str] = ()) -> tuple[PairedDifference, ...]:
+    """Adjust p-values for the pairs of models that are tested by the same metric in the same group (Holm, 1979).
+
+    Pairs with models ``apart`` are a family of their own.
+    """
     found, families = list(pairs), dict[object, list[int]]()
     for place, pair in enumerate(found):
         if pair.p is not None:
-            families.setdefault((pair.metric, *pair.group.items()), []).append(place)
+            of_apart = pair.model in apart or pair.other in apart
+            families.setdefault((pair.metric, of_apart, *pair.group.items()), []).append(place)
     for family in families.values():
         adjusted = holm(np.array([found[place].p for place in family], np.float64))
         for place, p in zip(family, adjusted.tolist(), strict=True):
@@ -265,6 +269,11 @@ def notes_on_tests(pairs: Sequence[PairedDifference], options: DifferenceOptions
     tested = [pair for pair in pairs if pair.adjusted_p is not None]
     if tested:
         yield from _notes_on_family(tested, options, _not_adjusted_for(pairs))
+    yield from notes_on_missing(pairs)
+
+
+def notes_on_missing(pairs: Sequence[PairedDifference]) -> Iterator[str]:
+    """Say which differences have no test or no interval, and why."""
     for reason, of in by_reason(pairs):
         names = ", ".join(dict.fromkeys(pair.name for pair in of))
         where = f" in {len(of)} of {len(pairs)} differences" if len(of) < len(pairs) and of[0].group else ""
@@ -311,7 +320,8 @@ def _notes_on_family(
     flips = f"sign-flip test, {options.draws:,} draws (seed {options.seed}) of a sign for each {' or '.join(kinds)}"
     test = f"Student's t test over seeds × {' or '.join(kinds)}" if over_seeds else flips
     if of_labels:
-        test = f"Student's t test of what each {kinds[0]} adds to the metric (of roc_auc: DeLong et al., 1988)"
+        source = " (of roc_auc: DeLong et al., 1988)" if kinds == ["triple"] else ""
+        test = f"Student's t test of what each {kinds[0]} adds to the metric{source}"
     yield f"p: two-sided {test}; {adjustment(tested)}{not_adjusted_for}.{bound}"
     words = ["none: no significant difference."] if any(pair.seen == "none" for pair in tested) else []
     if any(pair.detectable is not None for pair in tested):
@@ -321,7 +331,8 @@ def _notes_on_family(
         yield " ".join(words)
     if options.margin is not None:
         what = f"p of a true difference of at least {options.margin:g} (two one-sided t tests; Schuirmann, 1987)"
-        yield f"equivalent: {what}, not adjusted. effect: the difference in standard deviations over {kinds[0]}s."
+        yield f"equivalent: {what}, not adjusted: a small p means equivalent."
+        yield f"effect: the difference in standard deviations over {kinds[0]}s."
     if fewer := [pair for pair in tested if 0 < pair.draws < options.draws and not over_seeds]:
         names = ", ".join(dict.fromkeys(pair.name for pair in fewer))
         yield f"{names}: interval by a paired bootstrap, p by {fewer[0].draws:,} sign flips (no function of means)."

@@ -9,6 +9,7 @@ degrees of freedom are those of :mod:`kgeval.metrics.intervals.over_seeds`; p = 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,19 +23,21 @@ from kgeval.analysis.comparison.paired_difference import (
     POWER,
     DifferenceOptions,
     PairedDifference,
-    detectable_difference,
     with_adjusted_p,
 )
 from kgeval.base.arrays import Float64Array
 from kgeval.base.errors import MetricError, refuse_unknown
 from kgeval.metrics.intervals.interval import FEWEST_SEEDS, Intervals, NoInterval, too_few_seeds
 from kgeval.metrics.intervals.mean_terms import Units
-from kgeval.metrics.intervals.over_seeds import covariance_of_runs, error_over_seeds, student_interval
+from kgeval.metrics.intervals.over_seeds import covariance_of_runs, error_of_means, error_over_seeds, student_interval
 from kgeval.metrics.intervals.selection_intervals import t_quantile
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName, parse_all
 from kgeval.metrics.selection import DEFAULT_OPTIONS, MetricOptions, RowSelection, TableView, refuse_other_tables
 from kgeval.ranking.rank_table import RankTable
+
+MOST_SEEDS = 10**6
+"""from so many seeds on, no number is said to be enough"""
 
 
 def seed_differences(
@@ -156,7 +159,7 @@ class _MetricTests:
 
     def _tested(self, pair: PairedDifference, values: Float64Array, other_values: Float64Array) -> PairedDifference:
         """Add the interval of a difference, whose range is twice that of the metric, and its p-value."""
-        from scipy.special import nctdtrinc, stdtr
+        from scipy.special import stdtr
 
         places, covariance, units = self._covariance
         runs = [places[key] for model in (pair.model, pair.other) for key in self.keys[model]]
@@ -165,8 +168,10 @@ class _MetricTests:
         metric = self.name.metric.of_differences
         interval = student_interval(metric, difference, spread, level=level, unit=pair.resampled, units=units)
         p = float(2 * stdtr(degrees, -abs(difference) / error))
-        detectable = float(nctdtrinc(degrees, 1 - POWER, t_quantile(degrees, level))) * error
-        needed = seeds_needed(difference, error, [values, other_values], level)
+        detectable = detectable_over_seeds(error, degrees, level)
+        variances = np.array([np.var(of, ddof=1) if len(of) > 1 else 0.0 for of in (values, other_values)])
+        of_units = error**2 - sum(variances / (len(values), len(other_values)))
+        needed = seeds_needed(difference, variances, max(of_units, 0.0), units, level)
         found = replace(pair, units=units, interval=interval, p=p, detectable=detectable, degrees=degrees)
         return replace(found, seeds_needed=needed)
 
@@ -203,14 +208,27 @@ class _MetricTests:
         return self.group.selections[key, str(self.name.side)]
 
 
-def seeds_needed(difference: float, error: float, runs: Sequence[Float64Array], level: float) -> float | None:
-    """Compute R of (Σ s²) / R + C = (difference / (z_{(1 + level)/2} + z_{.8}))², C being the part of the triples.
+def seeds_needed(difference: float, variances: Float64Array, of_units: float, units: int, level: float) -> float | None:
+    """Find the least number of seeds of each model with which a difference is detectable; infinite if there is none.
 
-    Infinite if the triples alone scatter as much, ``None`` without a difference or a scatter of seeds.
+    ``variances`` are those of the runs of both models, ``of_units`` is that of the units of the test set. ``None`` of
+    models without a scatter of seeds, or of a difference of 0.
     """
-    variances = [float(np.var(values, ddof=1)) if len(values) > 1 else 0.0 for values in runs]
-    of_triples = error**2 - sum(variance / len(values) for variance, values in zip(variances, runs, strict=True))
-    if not difference or not sum(variances):
+
+    def is_seen(seeds: int) -> bool:
+        return detectable_over_seeds(*error_of_means(variances, np.full(2, seeds), of_units, units), level) <= abs(
+            difference
+        )
+
+    if not difference or not variances.any():
         return None
-    left = (difference / detectable_difference(1.0, level=level)) ** 2 - max(of_triples, 0.0)
-    return float(max(np.ceil(sum(variances) / left), FEWEST_SEEDS)) if left > 0 else float("inf")
+    numbers = range(FEWEST_SEEDS, MOST_SEEDS)
+    place = bisect_left(numbers, 1, key=is_seen)
+    return float(numbers[place]) if place < len(numbers) else float("inf")
+
+
+def detectable_over_seeds(error: float, degrees: float, level: float) -> float:
+    """Compute the difference that Student's t test sees in 4 of 5 repetitions."""
+    from scipy.special import nctdtrinc
+
+    return float(nctdtrinc(degrees, 1 - POWER, t_quantile(degrees, level))) * error

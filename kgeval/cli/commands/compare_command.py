@@ -176,8 +176,10 @@ def _compare_numbers(runs: tuple[str, ...], metrics: tuple[str, ...], options: d
         refuse_classifications,
     )
 
-    if form == "html" or options["across"] or options.get("by"):
-        raise ConfigError("--same compares all ranks of two runs. Leave out --by, --across-datasets and --format html.")
+    others = ("across", "by", "fail_if_worse", "margin")
+    if form == "html" or any(options.get(name) for name in others):
+        listed = "--by, --across-datasets, --fail-if-worse, --margin and --format html"
+        raise ConfigError(f"--same compares all ranks of two runs. Leave out {listed}.")
     compared = read_compared(named_runs(runs), options)
     refuse_classifications(compared, "--same")
     tables, further = {run.name: run.table for run in compared}, {"metrics": metrics} if metrics else {}

@@ -213,7 +213,7 @@ def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[Iterator[P
 
     def tables() -> Iterator[PredictionTable]:
         parts = options["out"] is not None and options["written_as"] in ("csv", "jsonl")
-        size = max(1, ROWS_AT_A_TIME // options["k"]) if parts else None
+        size = max(1, ROWS_AT_A_TIME // min(options["k"], len(dataset.entities))) if parts else None
         asked = asked_queries(dataset, model.evaluation, queries)[0]
         total = sum(len(part.numbers) for part in asked)
         with watching("predicting", total, unit="queries") as progress:

@@ -58,6 +58,8 @@ def report_command(
     from kgeval.reports.methods import methods
     from kgeval.reports.page import report
 
+    if form == "methods" and options.pop("allow"):
+        raise ConfigError("--format methods describes runs that were made by the same rules. Leave out --allow.")
     if form == "methods" and out is None:
         return say(methods(named_runs(runs), **options).rstrip())
     refuse_file(out := out or Path("report.html"), force=force)

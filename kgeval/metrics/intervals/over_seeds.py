@@ -260,8 +260,14 @@ def error_over_seeds(
     (0.1, 9999.0)
     """
     sizes = np.array([len(runs) for runs in values])
-    of_models = np.array([np.var(runs, ddof=1) / len(runs) if len(runs) > 1 else 0.0 for runs in values])
-    of_seeds, of_units = float(of_models.sum()), max(_mean_covariance(covariance, sizes), 0.0)
+    variances = np.array([np.var(runs, ddof=1) if len(runs) > 1 else 0.0 for runs in values])
+    return error_of_means(variances, sizes, max(_mean_covariance(covariance, sizes), 0.0), units)
+
+
+def error_of_means(variances: Float64Array, sizes: IntArray, of_units: float, units: int) -> tuple[float, float]:
+    """Compute the same from the variances of runs, float64[model], their numbers, and the variance of the units."""
+    of_models = variances / sizes
+    of_seeds = float(of_models.sum())
     variance, doubt = of_seeds + of_units, of_units / (units - 1)
     if of_seeds:
         doubt += of_seeds / (of_seeds**2 / float((of_models**2 / (sizes + 1)).sum()) - 2)

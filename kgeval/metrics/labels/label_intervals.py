@@ -16,8 +16,17 @@ import numpy as np
 
 from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.errors import MetricError
-from kgeval.metrics.intervals.interval import Interval, Intervals, NoInterval, Unit, clipped_to, is_rounding, too_few
-from kgeval.metrics.intervals.selection_intervals import wilson
+from kgeval.metrics.intervals.interval import (
+    Interval,
+    Intervals,
+    NoInterval,
+    Unit,
+    clipped_to,
+    is_rounding,
+    refuse_few,
+    too_few,
+)
+from kgeval.metrics.intervals.selection_intervals import t_quantile, wilson
 from kgeval.metrics.labels.fitted import LabelPredictions
 from kgeval.metrics.labels.label_metrics import Linearised
 from kgeval.metrics.metric import Undefined, or_reason
@@ -51,7 +60,7 @@ class Scatter(NamedTuple):
         """
         counts = np.bincount(strata)
         if few := too_few(int(counts.min(initial=len(added))), unit, what):
-            raise NoInterval(few + " true and as many false ones" * (unit == "triple"))
+            raise NoInterval(few.replace(";", " of one label;") if unit == "triple" else few)
         means = np.bincount(strata, added) / counts
         variances = counts / (counts - 1) * np.bincount(strata, (added - means[strata]) ** 2)
         total, squares = variances.sum(), (variances**2 / (counts - 1)).sum()
@@ -59,9 +68,7 @@ class Scatter(NamedTuple):
 
     def reach(self, level: float) -> float:
         """Half the width of the interval of a level."""
-        from scipy.special import stdtrit
-
-        return float(stdtrit(self.degrees, (1 + level) / 2)) * self.error
+        return t_quantile(self.degrees, level) * self.error
 
     def p_value(self, difference: float) -> float:
         """Compute the two-sided p-value of a difference: Student's t test."""
@@ -94,9 +101,11 @@ def added_by_units(name: MetricName, data: LabelPredictions, unit: Unit) -> tupl
         parts = (or_reason(partial(name, data[codes == place])) for place in range(len(relations)))
         values = np.array([np.nan if isinstance(value, Undefined) else value for value in parts])
         known = ~np.isnan(values)
+        refuse_few(int(known.sum()), unit)
         return np.where(known, values - values[known].mean(), 0) / known.sum(), one_stratum
     if not isinstance(compute, Linearised):
         raise NoInterval("it has no derivative by single triples")
+    refuse_few(compute.weighed(data), "triple")
     added = compute.contributions(data)
     if unit == "triple":
         return added, data.truths.astype(np.int64)

@@ -36,6 +36,8 @@ class Linearised:
     value: Callable[[LabelPredictions], float]
     contributions: Callable[[LabelPredictions], Float64Array]
     """float64[triple], whose sum is 0"""
+    weighed: Callable[[LabelPredictions], int] = len
+    """the number of triples that the value rests on, such as those that are predicted true"""
 
     def __call__(self, data: LabelPredictions, _: int) -> float:
         return self.value(data)
@@ -55,7 +57,8 @@ def _of_sums(names: str, text: str, *, undefined: str, **further: Any) -> Callab
             above, below = terms(data)
             return np.asarray((above - value(data) * below) / below.sum(), np.float64)
 
-        return declared(names, text, Linearised(value, contributions), needs="labels", undefined=undefined, **further)
+        compute = Linearised(value, contributions, lambda data: int(np.count_nonzero(terms(data)[1])))
+        return declared(names, text, compute, needs="labels", undefined=undefined, **further)
 
     return declare
 
@@ -119,14 +122,12 @@ def precision_contributions(predictions: LabelPredictions) -> Float64Array:
     both_classes(predictions)
     order = np.argsort(-predictions.scores, kind="stable")
     true, scores = predictions.truths[order].astype(np.float64), predictions.scores[order]
-    starts = np.flatnonzero(np.r_[True, scores[1:] != scores[:-1]])
-    group = np.cumsum(np.r_[False, scores[1:] != scores[:-1]])
-    size = np.r_[starts[1:], len(scores)][group]
+    start, size = (np.searchsorted(-scores, -scores, side) for side in ("left", "right"))
     precision = np.cumsum(true)[size - 1] / size
     mean = true @ precision / true.sum()
 
     def from_group(terms: Float64Array) -> Float64Array:
-        return np.asarray(np.cumsum(terms[::-1])[::-1][starts][group], np.float64)
+        return np.asarray(np.cumsum(terms[::-1])[::-1][start], np.float64)
 
     found = np.empty(len(scores))
     terms = true * (precision - mean) + true * from_group(true / size) - from_group(true * precision / size)

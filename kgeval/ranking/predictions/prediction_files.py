@@ -10,6 +10,7 @@ import csv
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -41,9 +42,10 @@ def written_rows(table: PredictionTable, form: str, *, header: bool = True) -> b
     """Write the rows of a table as ``csv`` or ``jsonl``; infinite scores, which JSON does not have, are text."""
     rows = flat_rows(table)
     if form == "csv":
-        returns = any("\r" in label for name in ("head", "tail", "relation", "entity") for label in rows[name].unique())
-        quoting = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL  # which does not quote a carriage return
-        return rows.to_csv(index=False, header=header, lineterminator="\n", quoting=quoting).encode()
+        names = ("head", "relation", "tail", "entity")
+        returns = any("\r" in label for name in names for label in rows[name].unique())
+        rule: Any = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL  # which does not quote a carriage return
+        return str(rows.to_csv(index=False, header=header, lineterminator="\n", quoting=rule)).encode()
     scores = ({} if math.isfinite(score) else {"score": str(score)} for score in rows["score"])
     contents = ({**row, **text} for row, text in zip(rows.to_dict("records"), scores, strict=True))
     return "".join(json.dumps(content, ensure_ascii=False) + "\n" for content in contents).encode()

@@ -273,13 +273,14 @@ def read_record(path: Path, kind: type[Record]) -> Record:
 def source_commit() -> str:
     """Name the commit of this code, as pip or the checkout knows it; ``-dirty`` if files differ, empty if unknown."""
     with suppress(importlib.metadata.PackageNotFoundError, OSError, ValueError, subprocess.SubprocessError):
-        origin = json.loads(importlib.metadata.distribution("kgeval").read_text("direct_url.json") or "{}")
-        if "vcs_info" in origin:
-            return str(origin["vcs_info"]["commit_id"])
         checkout = Path(__file__).parents[3]
         if (checkout / ".git").exists():
             git = ["git", "-C", str(checkout), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
-            return subprocess.run(git, capture_output=True, text=True, check=True, timeout=5).stdout.strip()  # noqa: S603
+            own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+            done = subprocess.run(git, capture_output=True, text=True, check=True, timeout=5, env=own)  # noqa: S603
+            return done.stdout.strip()
+        origin = json.loads(importlib.metadata.distribution("kgeval").read_text("direct_url.json") or "{}")
+        return str(origin.get("vcs_info", {}).get("commit_id", ""))
     return ""
 
 
