@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kgeval.base.errors import MetricError
-from kgeval.metrics.intervals.interval import Intervals, Unit, read_intervals
+from kgeval.metrics.intervals.interval import Intervals, Unit, read_intervals, refuse_other_units
 from kgeval.metrics.kinds import CLASSIFICATION, CONFIDENCES, RANKS, Calibration, Chance, Kind
 from kgeval.metrics.labels.fitted import ConfidenceMapping
-from kgeval.metrics.labels.label_intervals import refuse_other_units
 from kgeval.metrics.labels.label_summary import ConfidenceColumns, LabelColumns, confidence_summary, label_summary
 from kgeval.metrics.labels.scored_labels import ScoredLabels, ScoredSplits
 from kgeval.metrics.metric import Metric

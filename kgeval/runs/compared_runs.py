@@ -163,8 +163,8 @@ def common_policies(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> 
     If tie policies differ, as those of baselines do, :func:`common_ties` chooses one.
     """
     (first, *others) = runs
-    ties = [run.policies["ties"] for run in runs if "ties" in run.policies]
-    options = ({"ties": common_ties(ties)} if ties else {}) | dict(options)
+    if "ties" in first.policies:
+        options = {"ties": common_ties(run.policies["ties"] for run in runs), **options}
     for name, value in first.policies.items():
         for run in others:
             if name not in options and run.policies[name] != value:
@@ -201,8 +201,8 @@ def notes_on_changes(runs: Sequence[ComparedRun]) -> list[str]:
 
 def notes_on_ties(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> Iterator[str]:
     """Say which tie policy was chosen, if those of the runs differ and no option names one."""
-    if "ties" not in options:
-        policies = [run.policies["ties"] for run in runs if "ties" in run.policies]
+    if "ties" not in options and "ties" in runs[0].policies:
+        policies = [run.policies["ties"] for run in runs]
         yield from note_on_ties(policies, common_ties(policies))
 
 

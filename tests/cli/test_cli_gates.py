@@ -31,6 +31,8 @@ def runs(tmp_path_factory):
         ("ranks/popularity", ["ranks/symmetric"], [], 0),
         ("ranks/symmetric", ["ranks/popularity"], [], 1),
         ("ranks/popularity", ["again"], [], 0),
+        ("ranks/symmetric", ["ranks/popularity", "again"], ["--reference", "symmetric"], 1),
+        ("ranks/symmetric", ["ranks/popularity"], ["-m", "count,mrr"], 1),
         ("ranks/symmetric", ["ranks/popularity"], ["-m", "mr"], 1),
         ("ranks/symmetric", ["ranks/popularity", "again"], ["--reference", "again"], 1),
         ("labels/symmetric", ["labels/popularity"], [], 1),
@@ -52,6 +54,10 @@ def test_what_was_not_tested_fails(runs):
     assert "popularity was not tested against symmetric by relation.f1" in result.stderr
     assert invoke(*labels, "-m", "relation.f1", "--intervals", "relation").exit_code == 0
     assert invoke(*labels, "-m", "roc_auc", "--by", "relation").exit_code == 0
+    uninformative = invoke("compare", runs / "ranks", "-m", "count", "--fail-if-worse")
+    assert "needs a metric that says which model is better" in uninformative.stderr
+    same = invoke("compare", runs / "ranks/popularity", runs / "again", "--same", "--fail-if-worse")
+    assert "Leave out" in same.stderr
     across = invoke("compare", runs / "ranks", "--across-datasets", "--fail-if-worse")
     assert "Leave out --across-datasets" in across.stderr
 

@@ -152,6 +152,24 @@ def test_few_units_have_no_interval(unit, reason):
     assert reason in str(label_interval(parse("roc_auc", "classification"), data, Intervals(unit=unit)))
 
 
+def test_a_precision_of_few_predicted_triples_has_no_interval():
+    """It rests on the triples that are predicted true, however many there are."""
+    truths = np.repeat([True, False], 200)
+    decisions = np.arange(400) < 15
+    data = LabelPredictions(truths, np.zeros(400), np.zeros(400), decisions, np.zeros(400))
+    assert "only 15 triples" in str(label_interval(parse("precision", "classification"), data, Intervals()))
+    assert not isinstance(label_interval(parse("accuracy", "classification"), data, Intervals()), NoInterval)
+
+
+def test_a_mean_over_few_defined_relations_has_no_interval():
+    """The AUC is defined in 3 of 40 relations."""
+    relations = np.arange(400) % 40
+    truths = np.where(relations < 3, np.arange(400) % 80 < 40, relations % 2 == 0)
+    data = LabelPredictions(truths, np.random.default_rng(0).normal(size=400), relations, truths, np.zeros(400))
+    name = parse("relation.roc_auc", "classification")
+    assert "only 3 relations" in str(label_interval(name, data, Intervals(unit="relation")))
+
+
 def test_summaries_have_intervals_of_the_model_and_of_baselines():
     rng = np.random.default_rng(2)
     parts = {split: made(rng, 200) for split in ("valid", "test")}

@@ -282,10 +282,12 @@ def test_a_folder_with_files_of_somebody_else_is_told_and_they_stay(config, plac
     assert len(warned) == 1
 
 
-def test_the_commit_is_that_of_the_checkout():
+def test_the_commit_is_that_of_the_checkout(monkeypatch, tmp_path):
     checkout = Path(inspect.getfile(source_commit.__wrapped__)).parents[3]
     if not (checkout / ".git").exists():
         pytest.skip("the code is no checkout of a repository")
     git = ["git", "-C", str(checkout), "rev-parse", "HEAD"]
+    monkeypatch.delenv("GIT_DIR", raising=False)
     head = subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
-    assert source_commit().removesuffix("-dirty") == head
+    monkeypatch.setenv("GIT_DIR", str(tmp_path))  # as in a hook of another repository
+    assert source_commit.__wrapped__().removesuffix("-dirty") == head

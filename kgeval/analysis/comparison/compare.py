@@ -123,21 +123,19 @@ def compare(  # noqa: PLR0913
     """
     if not isinstance(tables, Mapping) or not tables:
         raise MetricError('nothing to compare: give tables with names, as in {"complex": table, "distmult": other}.')
-    of_labels = {model: table for model, table in tables.items() if isinstance(table, LabelTable)}
-    of_ranks = {model: table for model, table in tables.items() if not isinstance(table, LabelTable)}
-    if of_ranks:
-        refuse_other_tables(tables.values())
+    given: Mapping[str, Any] = tables
+    if not (of_labels := all(isinstance(table, LabelTable) for table in given.values())):
+        refuse_other_tables(given.values())
     if len(tables) < 2:
         raise MetricError(f"nothing to compare {next(iter(tables))!r} with: give at least two models.")
     options = MetricOptions(ties, seed, chance, popularity)
     differences = DifferenceOptions(intervals, level, draws, seed, reference, margin)
     if of_labels:
-        allowed_fields(allow)
         chosen = METRICS if metrics == RANKS.metrics else metrics
-        return compare_labels(of_labels, chosen, differences, by=relation_alone(by), calibration=calibration)
+        return compare_labels(given, chosen, differences, by=relation_alone(by), calibration=calibration)
     rules = _Rules(metrics, column_names(by), options, differences, None, frozenset(), allowed_fields(allow))
-    dataset = next(iter(of_ranks.values())).dataset
-    return rules.compare({dataset: {model: [table] for model, table in of_ranks.items()}})
+    dataset = next(iter(given.values())).dataset
+    return rules.compare({dataset: {model: [table] for model, table in given.items()}})
 
 
 Tables = RankTable | Sequence[RankTable]

@@ -25,10 +25,10 @@ from kgeval.analysis.comparison.paired_difference import (
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import MetricError, refuse_unknown
 from kgeval.data.columns import TRIPLE
-from kgeval.metrics.intervals.interval import Interval, NoInterval, is_rounding
+from kgeval.metrics.intervals.interval import Interval, NoInterval, is_rounding, refuse_other_units
 from kgeval.metrics.kinds import CLASSIFICATION, Calibration
 from kgeval.metrics.labels.fitted import LabelPredictions
-from kgeval.metrics.labels.label_intervals import Scatter, added_by_units, refuse_other_units
+from kgeval.metrics.labels.label_intervals import Scatter, added_by_units
 from kgeval.metrics.labels.label_summary import LabelSummary, label_predictions, label_summary, value_of
 from kgeval.metrics.names import MetricName, parse_all
 from kgeval.metrics.summary import MODEL

@@ -137,6 +137,10 @@ def too_few_seeds(count: int) -> str:
     return few if count < FEWEST_SEEDS else ""
 
 
+def refuse_other_units(unit: str) -> None:
+    refuse_unknown("labelled triples have no unit", unit, ("triple", "relation"), MetricError)
+
+
 def refuse_few(count: int, unit: Unit) -> None:
     if few := too_few(count, unit, "an interval"):
         raise NoInterval(few)

@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 
 from kgeval.base.arrays import Float64Array, IntArray
-from kgeval.base.errors import MetricError
 from kgeval.metrics.intervals.interval import (
     Interval,
     Intervals,
@@ -31,8 +30,6 @@ from kgeval.metrics.labels.fitted import LabelPredictions
 from kgeval.metrics.labels.label_metrics import Linearised
 from kgeval.metrics.metric import Undefined, or_reason
 from kgeval.metrics.names import MetricName
-
-UNITS_OF_LABELS: tuple[Unit, ...] = ("triple", "relation")
 
 
 class Scatter(NamedTuple):
@@ -75,11 +72,6 @@ class Scatter(NamedTuple):
         from scipy.special import stdtr
 
         return float(2 * stdtr(self.degrees, -abs(difference) / self.error))
-
-
-def refuse_other_units(unit: str) -> None:
-    if unit not in UNITS_OF_LABELS:
-        raise MetricError(f"labelled triples have no unit {unit!r}. Choose triple or relation.")
 
 
 def added_by_units(name: MetricName, data: LabelPredictions, unit: Unit) -> tuple[Float64Array, IntArray]:

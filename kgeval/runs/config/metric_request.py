@@ -18,7 +18,7 @@ from typing_extensions import Self
 from kgeval.base.errors import refuse_unknown
 from kgeval.base.setting_problems import short_repr
 from kgeval.base.settings import Settings, as_validation_error
-from kgeval.metrics.intervals.interval import Intervals
+from kgeval.metrics.intervals.interval import Intervals, refuse_other_units
 from kgeval.metrics.kinds import KINDS, Chance, ConfidenceOptions, LabelOptions
 
 
@@ -177,8 +177,6 @@ class MetricRequest(Settings):
         if value is not None and task is not None and (why := KINDS[task.kind].without.get(str(block.field_name))):
             raise ValueError(f"{why}. Leave it out")
         if isinstance(value, Intervals) and task is not None:
-            from kgeval.metrics.labels.label_intervals import refuse_other_units
-
             with as_validation_error():
                 refuse_other_units(value.unit)
         return value
