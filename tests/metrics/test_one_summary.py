@@ -67,7 +67,7 @@ def test_a_summary_of_groups_alone_is_no_mapping_of_all_rows():
         (TABLE, {"high_confidence": 0.5}, "high_confidence: not an option for ranks"),
         (TABLE, {"mapping": ConfidenceMapping(kind="logistic")}, "mapping: not an option for ranks"),
         (LABELS, {"ties": "random"}, "ties: not an option for classification, whose options are calibration"),
-        (LABELS, {"intervals": "triple"}, "intervals: not an option for classification"),
+        (LABELS, {"chance": "without-answer"}, "chance: not an option for classification"),
         (LABELS, {"popularity": np.ones(2)}, "popularity: not an option for classification"),
     ],
 )

@@ -158,7 +158,7 @@ class PredictionTable(StoredTable):
         >>> valid = kgeval.classify(score, data).scored("valid")
         >>> table = kgeval.predict(score, data, queries=[("usa", "embassy", "?")], k=2).with_probabilities(valid)
         >>> table.column("probability").round(3).tolist()
-        [0.493, 0.493]
+        [0.469, 0.469]
         """
         probabilities = calibrator(valid, calibration)(self.column("score"))
         table = replace(self, data=with_columns(self.data, {PROBABILITY: pa.array(probabilities)}))
