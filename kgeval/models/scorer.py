@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     def attribute(function: Callable[[Any], object]) -> Any: ...
 else:
     attribute = property
-    """a property that a subclass may override with a class attribute too, which type checkers refuse of others"""
+    """a property; type checkers also accept a class attribute in a subclass, which they refuse for a plain property"""
 
 
 class VectorScorer(ABC):

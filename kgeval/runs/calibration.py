@@ -16,9 +16,9 @@ from kgeval.base.provenance import percent
 from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import Dataset
 from kgeval.data.triples import EntitySide, Triples
-from kgeval.metrics.labels.fitted import threshold_of_precision
+from kgeval.metrics.labels.fitted import calibrator, threshold_of_precision
 from kgeval.models.aligned import Aligned
-from kgeval.ranking.predictions.prediction_table import PredictionTable
+from kgeval.ranking.predictions.prediction_table import PredictionTable, calibrated
 from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.ranking.tasks.classification import Classification, score_triples
 from kgeval.runs.stored import read_request
@@ -56,13 +56,15 @@ def read_calibration(
     true = f"{percent(scored.is_true.mean())} of {len(scored):,} validation triples"
     note = f"probability: of triples as in {str(path)!r}, where {true} are true. Among all candidates fewer are true."
     unlike = f"probability: fitted for the {task.side}s of triples, and this model scores {opposite}s differently."
-    cut = "" if precision is None else f"{threshold_of_precision(scored, precision):.6g}"
+    calibrate, least = calibrator(scored, task.calibration), -np.inf
+    notes = [note]
+    if precision is not None:
+        least = threshold_of_precision(scored, precision)
+        notes.append(f"precision {precision:g}: only predictions with a score of at least {least:.6g} are kept.")
 
-    def calibrated(table: PredictionTable) -> PredictionTable:
+    def with_probabilities(table: PredictionTable) -> PredictionTable:
         others_too = not np.allclose(scores, others) and (table.column("side") == opposite).any()
-        found = table.with_probabilities(scored, task.calibration, precision=precision)
-        notes = [note, *([unlike] if others_too else [])]
-        notes += [f"precision {precision:g}: only predictions with a score of at least {cut} are kept."] if cut else []
-        return replace(found, notes=(*notes, *found.notes))
+        found = calibrated(table, calibrate, least)
+        return replace(found, notes=(*notes, *([unlike] if others_too else []), *found.notes))
 
-    return calibrated
+    return with_probabilities

@@ -186,10 +186,11 @@ def refuse_worse(comparison: Comparison) -> None:
         [name for name in comparison.models if name not in of_tables] if reference in {None, first} else [reference]
     )
     pairs = [(block, other) for block in comparison.blocks for other in others if other != first]
-    seen = [block.seen(metric, first, other) for block, other in pairs]
-    worse = [pair for pair, result in zip(pairs, seen, strict=True) if result == "worse"]
-    untested = [pair for pair, result in zip(pairs, seen, strict=True) if not result and _differ(metric, first, *pair)]
-    if faulty := worse or ([] if comparison.by and any(seen) else untested):
+    results = [(block, other, block.seen(metric, first, other)) for block, other in pairs]
+    worse = [(block, other) for block, other, seen in results if seen == "worse"]
+    untested = [(block, other) for block, other, seen in results if not seen and _differ(metric, first, block, other)]
+    seen_in_a_group = comparison.by and any(seen for _, _, seen in results)
+    if faulty := worse or ([] if seen_in_a_group else untested):
         how = "is significantly worse than" if worse else "was not tested against"
         faults = (f"{first} {how} {other} by {metric.column} on {block.title}." for block, other in faulty)
         raise RunError("\n  ".join(f"--fail-if-worse: {fault}" for fault in faults))

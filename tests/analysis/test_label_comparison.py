@@ -13,7 +13,6 @@ from sklearn.metrics import roc_auc_score
 import kgeval
 from kgeval import classify, compare, evaluate, load_dataset
 from kgeval.base.errors import MetricError
-from kgeval.metrics.labels.label_summary import label_predictions
 from kgeval.tasks import GeneratedNegatives
 
 
@@ -58,7 +57,7 @@ def test_a_difference_of_accuracies_is_tested_by_classes(tables):
 
 
 def _predictions(table):
-    return label_predictions(table, "platt")
+    return kgeval.summarize(table, "accuracy").predictions
 
 
 def test_a_mean_over_relations_is_tested_over_relations(tables):

@@ -281,7 +281,7 @@ def test_probabilities_of_another_model_are_refused(refused, done, classified):
 
 
 def test_rows_are_the_same_however_many_are_in_memory(numbered):
-    """``at_a_time`` divides the queries of both sides; the rows are those of one table."""
+    """Several tables, each of some queries, have the same rows as one table of all queries."""
     model, dataset = numbered
     whole = predict(model, dataset, k=4)
     aligned = ModelPredictions(align(model, dataset), dataset, Evaluation().for_model(align(model, dataset)))

@@ -229,7 +229,8 @@ class Comparison(ComparedModels, Shown):
                 for block, metric, order in self._orders()
             ],
             "differences": {
-                **{name: getattr(self.options, name) for name in ("unit", "level", "draws", "seed")},
+                **{name: getattr(self.options, name) for name in ("unit", "level")},
+                **({"draws": self.options.draws, "seed": self.options.seed} if self.first.kind == "ranks" else {}),
                 "decisive": self.decisive,
                 "family": self.family,
                 "family_of": "the pairs of models, by each metric in each group of rows of a dataset",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,9 @@ from kgeval.metrics.intervals.interval import Interval, NoInterval, is_rounding,
 from kgeval.metrics.kinds import CLASSIFICATION, Calibration
 from kgeval.metrics.labels.fitted import LabelPredictions
 from kgeval.metrics.labels.label_intervals import Scatter, added_by_units
-from kgeval.metrics.labels.label_summary import LabelSummary, label_predictions, label_summary, value_of
+from kgeval.metrics.labels.label_summary import LabelSummary, label_summary
 from kgeval.metrics.names import MetricName, parse_all
-from kgeval.metrics.summary import MODEL
+from kgeval.metrics.summary import MODEL, Group
 from kgeval.ranking.tasks.label_table import LabelTable
 
 METRICS = ("roc_auc", "average_precision", "accuracy", "f1", "brier", "log_loss")
@@ -50,29 +51,26 @@ def compare_labels(
     refuse_other_units(options.unit)
     names, orders = parse_all(metrics, CLASSIFICATION.name), _orders(tables)
     whole = {model: label_summary(table, names, by=by, calibration=calibration) for model, table in tables.items()}
-    predicted = {model: label_predictions(table, calibration) for model, table in tables.items()}
     first, summary = next(iter(whole.items()))
     summaries = {model: _part(of_model, MODEL) for model, of_model in whole.items()}
-    data = {model: of_model[MODEL][orders[model]] for model, of_model in predicted.items()}
+    data = {model: of_model.predictions[MODEL][orders[model]] for model, of_model in whole.items()}
     baselines = frozenset(tables[first].baselines) - {*tables}
     for baseline in sorted(baselines):
         about = replace(summary.provenance, model=baseline)
         summaries[baseline] = replace(_part(summary, baseline), provenance=about, table_notes=())
-        data[baseline] = predicted[first][baseline][orders[first]]
+        data[baseline] = summary.predictions[baseline][orders[first]]
     if options.reference is not None:
         refuse_unknown("reference: no model is called", options.reference, data, MetricError)
-    relations = np.unique(data[first].relations).tolist() if by else []
-    keys: list[dict[str, Any]] = [{"relation": relation} for relation in relations] or [{}]
-    differences = [
-        _difference(pair, name, data, key, options)
-        for key in keys
-        for pair in options.pairs(data)
-        for name in names
-        if not ({*pair} <= baselines or (key and name.average)) and name.metric.increasing is not None
-    ]
+    pairs = [pair for pair in options.pairs(data) if not {*pair} <= baselines]
+    differences: list[PairedDifference] = []
+    for groups in zip(*(of_model.groups for of_model in summaries.values()), strict=True):
+        parts = {model: _Part(group, data[model], options) for model, group in zip(summaries, groups, strict=True)}
+        for one, other in pairs:
+            of_quality = [name for name in parts[one].group.records if name.metric.increasing is not None]
+            differences += [_difference((one, other), name, parts, options) for name in of_quality]
     dataset = summary.provenance.dataset
-    pairs = tuple(on_dataset(with_adjusted_p(differences, baselines), dataset, options.margin))
-    return Comparison({dataset: summaries}, {}, pairs, options, None, baselines)
+    tested = on_dataset(with_adjusted_p(differences, baselines), dataset, options.margin)
+    return Comparison({dataset: summaries}, {}, tuple(tested), options, None, baselines)
 
 
 def _part(summary: LabelSummary, predictor: str) -> LabelSummary:
@@ -98,24 +96,27 @@ def _orders(tables: Mapping[str, LabelTable]) -> dict[str, IntArray]:
     return orders
 
 
+class _Part:
+    """A group of the test triples of one model: its values, and what each unit adds to them, computed once."""
+
+    def __init__(self, group: Group, data: LabelPredictions, options: DifferenceOptions) -> None:
+        self.group, self.data = group, data.of_relation(group.key["relation"]) if group.key else data
+        self.added = cache(lambda name: added_by_units(name, self.data, options.unit))
+
+
 def _difference(
-    pair: tuple[str, str],
-    name: MetricName,
-    predictions: Mapping[str, LabelPredictions],
-    key: Mapping[str, Any],
-    options: DifferenceOptions,
+    pair: tuple[str, str], name: MetricName, parts: Mapping[str, _Part], options: DifferenceOptions
 ) -> PairedDifference:
-    unit, level = options.unit, options.level
-    data = [predictions[model].of_relation(key["relation"]) if key else predictions[model] for model in pair]
-    found = PairedDifference(*pair, name, len(data[0]), 0, unit, key, level=level)
-    one, other = [value_of(name, of_model) for of_model in data]
+    unit, level, (of_one, of_other) = options.unit, options.level, (parts[model] for model in pair)
+    one, other = of_one.group.records[name], of_other.group.records[name]
+    found = PairedDifference(*pair, name, len(of_one.data), 0, unit, of_one.group.key, level=level)
     if one.value is None or other.value is None:
         return replace(found, reason=one.reason or other.reason)
     difference = one.value - other.value
     found = replace(found, difference=difference)
     try:
-        (of_one, strata), (of_other, _) = (added_by_units(name, of_model, unit) for of_model in data)
-        scatter = Scatter.of(of_one - of_other, strata, unit, "a test")
+        (added, strata), (added_by_other, _) = of_one.added(name), of_other.added(name)
+        scatter = Scatter.of(added - added_by_other, strata, unit, "a test")
     except NoInterval as reason:
         return replace(found, reason=str(reason))
     found = replace(found, units=len(strata), degrees=scatter.degrees)

@@ -37,7 +37,7 @@ from kgeval.metrics.selection import DEFAULT_OPTIONS, MetricOptions, RowSelectio
 from kgeval.ranking.rank_table import RankTable
 
 MOST_SEEDS = 10**6
-"""from so many seeds on, no number is said to be enough"""
+"""the most seeds that are tried; if more are needed, no number is enough"""
 
 
 def seed_differences(
@@ -211,8 +211,8 @@ class _MetricTests:
 def seeds_needed(difference: float, variances: Float64Array, of_units: float, units: int, level: float) -> float | None:
     """Find the least number of seeds of each model with which a difference is detectable; infinite if there is none.
 
-    ``variances`` are those of the runs of both models, ``of_units`` is that of the units of the test set. ``None`` of
-    models without a scatter of seeds, or of a difference of 0.
+    ``variances`` has the variance of each model's runs, float64[2]; ``of_units`` is the variance that the units of the
+    test set cause. The result is ``None`` if all runs of a model are equal, or the difference is 0.
     """
 
     def is_seen(seeds: int) -> bool:

@@ -16,7 +16,7 @@ from kgeval.base.errors import ConfigError
 from kgeval.base.storage import write_text
 from kgeval.cli.options import PATH, OneOf, option, options_of, split_at_commas
 from kgeval.cli.shared_options import UNITS, Comparing, JsonAlone, Printing, Replacing, named_runs, refuse_file
-from kgeval.cli.streams import say
+from kgeval.cli.streams import say, say_json
 
 
 class Drawing(Comparing, Replacing):
@@ -61,7 +61,8 @@ def report_command(
     if form == "methods" and options.pop("allow"):
         raise ConfigError("--format methods describes runs that were made by the same rules. Leave out --allow.")
     if form == "methods" and out is None:
-        return say(methods(named_runs(runs), **options).rstrip())
+        text = methods(named_runs(runs), **options).rstrip()
+        return say_json({"text": text}) if as_json else say(text)
     refuse_file(out := out or Path("report.html"), force=force)
     named = named_runs(runs)
     write_text(out, methods(named, **options) if form == "methods" else report(named, **options).html)

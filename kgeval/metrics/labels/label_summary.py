@@ -50,6 +50,8 @@ class LabelSummary(Summary):
     """the model's curves, by name and column"""
     intervals: Intervals | None = None
     """what is resampled, if intervals were requested"""
+    predictions: Mapping[str, LabelPredictions] = field(default_factory=dict, repr=False, compare=False)
+    """of a classification: the predicted test triples, by the model and each baseline"""
     pooled: ClassVar[None] = None
     """labels have no sides"""
     ties: ClassVar[str] = ""
@@ -121,7 +123,10 @@ def label_summary(
 ) -> LabelSummary:
     """Compute metrics of triple classification; see :func:`kgeval.summarize`."""
     valid, test = table.scored("valid"), table.scored("test")
-    predictions = label_predictions(table, calibration)
+    predictions = {MODEL: predict_labels(valid, test, calibration=calibration)}
+    for baseline, threshold in table.baselines.items():
+        scored = (table.scored("valid", baseline), table.scored("test", baseline))
+        predictions[baseline] = predict_labels(*scored, calibration=calibration, threshold=threshold)
     true = int(test.is_true.sum())
     return LabelSummary(
         table.provenance,
@@ -138,16 +143,8 @@ def label_summary(
         {"calibration": calibration, **_thresholds(valid)},
         _curves(predictions[MODEL]),
         intervals,
+        predictions,
     )
-
-
-def label_predictions(table: LabelColumns, calibration: Calibration) -> dict[str, LabelPredictions]:
-    """Predict the test labels by the model and by each baseline."""
-    predictions = {MODEL: predict_labels(table.scored("valid"), table.scored("test"), calibration=calibration)}
-    for baseline, threshold in table.baselines.items():
-        scored = (table.scored("valid", baseline), table.scored("test", baseline))
-        predictions[baseline] = predict_labels(*scored, calibration=calibration, threshold=threshold)
-    return predictions
 
 
 def confidence_summary(
@@ -204,7 +201,7 @@ def label_groups(
     intervals: Intervals | None = None,
     **key: Any,
 ) -> Iterator[Group]:
-    values = {name: value_of(name, data) for name in names}
+    values = {name: _value_of(name, data) for name in names}
     if intervals is not None and isinstance(data, LabelPredictions):
         for name, found in values.items():
             if found.value is not None:
@@ -218,7 +215,7 @@ def label_groups(
             )
 
 
-def value_of(name: MetricName, data: Predictions) -> Value:
+def _value_of(name: MetricName, data: Predictions) -> Value:
     """Compute a metric, or its mean over the relations in which it is defined."""
     if name.average != "relation":
         return Value.computed(name, partial(name, data))

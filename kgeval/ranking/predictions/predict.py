@@ -142,7 +142,7 @@ class ModelPredictions(ModelOnDataset):
     """The predictions of one model on one dataset."""
 
     def predict(self, places: int, rows: IntArray | None = None, **options: Any) -> PredictionTable:
-        """Find the best answers of queries, as one table; the options are those of :meth:`in_parts`."""
+        """Return the predictions of all queries in one table. :meth:`in_parts` describes the options."""
         (table,) = self.in_parts(places, rows, **options)
         return table
 

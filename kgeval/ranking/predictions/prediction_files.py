@@ -24,8 +24,9 @@ from kgeval.ranking.predictions.prediction_table import PROBABILITY, PredictionT
 from kgeval.ranking.predictions.query_rows import numbers_of, queries_of_triples
 from kgeval.ranking.rank_table import TIME
 
-ROWS = ("query", "head", "relation", "tail", TIME, "side", "entity", "score", PROBABILITY, "rank", "raw_rank", "known")
-"""the columns of rows, of those that there are; the last is ``of_type``"""
+ROWS: tuple[str, ...] = ("query", "head", "relation", "tail", TIME, "side")
+ROWS += ("entity", "score", PROBABILITY, "rank", "raw_rank", "known", "of_type")
+"""the columns of rows, of those that there are"""
 
 
 def flat_rows(table: PredictionTable) -> pd.DataFrame:
@@ -35,7 +36,7 @@ def flat_rows(table: PredictionTable) -> pd.DataFrame:
     triple = {"head": anchors.mask(of_head, "?"), "tail": anchors.where(of_head, "?")}
     labels = {name: frame[f"{name}_label"] for name in ("relation", "entity")}
     rows = frame.assign(**triple, **labels, of_type=np.where(frame["is_of_type"], "yes", "no"))
-    return rows[[name for name in (*ROWS, "of_type") if name in rows]]
+    return rows[[name for name in ROWS if name in rows]]
 
 
 def written_rows(table: PredictionTable, form: str, *, header: bool = True) -> bytes:

@@ -16,7 +16,7 @@ from kgeval.base.parquet_tables import LABELS, MORE, ROWS_SHOWN, StoredTable, wi
 from kgeval.base.provenance import UNKNOWN, PredictionProvenance, provenance_of, subject_of
 from kgeval.base.tables.table import Table
 from kgeval.metrics.kinds import Calibration
-from kgeval.metrics.labels.fitted import calibrator, threshold_of_precision
+from kgeval.metrics.labels.fitted import Calibrator, calibrator, threshold_of_precision
 from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.ranking.rank_table import RANK
 
@@ -160,11 +160,8 @@ class PredictionTable(StoredTable):
         >>> table.column("probability").round(3).tolist()
         [0.469, 0.469]
         """
-        probabilities = calibrator(valid, calibration)(self.column("score"))
-        table = replace(self, data=with_columns(self.data, {PROBABILITY: pa.array(probabilities)}))
-        if precision is None:
-            return table
-        return table.where(self.column("score") >= threshold_of_precision(valid, precision))
+        least = -np.inf if precision is None else threshold_of_precision(valid, precision)
+        return calibrated(self, calibrator(valid, calibration), least)
 
     def where(self, keep: BoolArray) -> PredictionTable:
         """Keep some rows (bool[row])."""
@@ -187,3 +184,10 @@ class PredictionTable(StoredTable):
         expected = np.where(first, 1, np.r_[0, places[:-1] + 1][: len(self)])
         if (places != expected).any():
             raise ValueError(f"row {int(np.argmax(places != expected))} has no place in its query")
+
+
+def calibrated(table: PredictionTable, calibrate: Calibrator, least: float) -> PredictionTable:
+    """Add the probabilities that a fitted function gives, and keep the predictions with at least some score."""
+    scores = table.column("score")
+    found = replace(table, data=with_columns(table.data, {PROBABILITY: pa.array(calibrate(scores))}))
+    return found if least == -np.inf else found.where(scores >= least)

@@ -92,7 +92,7 @@ def require_any(schema: dict[str, Any], *keys: str) -> None:
 
 
 def _path_or_seeds(schema: dict[str, Any]) -> None:
-    """Let the schema require ``path``, ``seeds``, or ``rerank``, which is another name for the path of lists."""
+    """Let the schema require ``path``, ``seeds`` or ``rerank``. ``rerank`` is the path of lists."""
     require_any(schema, "path", "seeds", "rerank")
     schema["properties"]["rerank"] = schema["properties"]["path"]
     or_text(schema)
