@@ -1,4 +1,4 @@
-"""The triples of a rank table in the ids of a dataset, found by label; a table of another dataset is refused."""
+"""The triples of ranks or labels in the ids of a dataset, found by label; a table of another dataset is refused."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import pyarrow as pa
 
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import TableError
+from kgeval.base.parquet_tables import StoredTable
 from kgeval.data.dataset import Dataset
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.ranking.rank_table import TIME, RankTable
+from kgeval.ranking.rank_table import TIME
 
 
-def triples_in(dataset: Dataset, table: RankTable) -> Triples:
+def triples_in(dataset: Dataset, table: StoredTable) -> Triples:
     """Take the triple of each row, with its time, if table and dataset have times."""
     vocabularies = {"head": dataset.entities, "relation": dataset.relations, "tail": dataset.entities}
     columns = [_ids(table, name, labels, dataset) for name, labels in vocabularies.items()]
@@ -21,7 +22,7 @@ def triples_in(dataset: Dataset, table: RankTable) -> Triples:
     return Triples(np.stack(columns, axis=1), times)
 
 
-def _ids(table: RankTable, name: str, labels: Vocabulary, dataset: Dataset) -> IntArray:
+def _ids(table: StoredTable, name: str, labels: Vocabulary, dataset: Dataset) -> IntArray:
     """Find the ids that a dataset has for the labels of a column; int64[row]."""
     column = table.data.column(f"{name}_label").unify_dictionaries().combine_chunks()
     if column.null_count:
@@ -36,4 +37,4 @@ def _ids(table: RankTable, name: str, labels: Vocabulary, dataset: Dataset) -> I
 
 
 def not_of(dataset: Dataset, why: str) -> TableError:
-    return TableError(f"the ranks are not from dataset {dataset.name}: {why}. Give the dataset that was ranked.")
+    return TableError(f"the triples are not from dataset {dataset.name}: {why}. Give the dataset of the run.")

@@ -13,13 +13,13 @@ import numpy as np
 
 from kgeval.base.errors import InputError
 from kgeval.base.provenance import percent
-from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import Dataset
-from kgeval.data.triples import EntitySide, Triples
+from kgeval.data.triples import EntitySide
 from kgeval.metrics.labels.fitted import calibrator, threshold_of_precision
 from kgeval.models.aligned import Aligned
 from kgeval.ranking.predictions.prediction_table import PredictionTable, calibrated
 from kgeval.ranking.run_directory.stored_run import StoredRun
+from kgeval.ranking.table_triples import triples_in
 from kgeval.ranking.tasks.classification import Classification, score_triples
 from kgeval.runs.stored import read_request
 
@@ -42,16 +42,13 @@ def read_calibration(
         raise InputError(f"{str(path)!r} is not a run of kgeval classify, whose validation triples give probabilities.")
     labels, task = run.labels(), read_request(run).task
     task = task if isinstance(task, Classification) else Classification()
-    valid = np.flatnonzero(labels.column("split") == "valid")[:COMPARED]
-    kinds = zip(TRIPLE, (dataset.entities, dataset.relations, dataset.entities), strict=True)
-    ids = np.stack([kind.ids(labels.column(f"{role}_label")[valid].astype(str)) for role, kind in kinds], axis=1)
-    triples = Triples(ids[(ids >= 0).all(axis=1)])
+    some = replace(labels, data=labels.where(labels.column("split") == "valid").data.slice(0, COMPARED))
+    triples = triples_in(dataset, some)
     opposite: EntitySide = "head" if task.side == "tail" else "tail"
     scores, others = (score_triples(scorer, triples, dataset, side=side) for side in (task.side, opposite))
-    if len(triples) < len(valid) or not np.allclose(scores, labels.column("score")[valid]):
-        raise InputError(
-            f"{str(path)!r}: its scores are of another model or dataset. Run kgeval classify for this model."
-        )
+    if not np.allclose(scores, some.column("score")):
+        why = "its scores are of another model or dataset"
+        raise InputError(f"{str(path)!r}: {why}. Run kgeval classify for this model.")
     scored = labels.scored("valid")
     true = f"{percent(scored.is_true.mean())} of {len(scored):,} validation triples"
     note = f"probability: of triples as in {str(path)!r}, where {true} are true. Among all candidates fewer are true."

@@ -138,7 +138,7 @@ def test_a_dataset_without_the_triples_is_refused(refused, place):
     lines = (place / "graph/test.txt").read_text().splitlines()
     (place / "other/test.txt").write_text("\n".join(lines[1:]))
     message = refused("summarize", "run", "--by", "seen", "--dataset", "other")
-    assert "the ranks are not from dataset other: it lacks 1 of the 6 ranked triples, such as (gnu" in message
+    assert "the triples are not from dataset other: it lacks 1 of the 6 ranked triples, such as (gnu" in message
 
 
 def test_ranks_from_elsewhere_are_sliced(data, place):

@@ -232,7 +232,7 @@ def test_stored_ranks_do_not_follow_other_settings(runs, monkeypatch):
             assert result.exit_code == 2
             assert "ranks of test, filter train, valid, test. Evaluate with the same." in result.stderr
         assert "cannot follow evaluation.corruption" in invoke(*asked, "--corruption", "uniform:count=3").stderr
-    assert "the ranks are not from dataset umls" in invoke("evaluate", "ranks:stored", "--dataset", "umls").stderr
+    assert "the triples are not from dataset umls" in invoke("evaluate", "ranks:stored", "--dataset", "umls").stderr
 
 
 def test_bases_are_models_runs_and_ranks(runs, monkeypatch):

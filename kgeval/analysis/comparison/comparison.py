@@ -288,12 +288,9 @@ ModelGrid = Comparison
 def _cells(pair: PairedDifference) -> list[Cell]:
     """Print a difference, with as many digits as its standard error justifies; with a margin, its equivalence too."""
     difference, least = Figure(pair.difference, pair.interval), pair.detectable
-    p = pair.equivalence_p
-    effect = pair.effect_size
-    further: list[Cell] = [
-        "" if p is None else Figure(p, text=p_text(p)),
-        "" if effect is None else Figure(effect, digits=2),
-    ]
+    p, effect = pair.equivalence_p, pair.effect_size
+    further: list[Cell] = ["" if p is None else Figure(p, text=p_text(p))]
+    further.append("" if effect is None else Figure(effect, digits=2))
     return [
         difference._replace(text=written(difference)),
         pair.p_text if pair.adjusted_p is None else Figure(pair.adjusted_p, text=pair.p_text),

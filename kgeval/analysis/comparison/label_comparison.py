@@ -26,7 +26,8 @@ from kgeval.analysis.comparison.paired_difference import (
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import MetricError, refuse_unknown
 from kgeval.data.columns import TRIPLE
-from kgeval.metrics.intervals.interval import Interval, NoInterval, is_rounding, refuse_other_units
+from kgeval.metrics.intervals.interval import NoInterval, is_rounding, refuse_other_units
+from kgeval.metrics.intervals.selection_intervals import student_interval, student_p
 from kgeval.metrics.kinds import CLASSIFICATION, Calibration
 from kgeval.metrics.labels.fitted import LabelPredictions
 from kgeval.metrics.labels.label_intervals import Scatter, added_by_units
@@ -122,7 +123,7 @@ def _difference(
     found = replace(found, units=len(strata), degrees=scatter.degrees)
     if is_rounding(scatter.error, one.value):
         return replace(found, reason=f"every {unit} differs alike" if difference else f"no {unit} differs")
-    ends = difference - scatter.reach(level), difference + scatter.reach(level)
-    interval = Interval(*ends, level, unit, len(strata), "linearised", scatter.error)
-    detectable = detectable_difference(scatter.error, level=level)
-    return replace(found, interval=interval, detectable=detectable, p=scatter.p_value(difference))
+    about: Any = {"level": level, "unit": unit, "units": len(strata), "method": "linearised"}
+    interval = student_interval(name.metric.of_differences, difference, scatter[:2], **about)
+    detectable, p = detectable_difference(scatter.error, level=level), student_p(difference, *scatter[:2])
+    return replace(found, interval=interval, detectable=detectable, p=p)

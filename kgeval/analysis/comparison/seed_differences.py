@@ -13,6 +13,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -29,8 +30,8 @@ from kgeval.base.arrays import Float64Array
 from kgeval.base.errors import MetricError, refuse_unknown
 from kgeval.metrics.intervals.interval import FEWEST_SEEDS, Intervals, NoInterval, too_few_seeds
 from kgeval.metrics.intervals.mean_terms import Units
-from kgeval.metrics.intervals.over_seeds import covariance_of_runs, error_of_means, error_over_seeds, student_interval
-from kgeval.metrics.intervals.selection_intervals import t_quantile
+from kgeval.metrics.intervals.over_seeds import STUDENT, covariance_of_runs, error_of_means, error_over_seeds
+from kgeval.metrics.intervals.selection_intervals import student_interval, student_p, t_quantile
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName, parse_all
 from kgeval.metrics.selection import DEFAULT_OPTIONS, MetricOptions, RowSelection, TableView, refuse_other_tables
@@ -159,15 +160,14 @@ class _MetricTests:
 
     def _tested(self, pair: PairedDifference, values: Float64Array, other_values: Float64Array) -> PairedDifference:
         """Add the interval of a difference, whose range is twice that of the metric, and its p-value."""
-        from scipy.special import stdtr
-
         places, covariance, units = self._covariance
         runs = [places[key] for model in (pair.model, pair.other) for key in self.keys[model]]
         spread = error, degrees = error_over_seeds([values, other_values], covariance[np.ix_(runs, runs)], units)
         difference, level = float(values.mean() - other_values.mean()), self.options.level
         metric = self.name.metric.of_differences
-        interval = student_interval(metric, difference, spread, level=level, unit=pair.resampled, units=units)
-        p = float(2 * stdtr(degrees, -abs(difference) / error))
+        about: Any = {"level": level, "unit": pair.resampled, "units": units, "method": STUDENT}
+        interval = student_interval(metric, difference, spread, **about)
+        p = student_p(difference, error, degrees)
         detectable = detectable_over_seeds(error, degrees, level)
         variances = np.array([np.var(of, ddof=1) if len(of) > 1 else 0.0 for of in (values, other_values)])
         of_units = error**2 - sum(variances / (len(values), len(other_values)))

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from kgeval.runs.compared_runs import RunGrid
 
 
+OF_TESTS = ("intervals", "level", "by", "reference", "draws", "margin", "allow")
+"""options that ``kgeval.compare`` takes as they are"""
+
+
 class Differences(Comparing):
     """How the differences of models are tested and shown."""
 
@@ -127,12 +131,8 @@ def compare_runs(
         refuse_classifications(compared, "--across-datasets")
         _show_datasets(grid, metrics or ("mrr",), policies, options, form=form)
         return None
-    settings: dict[str, Any] = {
-        name: options[name]
-        for name in ("intervals", "level", "by", "reference", "draws", "margin", "allow")
-        if name in options
-    }
-    settings |= policies | ({"metrics": metrics} if metrics else {})
+    settings: dict[str, Any] = {name: options[name] for name in OF_TESTS if name in options} | policies
+    settings |= {"metrics": metrics} if metrics else {}
     if len(grid) == 1 and all(len(runs) == 1 for models in grid.values() for runs in models.values()):
         (models,) = grid.values()
         comparison = compare({name: run.table for name, (run,) in models.items()}, **settings)

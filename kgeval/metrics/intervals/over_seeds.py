@@ -38,15 +38,13 @@ from kgeval.metrics.intervals.interval import (
     Intervals,
     NoInterval,
     Unit,
-    clipped_to,
     is_rounding,
     read_intervals,
-    refuse_constant,
     refuse_few,
     too_few_seeds,
 )
 from kgeval.metrics.intervals.mean_terms import Units, mean_terms, units_of
-from kgeval.metrics.intervals.selection_intervals import attempt, drawn_values, t_quantile
+from kgeval.metrics.intervals.selection_intervals import attempt, drawn_values, student_interval
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.rank_summary import RankSummary, group_rows, rank_summary, select_side
@@ -59,6 +57,8 @@ from kgeval.metrics.selection import (
     refuse_other_tables,
 )
 from kgeval.metrics.summary import NUMBER, Value
+
+STUDENT = "Student"
 
 OverSeeds = Value
 """the public name of a metric over several runs of one model: a value that is the mean of its ``runs``"""
@@ -199,8 +199,8 @@ def _interval_of_seeds_and_units(
     units = [units_of(one, intervals.unit, needs=name.metric.needs) for one in selections]
     covariance, count = covariance_of_runs(name, selections, units, intervals)
     spread = error_over_seeds([values], covariance, count)
-    unit, value = f"seed × {units[0].kind}", float(np.mean(values))
-    return student_interval(name.metric, value, spread, level=intervals.level, unit=unit, units=count)
+    about: Any = {"level": intervals.level, "unit": f"seed × {units[0].kind}", "units": count, "method": STUDENT}
+    return student_interval(name.metric, float(np.mean(values)), spread, **about)
 
 
 def interval_of_mean(name: MetricName, values: Sequence[float], level: float, unit: str) -> Interval:
@@ -209,18 +209,7 @@ def interval_of_mean(name: MetricName, values: Sequence[float], level: float, un
     spread = float(np.std(values, ddof=1) / np.sqrt(count)), count - 1.0
     if is_rounding(spread[0], value):
         raise NoInterval(f"all {unit}s have the same value")
-    return student_interval(name.metric, value, spread, level=level, unit=unit, units=count)
-
-
-def student_interval(
-    metric: Metric, value: float, spread: tuple[float, float], *, level: float, unit: str, units: int
-) -> Interval:
-    """Make the interval of a value from its standard error and the degrees of freedom of that, cut at the range."""
-    error, degrees = spread
-    refuse_constant(error, value)
-    half = t_quantile(degrees, level) * error
-    low, high, clipped = clipped_to(metric, value, (value - half, value + half))
-    return Interval(low, high, level, unit, units, "Student", error, clipped)
+    return student_interval(name.metric, value, spread, level=level, unit=unit, units=count, method=STUDENT)
 
 
 def covariance_of_runs(

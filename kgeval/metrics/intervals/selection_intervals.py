@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator, Philox
@@ -195,6 +196,32 @@ def t_quantile(degrees: float, level: float) -> float:
     from scipy.special import stdtrit
 
     return float(stdtrit(degrees, (1 + level) / 2))
+
+
+def student_p(difference: float, error: float, degrees: float) -> float:
+    """Compute P(|T| ≥ |difference| / error) of Student's t: the two-sided p-value of a difference."""
+    from scipy.special import stdtr
+
+    return float(2 * stdtr(degrees, -abs(difference) / error))
+
+
+def student_interval(
+    metric: Metric, value: float, spread: tuple[float, float], *, logit: bool = False, **about: Any
+) -> Interval:
+    """Make the interval of a value from its standard error and the degrees of freedom of that, cut at the range.
+
+    ``about`` is its level, unit, units and method. With ``logit``, it is that of the logit of a metric from 0 to 1, so
+    that it stays inside.
+    """
+    error, degrees = spread
+    refuse_constant(error, value)
+    half = t_quantile(degrees, about["level"]) * error
+    ends = (value - half, value + half)
+    if logit and (metric.lowest, metric.highest) == (0, 1) and 0 < value < 1:
+        odds, factor = value / (1 - value), np.exp(half / (value * (1 - value)))
+        ends, about["method"] = (odds / (odds + factor), odds / (odds + 1 / factor)), f"{about['method']}, logit"
+    low, high, clipped = clipped_to(metric, value, ends)
+    return Interval(low, high, **about, standard_error=error, clipped=clipped)
 
 
 def wilson(metric: Metric, value: float, effective: float, level: float) -> tuple[float, float]:

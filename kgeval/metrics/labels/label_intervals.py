@@ -10,7 +10,7 @@ Student for its logit, so that it stays inside. ``label_comparison.py`` tests di
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,12 +20,11 @@ from kgeval.metrics.intervals.interval import (
     Intervals,
     NoInterval,
     Unit,
-    clipped_to,
     is_rounding,
     refuse_few,
     too_few,
 )
-from kgeval.metrics.intervals.selection_intervals import t_quantile, wilson
+from kgeval.metrics.intervals.selection_intervals import student_interval, wilson
 from kgeval.metrics.labels.fitted import LabelPredictions
 from kgeval.metrics.labels.label_metrics import Linearised
 from kgeval.metrics.metric import Undefined, or_reason
@@ -62,16 +61,6 @@ class Scatter(NamedTuple):
         variances = counts / (counts - 1) * np.bincount(strata, (added - means[strata]) ** 2)
         total, squares = variances.sum(), (variances**2 / (counts - 1)).sum()
         return cls(float(np.sqrt(total)), float(total**2 / squares if squares else 1), int(counts.min()))
-
-    def reach(self, level: float) -> float:
-        """Half the width of the interval of a level."""
-        return t_quantile(self.degrees, level) * self.error
-
-    def p_value(self, difference: float) -> float:
-        """Compute the two-sided p-value of a difference: Student's t test."""
-        from scipy.special import stdtr
-
-        return float(2 * stdtr(self.degrees, -abs(difference) / self.error))
 
 
 def added_by_units(name: MetricName, data: LabelPredictions, unit: Unit) -> tuple[Float64Array, IntArray]:
@@ -112,15 +101,11 @@ def label_interval(
     try:
         added, strata = added_by_units(name, data, unit)
         scatter = Scatter.of(added, strata, unit)
-        method = "linearised, by class" if unit == "triple" else "linearised"
-        ends = (value - scatter.reach(level), value + scatter.reach(level))
         if is_rounding(scatter.error, value):
-            ends, method = wilson(metric, value, scatter.fewest, level), "Wilson"
-        elif (metric.lowest, metric.highest) == (0, 1) and 0 < value < 1:
-            odds, reach = np.log(value / (1 - value)), scatter.reach(level) / (value * (1 - value))
-            low, high = (1 / (1 + np.exp(-end)) for end in (odds - reach, odds + reach))
-            ends, method = (float(low), float(high)), f"{method}, logit"
+            ends = wilson(metric, value, scatter.fewest, level)
+            return Interval(*ends, level, unit, len(added), "Wilson", scatter.error)
+        method = "linearised, by class" if unit == "triple" else "linearised"
+        about: Any = {"level": level, "unit": unit, "units": len(added), "method": method}
+        return student_interval(metric, value, scatter[:2], logit=True, **about)
     except NoInterval as reason:
         return reason
-    low, high, clipped = clipped_to(metric, value, ends)
-    return Interval(low, high, level, unit, len(added), method, scatter.error, clipped)
