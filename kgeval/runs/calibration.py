@@ -57,7 +57,10 @@ def read_calibration(
     notes = [note]
     if precision is not None:
         least = threshold_of_precision(scored, precision)
-        notes.append(f"precision {precision:g}: only predictions with a score of at least {least:.6g} are kept.")
+        support = f"which {int((scored.scores >= least).sum()):,} validation triples have"
+        notes.append(
+            f"precision {precision:g}: only predictions with a score of at least {least:.6g} are kept, {support}."
+        )
 
     def with_probabilities(table: PredictionTable) -> PredictionTable:
         others_too = not np.allclose(scores, others) and (table.column("side") == opposite).any()

@@ -84,6 +84,18 @@ def test_pairs_are_those_of_the_test_over_seeds(results, grid):
     assert any("2 seeds" in pair.reason for pair in expected)
 
 
+def test_equivalence_over_seeds_is_a_note(results):
+    of_seeds = {"nations": {name: results["nations"][name] for name in ("sums", "products")}}
+    grid = compare_grid(of_seeds, "mrr", margin=0.05)
+    (pair,) = grid.pairs
+    difference, error = pair.difference, pair.interval.standard_error
+    expected = student.cdf((abs(difference) - 0.05) / error, pair.degrees)
+    assert pair.equivalence_p == pytest.approx(expected)
+    (note,) = [note for note in grid.notes if "two one-sided t tests" in note]
+    assert "at least 0.05, in either direction" in note
+    assert note.endswith(f"sums and products on nations {expected:.4f}.")
+
+
 def test_single_runs_are_compared_by_sign_flips(results):
     alone = {name: {key: as_list(tables)[0] for key, tables in models.items()} for name, models in results.items()}
     found = compare_grid(alone, "mrr", draws=99)

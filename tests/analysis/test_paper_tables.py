@@ -69,7 +69,8 @@ def test_the_best_is_bold_and_what_is_not_seen_to_be_worse_is_near(comparison):
             marks += cell.near
     assert marks
     assert any(
-        "draws per triple" in note and "adjusted for 3 pairs of models per metric" in note for note in table.notes
+        "sign-flip test over triples, " in note and "adjusted for 3 pairs of models per metric" in note
+        for note in table.notes
     )
 
 

@@ -62,6 +62,20 @@ def test_what_was_not_tested_fails(runs):
     assert "Leave out --across-datasets" in across.stderr
 
 
+def test_a_gate_that_cannot_fail_is_none(runs):
+    """Eighteen signs give no p-value below 1 / 19; and ranks among other candidates say nothing of two models."""
+    worse = ("compare", runs / "ranks/symmetric", runs / "ranks/popularity", "--fail-if-worse", "-q")
+    few = invoke(*worse, "--draws", 18)
+    assert few.exit_code == 1
+    assert "was not tested against" in few.stderr
+    assert "is significantly worse than" in invoke(*worse, "--draws", 19).stderr
+    assert invoke(*worse, "--level", 0.9999999999).exit_code == 1
+    unlike = invoke(*worse, "--allow", "triples,candidates")
+    assert "Leave out --allow candidates." in unlike.stderr
+    assert unlike.exit_code == 2
+    assert invoke(*worse, "--allow", "triples").exit_code == 1
+
+
 def test_bounds_hold_for_the_ends_of_intervals(runs, place, done, refused):
     run = runs / "ranks" / "popularity"
     ends = kgeval.summarize(kgeval.RankTable.from_parquet(run), "mrr", ties="expected", intervals="triple").interval(

@@ -154,6 +154,14 @@ def test_few_units_have_no_interval(unit, reason):
     assert reason in str(label_interval(parse("roc_auc", "classification"), data, Intervals(unit=unit)))
 
 
+@pytest.mark.parametrize("label", [True, False])
+@pytest.mark.parametrize("name", ["accuracy", "f1", "brier"])
+def test_triples_of_one_label_alone_have_no_interval(name, label):
+    truths, decisions = np.full(100, label), np.arange(100) % 7 > 0
+    data = LabelPredictions(truths, np.arange(100.0), np.zeros(100), decisions, np.full(100, 0.5))
+    assert "only 0 triples of one label" in str(label_interval(parse(name, "classification"), data, Intervals()))
+
+
 def test_a_precision_of_few_predicted_triples_has_no_interval():
     """It rests on the triples that are predicted true, however many there are."""
     truths = np.repeat([True, False], 200)

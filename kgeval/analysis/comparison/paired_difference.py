@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.analysis.comparison.sign_flips import check_draws, holm
-from kgeval.base.errors import MetricError, refuse_unknown
+from kgeval.base.errors import MetricError, counted, refuse_unknown
 from kgeval.base.tables.shown import Brief
 from kgeval.base.tables.table import DIGITS, number, p_text
 from kgeval.metrics.intervals.interval import PLURAL, UNITS, Interval, Unit
@@ -91,7 +91,8 @@ class PairedDifference(Brief):
     @property
     def test(self) -> str:
         """The test of single runs, in words: sign flips, or of labels Student's t."""
-        return f"sign-flip test, {self.draws:,} draws per {self.unit}" if self.draws else f"t test over {self.unit}s"
+        over = f"test over {PLURAL[self.unit]}"
+        return f"sign-flip {over}, {self.draws:,} draws" if self.draws else f"t {over}"
 
     @property
     def resampled(self) -> str:
@@ -100,12 +101,20 @@ class PairedDifference(Brief):
 
     @property
     def seen(self) -> str:
-        """Whether ``model`` is ``"better"`` or ``"worse"``, or ``"none"`` for no difference; empty if not tested."""
-        if self.difference is None or self.adjusted_p is None:
+        """Whether ``model`` is ``"better"`` or ``"worse"``, or ``"none"`` for no difference; empty if not tested.
+
+        A test whose p-value cannot be significant, as it has too few draws, is none.
+        """
+        if self.difference is None or self.adjusted_p is None or self.draws < self.draws_needed:
             return ""
         if self.adjusted_p > 1 - self.level + 1e-12 or not self.difference:
             return "none"
         return "better" if (self.difference > 0) == self.metric.metric.increasing else "worse"
+
+    @property
+    def draws_needed(self) -> int:
+        """The fewest sign flips with which the adjusted p-value can be significant; 0 without flips."""
+        return math.ceil(self.family / (1 - self.level) - 1e-9) - 1 if self.draws else 0
 
     @property
     def is_bound(self) -> bool:
@@ -154,7 +163,7 @@ class PairedDifference(Brief):
             return f"no significant difference (detectable: {number(self.detectable, self.decimals)})"
         if self.seen == "none":
             return f"no significant difference: {self.reason}"
-        return self.seen or f"not tested: {self.reason}"
+        return self.seen or f"not tested: {self.reason or 'too few draws'}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, in full precision."""
@@ -330,24 +339,27 @@ def _notes_on_family(
     if words:
         yield " ".join(words)
     if options.margin is not None:
-        what = f"p of a true difference of at least {options.margin:g} (two one-sided t tests; Schuirmann, 1987)"
-        yield f"equivalent: {what}, not adjusted: a small p means equivalent."
+        yield f"equivalent: {equivalence_in_words(options.margin)}."
         yield f"effect: the difference in standard deviations over {kinds[0]}s."
     if fewer := [pair for pair in tested if 0 < pair.draws < options.draws and not over_seeds]:
         names = ", ".join(dict.fromkeys(pair.name for pair in fewer))
         yield f"{names}: interval by a paired bootstrap, p by {fewer[0].draws:,} sign flips (no function of means)."
 
 
+def equivalence_in_words(margin: float) -> str:
+    test = f"p of the hypothesis that the true difference is at least {margin:g}, in either direction"
+    return f"{test} (two one-sided t tests; Schuirmann, 1987), not adjusted: if it is small, the models are equivalent"
+
+
 def _notes_on_few_draws(tested: Sequence[PairedDifference], options: DifferenceOptions) -> Iterator[str]:
     """Warn that no difference can be seen, because the smallest possible p-value is too large for so many tests."""
     worst = max(tested, key=lambda pair: pair.family / (1 + pair.draws))
-    least = worst.family / (1 + worst.draws)
-    if least > options.alpha:
-        needed = math.ceil(worst.family / options.alpha - 1e-9) - 1
+    if worst.draws < (needed := worst.draws_needed):
         fewer_pairs = "" if options.reference or worst.family == 1 else ", or compare with one model (--reference)"
+        pairs, least = counted(worst.family, "pair"), worst.family / (1 + worst.draws)
         yield (
-            f"{worst.draws:,} draws are too few for {worst.family:,} pairs: no adjusted p-value can be below "
-            f"{least:.2g}. Use at least {needed:,} draws (--draws {needed}){fewer_pairs}."
+            f"not tested: {worst.draws:,} draws are too few for {pairs}: no adjusted p-value can be below {least:.2g}. "
+            f"Use at least {needed:,} draws (--draws {needed}){fewer_pairs}."
         )
 
 

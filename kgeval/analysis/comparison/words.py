@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from kgeval.analysis.comparison.block import ComparedModels
-from kgeval.analysis.comparison.paired_difference import adjustment, by_reason, notes_on_tests
+from kgeval.analysis.comparison.paired_difference import adjustment, by_reason, equivalence_in_words, notes_on_tests
 from kgeval.base.errors import counted, first_few
 from kgeval.base.provenance import LabelProvenance, Provenance, shared_description
-from kgeval.base.tables.table import Figure
+from kgeval.base.tables.table import Figure, p_text
 from kgeval.metrics.intervals.interval import FEWEST_SEEDS, PLURAL
 from kgeval.metrics.summary import NUMBER, Group
 from kgeval.ranking.corruption.generator import size_range
@@ -147,6 +147,11 @@ def notes_on_differences(compared: ComparedModels) -> Iterator[str]:
     if (test := _test_in_words(compared, "≤")) and not compared.suite:  # which shows no orders
         yield f"order: A > B means a significant difference, A ≈ B no significant difference ({test})."
     yield from _notes_on_seeds_needed(compared)
+    equivalence = [(pair, pair.equivalence_p) for pair in compared.pairs]
+    if tested := [
+        f"{pair.model} and {pair.other} on {pair.dataset} {p_text(p)}" for pair, p in equivalence if p is not None
+    ]:
+        yield f"{equivalence_in_words(compared.options.margin or 0)}: {'; '.join(tested)}."
     yield from notes_on_untested(compared)
 
 
@@ -159,7 +164,8 @@ def _notes_on_seeds_needed(compared: ComparedModels) -> Iterator[str]:
             needed.setdefault(enough, []).append(f"{pair.model} and {pair.other} on {pair.dataset}")
     if needed:
         each = "; ".join(f"{first_few(names)}: {enough}" for enough, names in needed.items())
-        yield f"seeds of each model with which differences as large as here are seen in 4 of 5 repetitions: {each}."
+        as_here = "a true difference as large as the one seen here would be significant in 4 of 5 repetitions"
+        yield f"{as_here} with this many seeds of each model: {each}."
 
 
 def notes_on_untested(compared: ComparedModels) -> Iterator[str]:

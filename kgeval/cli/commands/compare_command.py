@@ -100,6 +100,12 @@ def compare_command(runs: tuple[str, ...], allow: tuple[str, ...], across: bool,
     failing = options.pop("fail_if_worse", False)
     if failing and across:
         raise ConfigError("--fail-if-worse needs tests of pairs. Leave out --across-datasets.")
+    if failing and (
+        unlike := ",".join(rule for rule in ("candidates", "filter", "times", "protocol") if rule in allow)
+    ):
+        raise ConfigError(
+            f"--fail-if-worse compares ranks that were made by the same rules. Leave out --allow {unlike}."
+        )
     comparison = compare_runs(named_runs(runs), metrics, {**options, "allow": allow}, form=form, across=across)
     if failing and comparison:
         refuse_worse(comparison)

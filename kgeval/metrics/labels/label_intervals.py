@@ -54,7 +54,7 @@ class Scatter(NamedTuple):
         NoInterval
             if there are too few units
         """
-        counts = np.bincount(strata)
+        counts = np.bincount(strata, minlength=2 if unit == "triple" else 1)
         if few := too_few(int(counts.min(initial=len(added))), unit, what):
             raise NoInterval(few.replace(";", " of one label;") if unit == "triple" else few)
         means = np.bincount(strata, added) / counts
