@@ -75,6 +75,12 @@ class Provenance:
     an error"""
 
     @property
+    def all_candidates(self) -> str:
+        """Which entities competed, and how many of them the model knows, if not all."""
+        known = f" (only the {self.competing or 0:,} entities that the model knows compete)"
+        return self.candidates + known * (self.competing is not None)
+
+    @property
     def heads(self) -> tuple[str, ...]:
         """The lines above a table: this provenance, and what speaks against its numbers: suspect columns, leaks."""
         lines = [str(self), *([self.suspicion] if self.suspicion else [])]
@@ -158,9 +164,8 @@ def _described(of: Provenance | LabelProvenance, kept: Mapping[str, Any], subjec
     triples += labelled + of_split(of.split) if "split" in kept else f"{labelled}triples" if triples else ""
     triples += _of_sides(kept.get("sides", BOTH))
     triples += f" (without {missing:,} of the split's ranks)" if (missing := kept.get("missing")) else ""
+    candidates = of.all_candidates if isinstance(of, Provenance) and "competing" in kept else of.candidates
     times = f" ({kept['times']})" if kept.get("times") and of.filter else ""
-    competing = kept.get("competing")
-    known = "" if competing is None else f" (only the {competing:,} entities that the model knows compete)"
     parts = (
         subject,
         triples,
@@ -168,7 +173,7 @@ def _described(of: Provenance | LabelProvenance, kept: Mapping[str, Any], subjec
         f"negatives: {kept['negatives']}" if "negatives" in kept else "",
         ranks + _filtered(of.filter) + times if "filter" in kept else "",
         f"history: {kept['history']}" if kept.get("history") else "",
-        f"candidates: {of.candidates}{known}" if "candidates" in kept else "",
+        f"candidates: {candidates}" if "candidates" in kept else "",
     )
     return ", ".join(filter(None, parts))
 

@@ -247,22 +247,22 @@ class ModelRanking(ModelOnDataset):
         return corruption.shortage(side.side, side.num_candidates) if isinstance(corruption, Sampled) else side.notes
 
     def _candidates_in_words(self, sides: Sequence[RankedPart]) -> str:
-        """Say which candidates compete, before any that the model does not know are left out."""
-        words = []
+        """Say which candidates compete, before any that the model does not know are left out, and which answers not."""
+        words, unknown = [], int((~self.known).sum())
         if of_entities := [side.num_candidates for side in sides if side.side != "relation"]:
             sizes, allowed = np.concatenate(of_entities), self._may_compete("tail")
             words.append(self.candidates_in_words(self.evaluation.corruption, sizes, allowed))
         if len(of_entities) < len(sides):
             words.append(f"all {len(self.dataset.relations):,} relations")
-        return " and ".join(words)
+        last = f", {unknown:,} of {len(self.known):,} triples last, as the model does not know them"
+        return " and ".join(words) + last * (unknown > 0 and self.evaluation.unseen == "worst")
 
     def _num_competing(self) -> int | None:
         """How many entities the model knows, which alone compete; None if it knows all that may."""
         allowed = self._may_compete("tail")
         known = allowed & (self.scorer.entity_rows >= 0)
         entities = any(side != "relation" for side in self.sides)
-        all_compete = self.evaluation.unseen == "worst" and not self.known.all()  # beside what it does not know
-        return int(known.sum()) if entities and not all_compete and (known != allowed).any() else None
+        return int(known.sum()) if entities and (known != allowed).any() else None
 
     def _may_compete(self, side: Side) -> BoolArray:
         """Whether each possible answer of a side may compete, known to the model or not; bool[answer]."""

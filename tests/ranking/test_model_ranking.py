@@ -15,11 +15,12 @@ from kgeval import (
     ScoreTable,
     Triples,
     Vocabulary,
+    compare,
     evaluate,
     load_checkpoint,
     summarize,
 )
-from kgeval.base.errors import CheckpointError, DatasetError, InputError, RunError, ScoreError, TableError
+from kgeval.base.errors import CheckpointError, DatasetError, InputError, MetricError, RunError, ScoreError, TableError
 from kgeval.models.checkpoints import Checkpoint
 from kgeval.models.families.bilinear import DistMult
 from tests.conftest import random_dataset
@@ -63,7 +64,13 @@ def test_unseen_triples_are_left_out_or_last(tmp_path):
     assert worst.notes[2].startswith("ranked last (unseen: worst): 8 test triples")
     assert "all 30 entities (only the 27 entities that the model knows compete)" in str(dropped.provenance)
     assert dropped.column("raw_candidates").max() == dropped.provenance.to_dict()["competing"] == 27
-    assert evaluate(by_hash, DATA).provenance.competing is worst.provenance.competing is None
+    assert worst.provenance.competing == 27
+    unscored = "all 30 entities, 8 of 30 triples last, as the model does not know them"
+    assert f"candidates: {unscored} (only the 27 entities" in str(worst.provenance)
+    everyone = evaluate(by_hash, DATA)
+    assert everyone.provenance.competing is None
+    with pytest.raises(MetricError, match=f"candidates: all 30 entities in all; {unscored}"):
+        compare({"all": everyone, "some": worst})
     dropped.to_parquet(tmp_path / "ranks.parquet")
     assert RankTable.from_parquet(tmp_path / "ranks.parquet").provenance == dropped.provenance
 
