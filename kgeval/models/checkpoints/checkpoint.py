@@ -114,7 +114,7 @@ class Checkpoint(LabelledModel):
                 if labels is not None and where[0] < len(labels):
                     row += f" ({labels[where[0]]})"
                 fault = f"the array {name!r} holds {array[where]} at {row}, column {place}"
-                cure = "Fix the model, or let kgeval evaluate rank such scores last: --nan worst (in Python nan='worst')."
+                cure = "Fix it, or let kgeval evaluate rank such scores last: --nan worst (in Python nan='worst')."
                 raise CheckpointError(f"{self.files[0]}: {fault}; {count} of its values are not finite. {cure}")
 
 
