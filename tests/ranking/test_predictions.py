@@ -268,6 +268,10 @@ def test_nan_is_an_error_or_the_worst(kernel):
         predict(scorer, dataset, queries=queries, kernel=kernel)
     table = predict(scorer, dataset, queries=queries, k=40, nan="worst", kernel=kernel)
     assert sorted(table.column("entity").tolist()) == [entity for entity in range(30) if entity != 3]
+    assert not any("no prediction" in note for note in table.notes)
+    both = predict(scorer, dataset, queries=[*queries, ("e0003", "r00", "?")], k=40, nan="worst", kernel=kernel)
+    assert len(both) == len(table)
+    assert any(note.startswith("some queries have no prediction") for note in both.notes)
 
 
 def test_a_trained_model_predicts_what_numpy_sorts(shared):

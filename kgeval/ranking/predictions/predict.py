@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from typing_extensions import Unpack
 
 from kgeval.base.arrays import BoolArray, IntArray
@@ -133,6 +134,8 @@ def predict(  # noqa: PLR0913
 IDS_PER_PLACE = 4
 """a prediction, with the columns of its row, takes the memory of so many ids of a ranking task"""
 
+UNANSWERED = "some queries have no prediction: no candidate is left, or none has a score above −∞ (NaN counts as −∞)."
+
 LABELLED = {"anchor": "entities", "relation": "relations", "entity": "entities"}
 """the columns whose labels stand in the last columns of a table"""
 
@@ -206,10 +209,11 @@ class ModelPredictions(ModelOnDataset):
         data = data.sort_by([("query", "ascending"), ("place", "ascending")])
         work = engine.kernel.stats()
         of_candidates = dict.fromkeys(note.replace(ALONE, "") for _, said, _ in sides for note in said)
-        notes = (*table.notes, *of_candidates, *notes_on_device(work))
+        queries = sum(len(part.numbers) for part in parts)
+        unanswered = [UNANSWERED] if pc.count_distinct(data["query"]).as_py() < queries else []
+        notes = (*table.notes, *of_candidates, *unanswered, *notes_on_device(work))
         sizes = np.concatenate([sizes for _, _, sizes in sides])
         candidates = self.candidates_in_words(self.evaluation.corruption, sizes, allowed)
-        queries = sum(len(part.numbers) for part in parts)
         return replace(table, data=data, notes=notes, work=work, candidates=candidates, queries=queries)
 
     def _known(self, parts: Sequence[NumberedQueries]) -> tuple[list[NumberedQueries], list[str]]:
