@@ -210,9 +210,16 @@ def notes_on_ties(models: Iterable[EvaluatedModel], used: Ties) -> list[str]:
     return [f"{isolated(run.name)}: {note_on_missing(ties, used)}" for run, ties in named if ties != run.ties]
 
 
+def seed_of(models: Iterable[EvaluatedModel]) -> int:
+    """The seed of random ties that all runs have; 0 if they have several."""
+    seeds = {int(run.config.get("seed", 0)) for model in models for run in model.runs}
+    return seeds.pop() if len(seeds) == 1 else 0
+
+
 def mean_of_runs(model: EvaluatedModel, metric: str, ties: Ties) -> float:
     """The mean of a metric over the runs of a model; NaN where it is undefined."""
-    return float(np.mean([first_value(summarize(run.table, metric, ties=ties).groups[0]) for run in model.runs]))
+    options: dict[str, Any] = {"ties": ties, "seed": seed_of([model])}
+    return float(np.mean([first_value(summarize(run.table, metric, **options).groups[0]) for run in model.runs]))
 
 
 def first_value(group: Group) -> float:
@@ -239,5 +246,7 @@ def read_classifications(runs: Runs, intervals: Unit | None = None) -> dict[str,
         if title in classified:
             raise InputError(f"two runs are called {title!r:.60}. Name them: a=RUN b=RUN.")
         calibration = run.config.get("task", {}).get("calibration", "platt")
+        if (known := next(iter(classified.values()), (table,))[0].dataset) != table.dataset:
+            raise InputError(f"these are classifications on {known} and {table.dataset}. Give runs on one dataset.")
         classified[title] = table, cast("LabelSummary", summarize(table, calibration=calibration, intervals=intervals))
     return classified

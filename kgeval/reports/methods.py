@@ -12,6 +12,7 @@ from typing import Any
 
 import kgeval
 from kgeval.analysis.comparison.paired_difference import PairedDifference, adjustment
+from kgeval.analysis.comparison.words import collected_notes
 from kgeval.base.errors import InputError
 from kgeval.base.tables.table import Figure, written
 from kgeval.data.dataset import Dataset
@@ -19,6 +20,7 @@ from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.names import short_title
 from kgeval.metrics.ranks.ties import Ties, tie_policy
 from kgeval.metrics.summary import Value
+from kgeval.ranking.protocols.protocol import protocol_of
 from kgeval.reports.document import filled, template_text
 from kgeval.reports.evaluated_models import Runs, read_classifications, read_models, with_names
 from kgeval.reports.study import study_of
@@ -57,6 +59,10 @@ def methods(
     parts: dict[str, Any] = {"study": study, "table": first.table, "policy": tie_policy(study.ties), "tested": tested}
     parts |= {"whole": first.manifest.get("dataset", {}).get("triples", {}).get(first.table.split)}
     parts |= {"ways": [method.replace("linearised", "linearised: Binder, 1983") for method in made]}
+    several = len(study.models) > 1
+    notes = {("", model.name * several): model.table.notes for model in study.models}
+    of_runs = [note for note in collected_notes(notes) if "kgeval " not in note]  # others are on commands
+    parts |= {"protocol": protocol_of(first.table), "notes": of_runs}
     parts |= {"adjustment": adjustment(tested or study.pairs), "in_words": _in_words, "test": _test_in_words}
     text = filled("methods.txt.j2", versions=(named := ", ".join(sorted(versions))), **parts)
     sources = template_text("methods.bib").replace("VERSION", named).strip().split("\n\n")

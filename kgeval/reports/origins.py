@@ -97,11 +97,11 @@ def _rows(study: Study, tables: Sequence[RankTable], name: str, model: str) -> I
     """Yield, for each category: slice, category, group, model, value, low, high, count."""
     first, metrics = tables[0], [str(study.metric), "count"]
     if len(tables) > 1:
-        how: dict[str, Any] = {"intervals": Intervals(unit=study.unit), "options": MetricOptions(study.ties)}
-        summary: Summary = summary_over_seeds(tables, metrics, by=(name,), **how)
+        intervals, options = Intervals(unit=study.unit), MetricOptions(study.ties, study.seed)
+        summary: Summary = summary_over_seeds(tables, metrics, by=(name,), intervals=intervals, options=options)
     else:
         unit = study.unit if first.sampling is None else None  # an estimate has its own intervals
-        summary = summarize(first, metrics, by=name, ties=study.ties, intervals=unit)
+        summary = summarize(first, metrics, by=name, ties=study.ties, seed=study.seed, intervals=unit)
     for group in summary.groups:
         kind, interval = str(group.key[name]), next(iter(group.records.values())).interval
         count = int(next(value for name, value in group.values.items() if name.name == "count") or 0)
@@ -167,7 +167,7 @@ def relation_scores(study: Study) -> pd.DataFrame:
 
 
 def _by_relation(study: Study, table: RankTable) -> dict[str, float]:
-    summary = summarize(table, [str(study.metric), "count"], by="relation", ties=study.ties)
+    summary = summarize(table, [str(study.metric), "count"], by="relation", ties=study.ties, seed=study.seed)
     return {group.key["relation"]: first_value(group) for group in summary.groups}
 
 

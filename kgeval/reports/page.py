@@ -32,6 +32,7 @@ from kgeval.reports.evaluated_models import (
     read_classifications,
     read_dataset,
     read_models,
+    seed_of,
     with_names,
 )
 from kgeval.reports.origins import cumulative, origins, triple_table
@@ -146,8 +147,9 @@ def render(study: Study) -> str:
         for make in SECTIONS:
             sections.append(make(study))
             report(1)
-    policy = tie_policy(study.ties).name
-    about = f"{common_provenance([model.table.provenance for model in study.models])}, ties: {policy}"
+    policy = tie_policy(study.ties)
+    seed = f" (seed {study.seed})" if policy.random else ""
+    about = f"{common_provenance([model.table.provenance for model in study.models])}, ties: {policy.name}{seed}"
     return _document(_title(study), about, sections, ("leaderboard.js", "hits.js", "triples.js", "relations.js"))
 
 
@@ -174,7 +176,8 @@ def render_grid(
         name: {model.name: [run.table for run in model.runs] for model in models} for name, models in datasets.items()
     }
     baselines = {model.name for models in datasets.values() for model in models if model.baseline}
-    options: dict[str, Any] = {"intervals": intervals, "ties": policy, "allow": allow}
+    seed = seed_of(model for models in datasets.values() for model in models)
+    options: dict[str, Any] = {"intervals": intervals, "ties": policy, "seed": seed, "allow": allow}
     metrics = suite["metrics"] or HEADLINES
     grid = compare_grid(results, metrics, baselines=baselines, suite=suite["groups"], **options)
     sections: list[Section] = []

@@ -31,10 +31,10 @@ from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName, parse_all, title_of
 from kgeval.metrics.ranks.moments import HITS_AT_K, MEAN_RECIPROCAL_RANK
 from kgeval.metrics.ranks.ties import Ties, common_ties, tie_policy
-from kgeval.metrics.selection import RowSelection, TableView
+from kgeval.metrics.selection import MetricOptions, RowSelection, TableView
 from kgeval.metrics.summary import Spread, Value
 from kgeval.ranking.rank_table import TIME, RankTable
-from kgeval.reports.evaluated_models import EvaluatedModel, mean_of_runs, notes_on_ties, read_dataset
+from kgeval.reports.evaluated_models import EvaluatedModel, mean_of_runs, notes_on_ties, read_dataset, seed_of
 from kgeval.reports.pictures import CURVES
 
 if TYPE_CHECKING:
@@ -81,6 +81,10 @@ class Study:
     def pairs(self) -> list[PairedDifference]:
         """The differences of each two models by the first metric; none of a single model."""
         return self.block.pairs_by(self.metric)
+
+    @property
+    def seed(self) -> int:
+        return seed_of(self.models)
 
     @property
     def names(self) -> list[str]:
@@ -138,7 +142,7 @@ class Study:
 
     def ranks_of(self, table: RankTable) -> Float64Array:
         """The ranks of a table under the tie policy, realistic ones if that is an expectation; float64[row]."""
-        view = TableView(table)
+        view = TableView(table, MetricOptions(seed=self.seed))
         policy = "realistic" if tie_policy(self.ties).name == "expected" else self.ties
         return replace(view.ranks, ties=policy, draws=view.draws_for(policy)).values
 
@@ -220,6 +224,7 @@ def study_of(
     runs = {model.name: [run.table for run in model.runs] for model in ordered}
     baselines = [model.name for model in ordered if model.baseline]
     how: dict[str, Any] = {"intervals": intervals, "ties": policy, "baselines": baselines, "allow": allow}
+    how["seed"] = seed_of(models)
     grid = compare_grid({ordered[0].table.dataset: runs}, metrics, spread="interval", **how)
     return Study(shared, graph, policy, intervals, grid)
 

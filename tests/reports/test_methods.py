@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import kgeval
 from kgeval.base.errors import InputError
+from kgeval.models.checkpoints import Checkpoint
+from kgeval.models.families.bilinear import DistMult
 from kgeval.ranking.corruption import Uniform
 
 pytest.importorskip("jinja2")
@@ -43,7 +47,7 @@ def test_it_has_the_numbers_and_the_test(tables):
         pair.seen.replace("worse", "better")
     ] in text
     assert "For each of the 661 test triples, the head and the tail were removed, one at a time" in text
-    assert "Candidates: all 135 entities." in text
+    assert "Competitors of the answer: all 135 entities." in text
     assert "Leaks: 11 of 661 test triples" in text
 
 
@@ -62,11 +66,38 @@ def test_every_source_is_listed_and_no_other(tables):
         ({"filter": ()}, "Other known answers were not left out: raw ranks."),
         ({"sides": ["tail"]}, "the tail was removed, and the answer was ranked."),
         ({"split": "valid"}, "For each of the 652 valid triples"),
-        ({"corruption": Uniform(count=20)}, "Candidates: 20 uniform (seed 0)."),
+        ({"corruption": Uniform(count=20)}, "Competitors of the answer: 20 uniform (seed 0)."),
+        ({"protocol": "libkge"}, "the protocol libkge (scores within 1e-5 + 1e-4 |s| tie; the mean of tied ranks is"),
+        ({"restrict_relations_to": "causes"}, "Left out (restricted evaluation): 624 test triples"),
     ],
 )
 def test_it_says_how_the_ranks_were_made(options, words):
     assert words in methods({"m": kgeval.evaluate(first, "umls", **options)})
+
+
+def test_what_the_model_does_not_know_is_told():
+    data = kgeval.load_dataset("umls")
+    rng = np.random.default_rng(0)
+    parts = rng.normal(size=(100, 4)), rng.normal(size=(len(data.relations), 4))
+    labels = kgeval.Vocabulary([*data.entities][:100]), kgeval.Vocabulary([*data.relations], "relation")
+    model = Checkpoint(DistMult(*parts), "test", (Path("model"),), *labels)
+    worst = methods({"m": kgeval.evaluate(model, data, unseen="worst")})
+    assert re.search(
+        r"all 135 entities, \d+ of 661 triples last, as the model does not know them \(only the 100 ", worst
+    )
+    assert re.search(r"Ranked last \(unseen: worst\): \d+ test triples", worst)
+    dropped = methods({"m": kgeval.evaluate(model, data, unseen="drop")})
+    assert "all 135 entities (only the 100 entities that the model knows compete)" in dropped
+    assert re.search(r"Left out \(unseen: drop\): \d+ test triples", dropped)
+
+
+def test_random_ties_are_those_of_the_run(tmp_path):
+    content = {"dataset": "nations", "model": "baseline:symmetric", "metrics": ["mrr"], "ties": "random", "seed": 7}
+    (outcome,) = run(check_content(content), tmp_path / "r")
+    expected = outcome.summary["mrr"]
+    assert f"has MRR {expected:.3f}" in methods(tmp_path / "r")
+    assert "here seed 7." in methods(tmp_path / "r")
+    assert "ties: random (seed 7)" in kgeval.report(tmp_path / "r").html
 
 
 def test_seeds_are_a_mean(tables):
