@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
+from kgeval.analysis.comparison.label_comparison import METRICS as COMPARED
 from kgeval.base.errors import InputError
 from kgeval.base.provenance import UNKNOWN
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source
+from kgeval.metrics.kinds import CLASSIFICATION
 from kgeval.metrics.ranks.ties import Ties, note_on_missing, tie_policies, tie_policy
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Group
@@ -240,6 +242,7 @@ def read_classifications(runs: Runs, intervals: Unit | None = None) -> dict[str,
     labelled = [(name, run) for name, run in places if run.keeps == "classification"]
     if labelled and len(labelled) < len(places):
         raise InputError(f"{str(labelled[0][1].path)!r} is a classification, others have ranks. Give runs of one kind.")
+    metrics = [*dict.fromkeys([*COMPARED, *CLASSIFICATION.metrics])]  # what is tested stands first
     for name, run in labelled:
         table = run.labels()
         title = name or table.model.partition(" (")[0]
@@ -248,5 +251,6 @@ def read_classifications(runs: Runs, intervals: Unit | None = None) -> dict[str,
         calibration = run.config.get("task", {}).get("calibration", "platt")
         if (known := next(iter(classified.values()), (table,))[0].dataset) != table.dataset:
             raise InputError(f"these are classifications on {known} and {table.dataset}. Give runs on one dataset.")
-        classified[title] = table, cast("LabelSummary", summarize(table, calibration=calibration, intervals=intervals))
+        options: dict[str, Any] = {"calibration": calibration, "intervals": intervals}
+        classified[title] = table, cast("LabelSummary", summarize(table, metrics, **options))
     return classified

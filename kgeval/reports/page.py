@@ -263,8 +263,7 @@ def _of_classifications(classified: Mapping[str, tuple[LabelTable, LabelSummary]
         drawn = [name for name, of_curve in points.items() if not of_curve.empty]
         charts = {name: curves_chart(points[name], PAGE, curve=name, width="container") for name in drawn}
     notes += [f"{isolated(name)}: {note}" for name, summary in summaries.items() for note in summary.notes]
-    datasets = dict.fromkeys(summary.provenance.dataset for summary in summaries.values())
-    title = f"{counted(len(summaries), 'classification')} on {', '.join(datasets)}"
+    title = f"{counted(len(summaries), 'classification')} on {next(iter(summaries.values())).provenance.dataset}"
     content = {"tables": tables, "notes": notes}
     results = Section("labels", "Results", "Classification of triples", content, charts)
     return Report(_document(title, "", [results], ()), title)

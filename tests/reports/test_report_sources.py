@@ -28,7 +28,7 @@ from kgeval.reports.evaluated_models import read_dataset, read_models
 from kgeval.reports.origins import EXTREME, MOST, cumulative_points, cutoffs, extreme_rows, origins, triple_table
 from kgeval.reports.plots import PLOTS
 from kgeval.reports.study import study_of
-from kgeval.reports.trust import WAYS, leaks
+from kgeval.reports.trust import WAYS, exactness, leaks
 from kgeval.runs.compared_runs import grid_of, read_compared
 from kgeval.runs.config.load import check
 from kgeval.runs.config.yaml_document import Document
@@ -187,6 +187,7 @@ def test_a_classification_has_a_page_of_its_metrics_and_curves(classified):
     assert f"{roc_auc_score(scored.is_true, scored.scores):.4f}" in page.html
     summary = kgeval.summarize(table, "roc_auc", intervals="triple")
     assert str(summary.interval("roc_auc")).split("–")[0] in page.html
+    assert page.html.index(">roc_auc<") < page.html.index(">accuracy<")
     assert "Difference of roc_auc" in page.html  # of one run twice
     assert "not tested: roc_auc, average_precision: no triple differs." in page.html
     assert page.html.partition("Difference of")[0].count("tail frequency</bdi>") == 1
@@ -212,6 +213,27 @@ def test_classifications_and_ranks_are_told_apart(classified):
         PLOTS["roc"](ranks)
     with pytest.raises(InputError, match="for ranks, and classifications have none"):
         kgeval.report(labels, ties="expected")
+
+
+def test_classifications_of_several_datasets_are_refused(classified, tmp_path):
+    run(
+        check_content({"dataset": "umls", "model": "baseline:popularity", "task": {"kind": "classification"}}),
+        tmp_path / "umls",
+    )
+    runs = {"here": classified / "labels", "there": tmp_path / "umls"}
+    for make in (kgeval.report, PLOTS["roc"]):
+        with pytest.raises(InputError, match=r"classifications on nations and umls\. Give"):
+            make(runs)
+
+
+def test_candidates_that_the_model_does_not_know_are_a_warning(nations):
+    table = kgeval.evaluate(lambda h, r, t: h + t, nations)
+    assert exactness(study_of(read_models({"m": table}), nations)).state == "good"
+    last = replace(table, competing=9, candidates="all 14 entities, 3 of 201 triples last, as the model …")
+    check = exactness(study_of(read_models({"m": last}), nations))
+    assert check.name == "Candidates"
+    assert "3 of 201 triples last" in check.warning
+    assert "only the 9 entities that the model knows compete" in check.warning
 
 
 def test_ranks_that_do_not_compare_are_refused_and_may_be_allowed():
