@@ -197,7 +197,7 @@ class AConEx(ConEx):
         if self.by_triple:
             return product
         a, b, c, d = np.split(self.outputs(heads, relations), self.halves, axis=1)
-        return product + np.concatenate([a - d, b + c], axis=1)
+        return np.asarray(product + np.concatenate([a - d, b + c], axis=1))
 
     def candidate_biases(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
         if side == "tail" or not self.by_triple:
