@@ -74,9 +74,7 @@ def read_dglke(path: Path, options: Options) -> Checkpoint:
 
 
 def _is_dglke(path: Path) -> bool:
-    if path.is_dir() and _dglke_config(path):
-        return True
-    return contains_file(path, lambda file: file.name.endswith((ENTITY, RELATION)) and _has_both_tables(file))
+    return (path.is_dir() and bool(_dglke_config(path))) or contains_file(path, _is_table)
 
 
 DGLKE = Reader(
@@ -101,9 +99,10 @@ def _dglke_name(path: Path) -> str:
     return file.name.removesuffix(ENTITY).removesuffix(RELATION)
 
 
-def _has_both_tables(file: Path) -> bool:
+def _is_table(file: Path) -> bool:
+    """Whether a file is one of the two tables, and the other lies beside it."""
     first = file.name.removesuffix(ENTITY).removesuffix(RELATION)
-    return all(file.with_name(first + end).is_file() for end in (ENTITY, RELATION))
+    return first != file.name and all(file.with_name(first + end).is_file() for end in (ENTITY, RELATION))
 
 
 DGLKE_FAMILIES: dict[str, Callable[..., Family]] = {
