@@ -69,8 +69,7 @@ def read_dglke(path: Path, options: Options) -> Checkpoint:
     family = DGLKE_FAMILIES[name](**arrays)
     options.record_origins(family, "DGL-KE", **({"norm": option} if name.startswith("TransE_") else {}))
     files += sorted(folder.glob(f"{first}*.npy"))
-    layouts = ("rotate", "ogb")
-    return labelled_checkpoint(family, "dglke", files, options, name=name, numbering="files", layouts=layouts)
+    return labelled_checkpoint(family, "dglke", files, options, name=name, numbering="files", layouts=("rotate", "ogb"))
 
 
 def _is_dglke(path: Path) -> bool:
