@@ -118,8 +118,8 @@ def typed_candidates(source: str, splits: Sequence[Triples], dataset: Dataset) -
         shared.sort_indices()
         found[side] = Rows(shared.indptr.astype(np.int64), shared.indices.astype(np.int64))
     where = "their labels" if source == PREFIX else source
-    untyped = f"{counted(types.num_untyped, 'entity', 'entities')} without a type in {where}: not used as candidates."
-    unknown = f"{counted(types.num_unknown, 'entity', 'entities')} in {where} not in the dataset: left out."
+    untyped = f"{counted(types.num_untyped, 'entity')} without a type in {where}: not used as candidates."
+    unknown = f"{counted(types.num_unknown, 'entity')} in {where} not in the dataset: left out."
     notes = tuple(note for count, note in ((types.num_untyped, untyped), (types.num_unknown, unknown)) if count)
     return found, notes
 
@@ -164,11 +164,8 @@ def read_candidates(path: Path, dataset: Dataset) -> RelationCandidates:
     entities, unknown_entities = ids_of_listed(path, labels, dataset.entities)
     owners = np.repeat(relations, [len(listed) for listed in lists.values()])
     known = (owners >= 0) & (entities >= 0)
-    notes = [
-        f"{counted(count, *kind)} in {path} not in the dataset: left out."
-        for count, kind in ((unknown_relations, ("relation",)), (unknown_entities, ("entity", "entities")))
-        if count
-    ]
+    unknown = {"relation": unknown_relations, "entity": unknown_entities}.items()
+    notes = (f"{counted(count, kind)} in {path} not in the dataset: left out." for kind, count in unknown if count)
     return {"tail": by_relation(owners[known], entities[known], dataset)}, tuple(notes)
 
 

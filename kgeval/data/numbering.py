@@ -147,12 +147,11 @@ def _of_all_splits(
     what: str, need: str, read: Callable[[NamedTable], Any], tables: Mapping[str, NamedTable]
 ) -> dict[str, Any]:
     """Read a column that all splits have or none."""
-    columns = {split: read(table) for split, table in tables.items()}
-    there = {split: column for split, column in columns.items() if column is not None}
-    for split in columns if there else ():
+    there = {split: column for split, table in tables.items() if (column := read(table)) is not None}
+    for split, table in tables.items() if there else ():
         if split not in there:
             having = Path(tables[next(iter(there))].source).name
-            raise DatasetError(f"{tables[split].source}: no {what}, but {having} has them. Give every split {need}.")
+            raise DatasetError(f"{table.source}: no {what}, but {having} has them. Give every split {need}.")
     return there
 
 

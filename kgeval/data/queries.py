@@ -53,15 +53,9 @@ class Queries:
         contexts = () if triples.contexts is None else (triples.contexts,)
         order = np.lexsort((answers, *contexts, anchors, relations))
         first = starts_of_runs(*(column[order] for column in (relations, anchors, *contexts)))
-        return cls(
-            side=side,
-            anchors=anchors[order][first],
-            relations=relations[order][first],
-            offsets=np.r_[first, len(order)].astype(np.int64),
-            answers=answers[order],
-            triples=order,
-            contexts=None if triples.contexts is None else triples.contexts[order][first],
-        )
+        asked, offsets = order[first], np.r_[first, len(order)].astype(np.int64)
+        times = None if triples.contexts is None else triples.contexts[asked]
+        return cls(side, anchors[asked], relations[asked], offsets, answers[order], order, times)
 
     @classmethod
     def per_triple(cls, triples: Triples, side: Side, *, as_given: bool = False) -> Queries:

@@ -129,8 +129,7 @@ class NamedTable:
 
     def times(self) -> pa.ChunkedArray | None:
         """Take the column of times as text, if there is one."""
-        names = [name.lower() for name in self.unused]
-        ends = [name for name in names if name in BEGIN | END]
+        ends = [name for name in map(str.lower, self.unused) if name in BEGIN | END]
         if BEGIN & {*ends} and END & {*ends}:
             raise DatasetError(f"{self.source}: the columns {' and '.join(ends)} are an interval. {NO_INTERVALS}")
         if "time" not in self:

@@ -25,6 +25,7 @@ from kgeval.models.scorer import (
     QueryPartition,
     Scorer,
     SparseScorer,
+    SparseScores,
     TensorScorer,
     VectorScorer,
     as_float64,
@@ -159,9 +160,14 @@ class Aligned(MappedScorer):
         return views[0].score_tensor(mapped, self.entity_rows[candidates], device)
 
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
-        if isinstance(self.scorer, SparseScorer):
-            return views_of(self.scorer.remapped(self.map_queries, self.entity_rows), queries)
-        return self.mapped_views(self.scorer, queries)
+        scorer = self.scorer
+        if not isinstance(scorer, SparseScorer):
+            return self.mapped_views(scorer, queries)
+
+        def rule(asked: Queries) -> SparseScores:
+            return scorer.sparse_scores(self.map_queries(asked)).renumbered(self.entities_of_rows)
+
+        return views_of(SparseScorer(self.num_entities, self.num_relations, rule), queries)
 
     def map_queries(self, queries: Queries) -> Queries:
         return replace(

@@ -176,17 +176,6 @@ class SparseScorer:
         owners = np.repeat(np.arange(len(queries)), wanted.shape[1])
         return self.sparse_scores(queries).at(owners, wanted.ravel()).reshape(wanted.shape)
 
-    def remapped(self, map_queries: Callable[[Queries], Queries], entity_rows: IntArray) -> SparseScorer:
-        """Return the scorer in other ids; ``entity_rows`` (int64[entity]) holds its own, -1 for what it lacks."""
-        known = np.flatnonzero(entity_rows >= 0)
-        ids = np.full(self.num_entities, -1)
-        ids[entity_rows[known]] = known
-
-        def rule(queries: Queries) -> SparseScores:
-            return self.sparse_scores(map_queries(queries)).renumbered(ids)
-
-        return SparseScorer(len(entity_rows), self.num_relations, rule)
-
 
 @dataclass(frozen=True, eq=False)
 class SparseScores:

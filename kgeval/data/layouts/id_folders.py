@@ -220,8 +220,7 @@ def read_renet(folder: Path) -> Dataset:
         ids = np.stack([table[name].to_numpy() for name in FACT], axis=1)
         return Triples(ids[:, :3], ids[:, 3])
 
-    settings = [folder / STAT]
-    dataset = _graph(folder, "{}.txt".format, decode, id_files.RENET, made_up, settings=settings, check=check)
+    dataset = _graph(folder, "{}.txt".format, decode, id_files.RENET, made_up, settings=[folder / STAT], check=check)
     note = f"the fifth column of {' and '.join(varied)} is not the same in all rows. It was not read."
     return replace(dataset, notes=(note,) if varied else ())
 

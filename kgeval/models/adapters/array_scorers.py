@@ -140,8 +140,7 @@ class ScoreTable(TripleArrays):
             if the table has no row for a query
         """
         refuse_other_queries(queries, candidates)
-        table = self.array_of(queries.side)
-        return as_float64(table[self.rows_of(queries)[:, None], candidates], "the score table")
+        return as_float64(self.array_of(queries.side)[self.rows_of(queries)[:, None], candidates], "the score table")
 
 
 NOISE = 2.0**-6

@@ -126,11 +126,9 @@ class CallableScorer(FunctionScorer):
         refuse_other_queries(queries, candidates)
         shape = (len(queries), candidates.shape[-1])
         # Copies: a function may write into what it is given, and torch warns of arrays that it may not write into.
-        anchors = np.broadcast_to(queries.anchors[:, None], shape).flatten()
-        relations = np.broadcast_to(queries.relations[:, None], shape).flatten()
-        others = np.broadcast_to(candidates, shape).flatten()
-        columns = [*triple_of(queries.side, anchors, relations, others)]
-        columns += [np.broadcast_to(times[:, None], shape).flatten() for times in self._times_of(queries)]
+        asked = [ids[:, None] for ids in (queries.anchors, queries.relations, *self._times_of(queries))]
+        others, anchors, relations, *times = (np.broadcast_to(ids, shape).flatten() for ids in (candidates, *asked))
+        columns = (*triple_of(queries.side, anchors, relations, others), *times)
 
         def score(part: slice) -> Float64Array:
             values = as_float64(self._called(*(column[part] for column in columns)), "the scoring function")

@@ -204,9 +204,8 @@ class SideLists:
 
     def rows_of(self, queries: Queries) -> IntArray:
         """Find the list of each query, of its time before those of all times, -1 where there is none; int64[query]."""
-        every = np.full(len(queries), ALL_LISTS)
-        both = (queries.only_answers, every)
-        kinds: list[tuple[IntArray, ...]] = [(queries.anchors, queries.relations, ids) for ids in both]
+        answers = (queries.only_answers, np.full(len(queries), ALL_LISTS))
+        kinds: list[tuple[IntArray, ...]] = [(queries.anchors, queries.relations, ids) for ids in answers]
         if queries.contexts is not None:
             kinds = [*((*kind, queries.contexts) for kind in kinds), *kinds]
         lists = np.full(len(queries), -1)

@@ -145,8 +145,7 @@ class InverseBaseline(Baseline):
     """where the reversed pair is looked for; partners are found in train"""
 
     def learn(self, dataset: Dataset) -> SparseScorer:
-        train = dataset.train
-        facts = PairedFacts.of([train], len(dataset.entities), len(dataset.relations))
+        facts = PairedFacts.of([dataset.train], len(dataset.entities), len(dataset.relations))
         overlaps = None if facts is None else facts.turned(least=self.threshold)
         if overlaps is None:
             fault = f"dataset {dataset.name} has too many pairs of relations"

@@ -56,8 +56,7 @@ class Checkpoint(LabelledModel):
                 raise CheckpointError(f"{self.files[0]}: {fault}.{hint}")
 
     def __repr__(self) -> str:
-        described = self.describe()
-        model = described.get("model") or self.format
+        model = self.describe().get("model") or self.format
         size = f"{self.num_entities} entities, {self.num_relations} relations"
         return f"{type(self).__name__}({model} from {self.files[0].name}: {size})"
 

@@ -271,11 +271,10 @@ class MultiLinearTucker(ProductFamily):
 
 def multiplied(family: TuckER | MultiLinearTucker, queries: Queries, vectors: Float64Array) -> Float64Array:
     """Multiply vectors with the matrix M_r = Σ_j r_j W[:, j, :] of each query's relation, transposed for a head."""
-    tails = queries.side == "tail"
+    core = np.moveaxis(np.asarray(family.core, np.float64), 1, 0)
 
     def multiply(relation: int, part: BoolArray) -> Float64Array:
-        weights = rows64(family.relation, relation)
-        matrix = weighted_sum(weights, np.moveaxis(np.asarray(family.core, np.float64), 1, 0))
-        return matmul_ordered(vectors[part], matrix if tails else matrix.T)
+        matrix = weighted_sum(rows64(family.relation, relation), core)
+        return matmul_ordered(vectors[part], matrix if queries.side == "tail" else matrix.T)
 
     return by_relation(queries.relations, multiply)

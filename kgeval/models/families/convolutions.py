@@ -12,7 +12,7 @@ from kgeval.base.threads import slices
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.models.family import ScoredFamily, TailNetwork, rectified, rows64
-from kgeval.models.ordered import weighted_sum
+from kgeval.models.ordered import complex_product, weighted_sum
 from kgeval.models.scorer import scores_of_parts
 from kgeval.models.similarity import dot_rows
 
@@ -161,15 +161,11 @@ class ConEx(TailNetwork):
         self.require_shapes(dense=(features, outputs), kernel_bias=(len(self.kernel),), dense_bias=(outputs,))
 
     def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
-        (a, b), (head, relation) = self.outputs(heads, relations), self.parts(heads, relations)
-        real = a * head[0] * relation[0] - b * head[1] * relation[1]
-        return np.concatenate([real, a * head[0] * relation[1] + b * head[1] * relation[0]], axis=1)
+        scaled = self.outputs(heads, relations) * rows64(self.entity, heads)
+        return complex_product(scaled, rows64(self.relation, relations))
 
-    def parts(self, heads: IntArray, relations: IntArray) -> tuple[list[Float64Array], list[Float64Array]]:
-        return np.split(rows64(self.entity, heads), 2, axis=1), np.split(rows64(self.relation, relations), 2, axis=1)
-
-    def outputs(self, heads: IntArray, relations: IntArray) -> list[Float64Array]:
-        """Pass pairs of head and relation through the network; ``halves`` arrays, float64[pair, half the width]."""
+    def outputs(self, heads: IntArray, relations: IntArray) -> Float64Array:
+        """Pass pairs of head and relation through the network; float64[pair, halves × half the entity width]."""
         vectors = np.empty((len(heads), len(self.dense_bias)))
         frame = [(0, 0), (0, 0), *((size // 2, size // 2) for size in self.kernel.shape[1:])]
         for part in slices(len(heads), BATCH_HEADS):
@@ -177,7 +173,7 @@ class ConEx(TailNetwork):
             framed = np.pad(pairs.reshape(len(pairs), 1, LINES, -1), frame)
             features = convolved(framed, self.kernel[:, None], self.kernel_bias)
             vectors[part] = rectified(features.reshape(len(pairs), -1), self.dense, self.dense_bias)
-        return np.split(vectors, self.halves, axis=1)
+        return vectors
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,18 +193,16 @@ class AConEx(ConEx):
     """whether the network adds to the score, not to the vectors"""
 
     def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
-        head, relation = self.parts(heads, relations)
-        real = head[0] * relation[0] - head[1] * relation[1]
-        imaginary = head[0] * relation[1] + head[1] * relation[0]
-        if not self.by_triple:
-            a, b, c, d = self.outputs(heads, relations)
-            real, imaginary = real + (a - d), imaginary + (b + c)
-        return np.concatenate([real, imaginary], axis=1)
+        product = complex_product(rows64(self.entity, heads), rows64(self.relation, relations))
+        if self.by_triple:
+            return product
+        a, b, c, d = np.split(self.outputs(heads, relations), self.halves, axis=1)
+        return np.asarray(product + np.concatenate([a - d, b + c], axis=1))
 
     def candidate_biases(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
         if side == "tail" or not self.by_triple:
             return np.zeros(len(ids))
-        a, b, c, d = self.outputs(ids, np.full(len(ids), relation))
+        a, b, c, d = np.split(self.outputs(ids, np.full(len(ids), relation)), self.halves, axis=1)
         return dot_rows(a + b + (c - d), np.ones_like(a))
 
 

@@ -168,8 +168,7 @@ def _keci(parts: Parts) -> Family:
     if p + q == 0:
         return DistMult(entity, relation)
     scales = [tensors.take(f"{name}_coefficients.weight", 1, count)[0] for name, count in (("p", p), ("q", q)) if count]
-    coefficients = np.concatenate(scales)
-    return Keci(_blocks(entity, p, q), _blocks(relation, p, q), coefficients=coefficients, p=p)
+    return Keci(_blocks(entity, p, q), _blocks(relation, p, q), coefficients=np.concatenate(scales), p=p)
 
 
 def _blocks(array: FloatArray, p: int, q: int) -> FloatArray:

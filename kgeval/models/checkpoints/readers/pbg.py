@@ -268,8 +268,7 @@ def entities_of(model: PBGModel, kind: str) -> FloatArray:
         with open_hdf5(path) as file:
             parts.append(_array(file, "embeddings", None, parts[0].shape[1] if parts else None))
     entity: FloatArray = np.concatenate(parts)
-    most = model.config.get("max_norm")
-    if most is not None:
+    if (most := model.config.get("max_norm")) is not None:
         norms = norms_column(np.asarray(entity, np.float64))
         entity = np.where(norms > most, entity * (most / (norms + SLACK)), entity)
     if model.truth_value("global_emb") and not model.dynamic:

@@ -121,25 +121,23 @@ def _refuse_without_formula(model: Module) -> None:
 
 def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkpoint:
     """Read a state dictionary, and the ids of the labels where a training loop saved them or they lie beside it."""
-    state = unwrap_state_dict(content)
-    tensors = Tensors(file, state).of_model(STATE)
+    tensors = Tensors(file, unwrap_state_dict(content)).of_model(STATE)
     if not any(name.startswith(STATE) for name in tensors):
         fault = f"holds no vectors of entities under PyKEEN's names ({STATE[0]}… or {STATE[1]}…)"
         cure = f"name its tensors: --checkpoint-format {NAMED_BY_USER} {NAME_OPTIONS}"
         raise CheckpointError(f"{file}: {fault}, but {first_few([*tensors]) or 'no tensors'}. Else {cure}.")
     stored = {kind: content.get(f"{kind}_to_id_dict") for kind in ("entity", "relation")}
-    labels = [None if ids is None else vocabulary_of_ids(file, ids, kind) for kind, ids in stored.items()]
-    beside = CheckpointLabels(labels[0], labels[1])
-    if beside.entities is None and beside.relations is None:
-        beside = find_labels(file.parent, options, LABELS)
+    inside = {kind: vocabulary_of_ids(file, ids, kind) for kind, ids in stored.items() if ids is not None}
+    saved = CheckpointLabels(inside.get("entity"), inside.get("relation"))
+    labels = saved if inside else find_labels(file.parent, options, LABELS)
     name = options.require("model", None, file.name, sorted(REQUIRED_OPTIONS))
     model = model_of_state(tensors, name, options, file.name)
     with naming(file):
         family = family_of(PyKEENModel.of(model, inverse=False), name)
-        inverse = _is_reciprocal(file, family.num_relations, beside.relations, options)
+        inverse = _is_reciprocal(file, family.num_relations, labels.relations, options)
         family = family_of(PyKEENModel.of(model, inverse=inverse), name)
     tensors.refuse_unused(name, *IGNORED_TENSORS)
-    return beside.checkpoint(family, "pykeen", [file], options, reciprocal=inverse, name=name, numbering="dataset")
+    return labels.checkpoint(family, "pykeen", [file], options, reciprocal=inverse, name=name, numbering="dataset")
 
 
 def model_of_state(tensors: Tensors, name: str, options: Options, where: str) -> Module:

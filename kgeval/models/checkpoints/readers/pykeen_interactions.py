@@ -121,8 +121,7 @@ def _conve(parts: PyKEENModel) -> Family:
         within=_folded(norms[1], channels) if norms else None,
         after=_folded(after["BatchNorm1d"], width) if "BatchNorm1d" in after else None,
     )
-    height = int(shape["image_height"])
-    return ConvE(entity, parts.relation(), **network, tail_bias=parts.bias(1), height=height)
+    return ConvE(entity, parts.relation(), **network, tail_bias=parts.bias(1), height=int(shape["image_height"]))
 
 
 def _convkb(parts: PyKEENModel) -> Family:

@@ -33,12 +33,10 @@ class PyKEENModel:
 
     def entity(self, index: int = 0) -> FloatArray:
         """Return an entity representation; PyKEEN stores complex vectors as re, im, re, im and so on."""
-        names = ("entity_embeddings", "tail_entity_embeddings")
-        return self._table("entity", index, names)
+        return self._table("entity", index, ("entity_embeddings", "tail_entity_embeddings"))
 
     def relation(self, index: int = 0) -> FloatArray:
-        names = ("relation_embeddings", "inverse_relation_embeddings")
-        table = self._table("relation", index, names)
+        table = self._table("relation", index, ("relation_embeddings", "inverse_relation_embeddings"))
         return np.concatenate([table[0::2], table[1::2]]) if self.inverse else table
 
     def relations(self, *names: str) -> dict[str, FloatArray]:

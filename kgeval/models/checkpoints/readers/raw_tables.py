@@ -69,14 +69,11 @@ def read_dglke(path: Path, options: Options) -> Checkpoint:
     family = DGLKE_FAMILIES[name](**arrays)
     options.record_origins(family, "DGL-KE", **({"norm": option} if name.startswith("TransE_") else {}))
     files += sorted(folder.glob(f"{first}*.npy"))
-    layouts = ("rotate", "ogb")
-    return labelled_checkpoint(family, "dglke", files, options, name=name, numbering="files", layouts=layouts)
+    return labelled_checkpoint(family, "dglke", files, options, name=name, numbering="files", layouts=("rotate", "ogb"))
 
 
 def _is_dglke(path: Path) -> bool:
-    if path.is_dir() and _dglke_config(path):
-        return True
-    return contains_file(path, lambda file: file.name.endswith((ENTITY, RELATION)) and _has_both_tables(file))
+    return (path.is_dir() and bool(_dglke_config(path))) or contains_file(path, _is_table)
 
 
 DGLKE = Reader(
@@ -101,9 +98,10 @@ def _dglke_name(path: Path) -> str:
     return file.name.removesuffix(ENTITY).removesuffix(RELATION)
 
 
-def _has_both_tables(file: Path) -> bool:
+def _is_table(file: Path) -> bool:
+    """Whether a file is one of the two tables, and the other lies beside it."""
     first = file.name.removesuffix(ENTITY).removesuffix(RELATION)
-    return all(file.with_name(first + end).is_file() for end in (ENTITY, RELATION))
+    return first != file.name and all(file.with_name(first + end).is_file() for end in (ENTITY, RELATION))
 
 
 DGLKE_FAMILIES: dict[str, Callable[..., Family]] = {

@@ -76,9 +76,8 @@ def _lists_of_run(path: Path, dataset: Dataset) -> dict[Side, SideLists]:
     table.refuse(again, "entity", "is listed twice for its query.")
     order = np.argsort(owners, kind="stable")
     sides, ids = _parts_of_names(table, owners, codes.dictionary, dataset)
-    every = {side: sides == side for side in SIDES}
     ordered = owners[order], entities[order], scores[order]
-    return {side: _lists_of_queries(chosen, ids, *ordered) for side, chosen in every.items() if chosen.any()}
+    return {side: _lists_of_queries(sides == side, ids, *ordered) for side in SIDES if side in sides}
 
 
 def _parts_of_names(
@@ -116,5 +115,4 @@ def _lists_of_queries(
     anchors, relations, *times = (column[chosen].tolist() for column in ids)
     keys = zip(anchors, relations, [ALL_LISTS] * len(anchors), *times, strict=True)
     lengths = np.bincount(owners, minlength=len(chosen))[chosen]
-    places = {key: row for row, key in enumerate(keys)}
-    return SideLists(places, Rows.sized(lengths, entities[rows]), scores[rows])
+    return SideLists({key: row for row, key in enumerate(keys)}, Rows.sized(lengths, entities[rows]), scores[rows])
