@@ -192,6 +192,11 @@ ARROWS = {True: "↑", False: "↓", None: ""}
 """which direction is better"""
 
 
+TITLES = {"hits": "Hits", "f1": "F1", "brier": "Brier score", "roc_auc": "ROC AUC"}
+TITLES |= {"average_precision": "average precision", "log_loss": "log loss"}
+"""what papers call metrics whose names are no acronyms"""
+
+
 def title_of(metric: MetricName) -> str:
     """Call a metric as papers do, with the direction that is better.
 
@@ -204,12 +209,13 @@ def title_of(metric: MetricName) -> str:
 def short_title(metric: MetricName) -> str:
     """Call a metric as papers do.
 
-    >>> [short_title(parse(name)) for name in ("both.mrr", "relation.mrr", "relation_side.mrr")]
-    ['MRR', 'relation MRR', 'relation side MRR']
+    >>> [short_title(parse(name)) for name in ("both.mrr", "hits@3", "relation.mrr", "relation_side.mrr")]
+    ['MRR', 'Hits@3', 'relation MRR', 'relation side MRR']
     """
     name, increasing = metric.name, metric.metric.increasing
     acronym = name.isalpha() and len(name) <= 5 and increasing is not None
-    written = name.capitalize() if name.partition("@")[0] == "hits" else name.upper() if acronym else name
+    base, *pair = name.partition("@")
+    written = (TITLES.get(base) or (base.upper() if acronym else base)) + "".join(pair)
     side = {"both": None, "relation": "relation side"}.get(metric.side or "both", metric.side)
     return " ".join(
         part for part in (side, metric.ties, metric.average, f"{written}{f'@{metric.k}' if metric.k else ''}") if part

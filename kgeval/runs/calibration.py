@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from kgeval.base.errors import InputError
+from kgeval.base.files import exists_safely, suggest_paths
 from kgeval.base.provenance import percent
 from kgeval.data.dataset import Dataset
 from kgeval.data.triples import EntitySide
@@ -37,6 +38,8 @@ def read_calibration(
     InputError
         if it is no run of a classification, or of another model
     """
+    if not exists_safely(path):
+        raise InputError(f"no such run directory {str(path)!r}. {suggest_paths(path)}".strip())
     run = StoredRun(path)
     if run.keeps != "classification":
         raise InputError(f"{str(path)!r} is not a run of kgeval classify, whose validation triples give probabilities.")

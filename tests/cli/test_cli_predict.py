@@ -277,6 +277,7 @@ def test_probabilities_of_another_model_are_refused(refused, done, classified):
     other = ("predict", "baseline:popularity", "--dataset", "numbers/")
     assert "its scores are of another model or dataset" in refused(*other, "--probabilities", "labels")
     assert "not a run of kgeval classify" in refused(*other, "--probabilities", "run")
+    assert "no such run directory 'label'. Nearby: 'labels'." in refused(*other, "--probabilities", "label")
     assert "--precision needs --probabilities RUN" in refused(*other, "--precision", 0.5)
 
 
