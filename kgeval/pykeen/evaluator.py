@@ -212,7 +212,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
                 aligned, dataset, evaluation, progress=bar.update, restrict_entities_to=request.entities
             )
             table = rank_all_or_sample(ranking, title=type(model).__name__, options=DEFAULT_OPTIONS)
-        results = self._results(graph.label(table, dataset), evaluation, model, graph.dataset)
+        results = self._results(graph.label(table), evaluation, model, graph.dataset)
         _LOGGED_LEAKS.update(count_leaks(dataset, "test", table.column("triple"))[1])
         return results
 
@@ -264,8 +264,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         self._logged.update(table.notes)
         results = KGEvalMetricResults.of(table, self.metrics, self.own)
         if self.result_directory is not None:
-            about = {"model": model, "dataset": dataset, "given": self._given}
-            record(self.result_directory, table, results, evaluation, **about)
+            record(self.result_directory, table, results, evaluation, model=model, dataset=dataset, given=self._given)
         self.clear()
         if not self.clear_on_finalize:
             for pack in rank_packs(table):

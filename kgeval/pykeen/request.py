@@ -23,6 +23,7 @@ from pykeen.datasets.base import PathDataset
 
 from kgeval.base.arrays import IntArray, detached
 from kgeval.base.errors import DatasetError, InputError, ScoreError
+from kgeval.base.parquet_tables import with_columns
 from kgeval.base.provenance import UNKNOWN
 from kgeval.data.dataset import SPLITS, Dataset, check_ids
 from kgeval.data.layouts.pykeen import read_named
@@ -151,7 +152,7 @@ class KnownGraph:
         splits = tuple(split for split in SPLITS if split in named)
         return cls(dataset, named[-1] or EVALUATED, (*splits, *further, *evaluated) if filtered else ())
 
-    def label(self, table: RankTable, ranked: Dataset) -> RankTable:
+    def label(self, table: RankTable) -> RankTable:
         name, data = UNKNOWN, table.data
         if self.dataset is not None:
             name, data = self.dataset.name, with_labels(data, self.dataset.entities, self.dataset.relations)
@@ -234,7 +235,7 @@ class Batches:
         self.num_triples[target] += len(ids)
         columns = [
             np.arange(first, self.num_triples[target]),
-            *np.ascontiguousarray(ids.T),
+            *ids.T,
             pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(ids), np.int32)), [target]),
             true_scores[:, 0].cpu().double().numpy(),
             *counts,
@@ -255,7 +256,7 @@ def with_labels(data: pa.Table, entities: Vocabulary, relations: Vocabulary) -> 
     """Label the ids of a rank table, in place of any labels that it has."""
     vocabularies = {"head": entities, "relation": relations, "tail": entities}
     labels = {f"{name}_label": vocabulary.column(data[name]) for name, vocabulary in vocabularies.items()}
-    return pa.table({**{name: data[name] for name in data.column_names}, **labels})
+    return with_columns(data, labels)
 
 
 def _refuse_nan(ids: Any, target: str, undefined: Any, owner: str) -> None:

@@ -15,12 +15,12 @@ import numpy as np
 from kgeval.base.arrays import Float64Array, IntArray, detached
 from kgeval.base.compiling import njit
 from kgeval.base.errors import InputError, ScoreError, refuse_unknown
-from kgeval.base.threads import parallel_for, slices
+from kgeval.base.threads import slices
 from kgeval.data.queries import Rows
 from kgeval.models.scorer import as_array, as_float64
 from kgeval.ranking.evaluation import NaNPolicy
 from kgeval.ranking.kernels.collectors import Intervals
-from kgeval.ranking.kernels.compiled import above_and_inside
+from kgeval.ranking.kernels.compiled import above_and_inside, run_loop
 from kgeval.ranking.ranking_task import RankCounts, Ranked
 
 GROUP = 128
@@ -238,9 +238,7 @@ def _count_on_host(scores: Any, answers: Answers, counts: IntArray, own_scores: 
         is_single = array.dtype in (np.float16, np.float32)  # each score exactly as it was
         scores = np.ascontiguousarray(array.astype(np.float32) if is_single else as_float64(array, "the model"))
         answers = answers._replace(rows=answers.rows - first)
-    parallel_for(
-        lambda part: _count_rows(part.start, part.stop, scores, answers, counts, own_scores), len(answers.rows), GROUP
-    )
+    run_loop(_count_rows, len(answers.rows), scores, answers, counts, own_scores, group=GROUP)
 
 
 @njit(cache=True, nogil=True)

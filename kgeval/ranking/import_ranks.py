@@ -151,8 +151,7 @@ def load_ranks(  # noqa: PLR0913
     known = known if any(group.setting == "filtered" for group in file.ranks) else ()
     rows = _RowsOfSplit(file, dataset, split, unmatched, known_triples(dataset, known, times or "time-aware"))
     triples = rows.find()
-    sides = (rows.of_side(side, triples) for side in SIDES)
-    parts = [part for part in sides if part is not None]
+    parts = [part for side in SIDES if (part := rows.of_side(side, triples)) is not None]
     if not parts:
         raise TableError(f"{path}: none of its rows is a rank of the {split} split of dataset {dataset.name}.")
     table = RankTable.concat(parts)
@@ -169,14 +168,13 @@ def load_ranks(  # noqa: PLR0913
         f"the ranks were read from a file: {file.table.source}.",
         *dataset.notes,
     ]
-    candidates = AllEntities().describe(dataset, np.array([len(dataset.entities)]))
     return RankTable(
         table.data,
         split,
         tuple(notes),
         filter=tuple(name for name in known if name in dataset.splits),
         dataset=dataset.name,
-        candidates=candidates,
+        candidates=AllEntities().describe(dataset, np.array([len(dataset.entities)])),
         times=None if dataset.times is None else times,
         history=history,
         missing=len(parts) * len(dataset.split(split)) - len(table),
@@ -248,14 +246,11 @@ class _RowsOfSplit:
             named = [file.table[name][row].as_py() for name in TRIPLE]
             at = "" if len(columns) == len(TRIPLE) else f" at time {file.table['time'][row].as_py()}"
             text = f"the triple ({', '.join(named)}){at} is not in the {split} split of dataset {dataset.name}."
-            if all(map(str.isdecimal, named)) and not all(
-                map(str.isdecimal, dataset.entities.labels[:100].to_pylist())
-            ):
+            labels = dataset.entities.labels[:100].to_pylist()
+            if all(map(str.isdecimal, named)) and not all(map(str.isdecimal, labels)):
                 return f"{text} These look like ids: write labels instead, such as {dataset.entities[0]}."
-            drop = "To leave such rows out: --unmatched drop (in Python unmatched='drop')."
-            return (
-                f"{text} Name another split or dataset with --split or --dataset (in Python split=, dataset=). {drop}"
-            )
+            cure = "Name another split or dataset with --split or --dataset (in Python split=, dataset=)."
+            return f"{text} {cure} To leave such rows out: --unmatched drop (in Python unmatched='drop')."
 
         left_out = f"rows of {file.table.source} that are no {split} triple of dataset {dataset.name}"
         return np.where(self.passing(places >= len(triples), np.arange(len(places)), describe, left_out), places, -1)
@@ -277,16 +272,13 @@ class _RowsOfSplit:
             group.setting: _counts(self.file, group, rows, sizes[group.setting][triples[rows]]) for group in groups
         }
         for setting, of_setting in counts.items():
-            differing = int((of_setting.candidates != sizes[setting][triples[rows]]).sum())
-            if differing:
+            if differing := int((of_setting.candidates != sizes[setting][triples[rows]]).sum()):
                 other = f"{differing:,} of {len(rows):,} {setting} {side} ranks have another number of candidates"
                 used = "The file's are used; adjusted metrics depend on them."
                 self.notes.append(f"{other} in the file than the dataset and the filter give. {used}")
         raw, filtered = counts.get("raw"), counts.get("filtered") or counts["raw"]
-        unknown = np.full(len(rows), np.nan)
-        table = to_rank_columns(
-            self.dataset, self.split, triples[rows], side, Ranked(unknown, filtered, raw or filtered)
-        )
+        ranked = Ranked(np.full(len(rows), np.nan), filtered, raw or filtered)
+        table = to_rank_columns(self.dataset, self.split, triples[rows], side, ranked)
         if raw is None:
             table = with_columns(table, {f"raw_{name}": pa.nulls(len(rows), pa.int64()) for name in COUNTS})
         return RankTable(table.sort_by("triple"), self.split)
@@ -298,10 +290,8 @@ class _RowsOfSplit:
         times = self.dataset.multiplicity_of(self.split)
         repeated = again & (times is not None and times[triples[rows]] > 1)
         if repeated.any():
-            count = int(repeated.sum())
-            self.notes.append(
-                f"{side} ranks of repeated {self.split} triples: {count:,} left out, as each triple counts once."
-            )
+            repetitions = f"{side} ranks of repeated {self.split} triples: {int(repeated.sum()):,} left out"
+            self.notes.append(f"{repetitions}, as each triple counts once.")
         rows, again = rows[~repeated], again[~repeated]
         left_out = f"{side} ranks of triples in an earlier line"
         problem = f"its {side} was ranked in an earlier line. Keep one of the two lines."
@@ -321,12 +311,8 @@ class _RowsOfSplit:
         setting, is_rank = f"{group.setting} {side}", np.ones(len(rows), np.bool_)
         for what, name in group.names.items():
             least = 0 if what in ("greater", "tied") else 1
-            numbers = self.file.numbers(name, rows)
-            expected = (
-                "a rank: expected a whole number or a half, from 1"
-                if what == "rank"
-                else f"a whole number from {least}"
-            )
+            numbers, whole = self.file.numbers(name, rows), f"a whole number from {least}"
+            expected = "a rank: expected a whole number or a half, from 1" if what == "rank" else whole
             wrong = (numbers < least) | ((what != "rank") & (numbers % 1 > 0))
 
             def no_number(index: int, name: str = name, expected: str = expected) -> str:

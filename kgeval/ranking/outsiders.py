@@ -49,15 +49,13 @@ class Outsiders(NamedTuple):
         others = self.entities.ids[listed.ids] != answers[listed.owners]
         unknown = others & ~self.is_known[listed.ids]
         above = self.scores[listed.ids] - scores[listed.owners]
-        counts = [
-            [
-                np.bincount(listed.owners[which & rivals], minlength=len(scores))
-                for which in (above > 0, above == 0, rivals)
-            ]
-            for rivals in (unknown, others)
-        ]
-        filtered, raw = (RankCounts(beat, tied, all_of_them + 1) for beat, tied, all_of_them in counts)
-        return filtered, raw, int((unknown & (self.entities.ids[listed.ids] >= 0)).sum())
+
+        def counts(rivals: BoolArray) -> RankCounts:
+            every = (listed.owners[rivals & which] for which in (above > 0, above == 0, rivals))
+            greater, tied, candidates = (np.bincount(owners, minlength=len(scores)) for owners in every)
+            return RankCounts(greater, tied, candidates + 1)
+
+        return counts(unknown), counts(others), int((unknown & (self.entities.ids[listed.ids] >= 0)).sum())
 
     def added_to(self, ranked: Ranked, queries: Queries) -> tuple[Ranked, int]:
         """Add these counts to those of the candidates; and count the entities among the outsiders."""

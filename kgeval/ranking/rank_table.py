@@ -207,8 +207,7 @@ class RankTable(RankColumns):
             if they are not known, as in a file of filtered ranks
         """
         self.refuse_without_raw()
-        raw = {name: self.data.column(f"raw_{name}") for name in COUNTS}
-        return replace(self, data=with_columns(self.data, raw), filter=())
+        return replace(self, data=with_counts(self.data, RankCounts.of(self.data, "raw_")), filter=())
 
     def static(self) -> RankTable:
         """Return the ranks whose known answers are facts of all times.
@@ -223,8 +222,8 @@ class RankTable(RankColumns):
         if not self.static_filter:
             cure = "Evaluate with times static (--times static), or with the protocol regcn, which counts both"
             raise TableError(f"these ranks are not static, and the static ranks are not known. {cure}.")
-        static = {name: self.data.column(f"static_{name}") for name in COUNTS}
-        return replace(self, data=with_columns(self.data, static), filter=self.static_filter, times="static")
+        data = with_counts(self.data, RankCounts.of(self.data, "static_"))
+        return replace(self, data=data, filter=self.static_filter, times="static")
 
     def refuse_without_raw(self) -> None:
         """Refuse ranks whose raw counts are not known.
@@ -270,7 +269,7 @@ class RankTable(RankColumns):
             )
         if len({frozenset((field.name, field.type) for field in table.further) for table in tables}) > 1:
             raise TableError("ranks with other further columns: add these to all tables, or remove them.")
-        data = pa.concat_tables([table.data for table in tables]).unify_dictionaries().combine_chunks()
+        data = stack([table.data for table in tables])
         keys = ["side", "head", "relation", "tail", *({TIME} & {*data.column_names})]
         if again := data.num_rows - data.group_by(keys).aggregate([]).num_rows:
             raise TableError(
@@ -302,19 +301,15 @@ def to_rank_columns(dataset: Dataset, split: str, rows: IntArray, side: Side, ra
     """Lay the counts of rows of a split out as columns of a rank table."""
     triples = dataset.split(split)[rows]
     heads, relations, tails = triples.ids.T
-    filtered, raw = ranked.filtered, ranked.raw
     columns = [
         *(rows, heads, relations, tails),
         pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(rows), np.int32)), [side]),
-        ranked.scores,
-        *(filtered.greater, filtered.tied, filtered.candidates),
-        *(raw.greater, raw.tied, raw.candidates),
+        *(ranked.scores, *ranked.filtered.columns, *ranked.raw.columns),
         dataset.entities.column(heads),
         dataset.relations.column(relations),
         dataset.entities.column(tails),
     ]
-    arrays = [pa.array(np.ascontiguousarray(c)) if isinstance(c, np.ndarray) else c for c in columns]
-    table = with_times(dataset, pa.table(arrays, SCHEMA), triples.contexts)
+    table = with_times(dataset, pa.table(columns, SCHEMA), triples.contexts)
     holes = {} if ranked.nan is None else dict(zip(NAN, map(pa.array, ranked.nan.T), strict=True))
     return with_columns(table, holes)
 

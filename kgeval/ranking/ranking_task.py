@@ -44,10 +44,11 @@ class RankingTask:
     def of(cls, queries: Queries, candidates: Candidates, known: Rows) -> RankingTask:
         """Find the positions; ``known`` holds one ascending row of entities per query."""
         if candidates.as_listed:
-            others = known.where(~_among(known, queries.owners, queries.answers))
+            own = Rows(queries.offsets, queries.answers)
+            others = known.where(own.positions(known.owners, known.ids) < 0)
             rows = candidates.per_query(len(queries))
             places = np.arange(len(rows.ids)) - rows.offsets[rows.owners]  # of ids that a row may repeat
-            known = Rows(rows.offsets, places).where(_among(rows, others.owners, others.ids))
+            known = Rows(rows.offsets, places).where(others.positions(rows.owners, rows.ids) >= 0)
             return cls(queries, candidates, known, np.full(queries.num_answers, -1))
         places = candidates.positions(known.owners, known.ids)
         answers = candidates.positions(queries.owners, queries.answers)
@@ -195,14 +196,6 @@ def concatenated(parts: Sequence[Ranked]) -> Ranked:
 def rank_last(task: RankingTask) -> Ranked:
     """Rank answers that cannot be scored behind all of their candidates."""
     nothing = np.zeros(task.queries.num_answers, np.int64)
-    filtered, raw = (
-        RankCounts(candidates - 1, nothing, candidates)
-        for candidates in (task.filtered_candidates, task.raw_candidates)
-    )
+    sizes = task.filtered_candidates, task.raw_candidates
+    filtered, raw = (RankCounts(size - 1, nothing, size) for size in sizes)
     return Ranked(np.full(len(nothing), -np.inf), filtered, raw)
-
-
-def _among(rows: Rows, owners: IntArray, ids: IntArray) -> BoolArray:
-    """Whether each id in the rows belongs to its owner; bool[id in rows]."""
-    size = 1 + max(rows.ids.max(initial=0), ids.max(initial=0))
-    return np.isin(rows.owners * size + rows.ids, owners * size + ids)

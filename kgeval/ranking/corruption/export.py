@@ -109,8 +109,7 @@ def _negatives(
     dataset: Dataset, queries: Queries, rows: Rows, known: Rows, corruption: CorruptionGenerator
 ) -> pa.Table:
     if not corruption.allows_known:
-        size = len(dataset.entities)
-        rows = rows.where(~np.isin(rows.owners * size + rows.ids, known.owners * size + known.ids))
+        rows = rows.where(known.positions(rows.owners, rows.ids) < 0)
     order = np.argsort(queries.triples, kind="stable")
     owners, answers = queries.owners[order], queries.answers[order]
     tasks = Rows.spans(rows.offsets[owners], rows.offsets[owners + 1], rows.ids)

@@ -27,20 +27,18 @@ def draw(count: int, size: int, avoid: Rows, key: tuple[int, int], anchors: IntA
     """
     count, left = min(count, size), size - avoid.lengths
     rows = Rows.sized(np.minimum(count, left), np.empty(int(np.minimum(count, left).sum()), np.int64))
-    seed, side = map(np.uint64, key)
     arrays = (avoid.offsets, avoid.ids), (anchors, relations), rows.offsets, rows.ids
     share = -(-len(anchors) // threads()) or 1
-    parallel_for(lambda part: _draw_rows(part.start, part.stop, (seed, side), size, *arrays), len(anchors), share)
+    parallel_for(lambda part: _draw_rows(part.start, part.stop, key, size, *arrays), len(anchors), share)
     return rows
 
 
 @njit(cache=True, nogil=True)
 def _draw_rows(begin, end, key, size, avoided, queries, offsets, out):  # type: ignore[no-untyped-def]
-    seed, side = key
     avoid_offsets, avoid_ids = avoided
     anchors, relations = queries
     seen = np.full(size, -1, np.int64)
-    start = keyed(seed, side)
+    start = keyed(*key)
     for query in range(begin, end):
         avoid = avoid_ids[avoid_offsets[query] : avoid_offsets[query + 1]]
         row = out[offsets[query] : offsets[query + 1]]
@@ -84,21 +82,19 @@ def draw_weighted(
     left = possible.sum() - np.bincount(avoid.owners[possible[avoid.ids]], minlength=len(avoid))
     lengths = np.minimum(min(count, len(weights)), left)
     rows = Rows.sized(lengths, np.empty(int(lengths.sum()), np.int64))
-    seed, side = map(np.uint64, key)
-    _draw_weighted_rows((seed, side), weights, (avoid.offsets, avoid.ids), (anchors, relations), rows.offsets, rows.ids)
+    _draw_weighted_rows(key, weights, (avoid.offsets, avoid.ids), (anchors, relations), rows.offsets, rows.ids)
     return rows
 
 
 @njit(cache=True)
 def _draw_weighted_rows(key, weights, avoided, queries, offsets, out):  # type: ignore[no-untyped-def]
-    seed, side = key
     avoid_offsets, avoid_ids = avoided
     anchors, relations = queries
     tree, total = _tree(weights), weights.sum()
     top = 1
     while 2 * top <= len(weights):
         top *= 2
-    start = keyed(seed, side)
+    start = keyed(*key)
     for query in range(len(anchors)):
         avoid = avoid_ids[avoid_offsets[query] : avoid_offsets[query + 1]]
         row = out[offsets[query] : offsets[query + 1]]
@@ -160,7 +156,7 @@ def _find(tree, top, value):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def keyed(seed: int, side: int) -> int:
     """Begin the key of every query; its anchor and relation are mixed in one after the other."""
-    return mix(mix(seed) + side)  # type: ignore[no-any-return]
+    return mix(mix(seed) + uint64(side))  # type: ignore[no-any-return]
 
 
 @njit(cache=True)

@@ -138,7 +138,7 @@ class Counting(Collector):
         self.known.add(kernel.count_listed(scores, self.task.known, self.intervals))
 
     def scan_sparse(self, sparse: SparseScores) -> None:
-        of_all, known = count_sparse(sparse, self.task, self.intervals.lowest, self.intervals.highest)
+        of_all, known = count_sparse(sparse, self.task, self.intervals)
         self.of_all.counts[:] += of_all
         self.known.counts[:] += known
 
@@ -304,14 +304,12 @@ def known_in_chunk(known: Rows, first: int, width: int) -> Rows:
     return Rows(inside.offsets, inside.ids - first)
 
 
-def count_sparse(
-    sparse: SparseScores, task: RankingTask, lowest: Float64Array, highest: Float64Array
-) -> tuple[IntArray, IntArray]:
-    """Count the candidates, which all queries share, above and inside each tie interval (float64[answer] each).
+def count_sparse(sparse: SparseScores, task: RankingTask, intervals: Intervals) -> tuple[IntArray, IntArray]:
+    """Count the candidates, which all queries share, above and inside each tie interval.
 
     Returns int64[answer, 2] of all candidates, and of the known answers among them.
     """
-    owners = task.queries.owners  # the query of each answer; int64[answer]
+    owners, lowest, highest = intervals.owners, intervals.lowest, intervals.highest
     shared = task.candidates.rows.ids  # the entities that compete; int64[candidate]
     is_candidate = np.zeros(1 + max(shared.max(initial=0), sparse.rows.ids.max(initial=0)), np.bool_)
     is_candidate[shared] = True

@@ -40,7 +40,7 @@ class CompiledKernel(Kernel):
     def scores(self, queries: QueryVectors, entities: EntityVectors, lists: Rows) -> Float64Array:
         out = np.empty(len(lists.ids))
         arrays = arrays_of(queries, entities)
-        _run(_score_rows, len(lists), arrays, lists.offsets, lists.ids, out, group=GROUP_OF_ROWS)
+        run_loop(_score_rows, len(lists), arrays, lists.offsets, lists.ids, out, group=GROUP_OF_ROWS)
         return out
 
     def count(self, queries: QueryVectors, entities: EntityVectors, intervals: Intervals) -> Counted:
@@ -57,19 +57,20 @@ class CompiledKernel(Kernel):
         return _count(_count_rows, intervals, scores, starts, lengths)
 
     def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
-        _run(_select_tiles, len(queries.vectors), arrays_of(queries, entities), first, best_arrays(best))
+        run_loop(_select_tiles, len(queries.vectors), arrays_of(queries, entities), first, best_arrays(best))
 
     def select_scores(self, scores: Float64Array, best: BestAnswers) -> None:
-        _run(select_rows, len(scores), scores, 0, best_arrays(best))
+        run_loop(select_rows, len(scores), scores, 0, best_arrays(best))
 
 
-def _run(loop: Callable[..., None], total: int, *arguments: Any, group: int = GROUP) -> None:
+def run_loop(loop: Callable[..., None], total: int, *arguments: Any, group: int = GROUP) -> None:
+    """Run a compiled loop over so many rows, ``group`` at a time in a thread: it takes where to begin and to end."""
     parallel_for(lambda part: loop(part.start, part.stop, *arguments), total, group)
 
 
 def _count(loop: Callable[..., None], intervals: Intervals, *arguments: Any, group: int = GROUP) -> Counted:
     counted = Counted.zero(intervals)
-    _run(loop, len(counted.undefined), *arguments, intervals, *counted, group=group)
+    run_loop(loop, len(counted.undefined), *arguments, intervals, *counted, group=group)
     return counted
 
 

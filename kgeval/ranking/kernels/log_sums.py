@@ -13,10 +13,9 @@ import numpy as np
 
 from kgeval.base.arrays import BoolArray, Float64Array
 from kgeval.base.compiling import njit
-from kgeval.base.threads import parallel_for
 from kgeval.data.queries import Rows
 from kgeval.ranking.kernels.collectors import Collector, Kernel
-from kgeval.ranking.kernels.compiled import arrays_of, score
+from kgeval.ranking.kernels.compiled import arrays_of, run_loop, score
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 
 GROUP = 16
@@ -48,12 +47,11 @@ class LogSums(Collector):
             return self.largest + np.log(self.sums)
 
     def scan_shared(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, first: int) -> None:
-        arrays, sums = arrays_of(queries, entities), self._arrays
-        parallel_for(lambda part: _score_and_add(part.start, part.stop, arrays, first, sums), len(self.sums), GROUP)
+        arrays = arrays_of(queries, entities)
+        run_loop(_score_and_add, len(self.sums), arrays, first, self._arrays, group=GROUP)
 
     def scan_scores(self, kernel: Kernel, scores: Float64Array) -> None:
-        sums = self._arrays
-        parallel_for(lambda part: _add_rows(part.start, part.stop, scores, sums), len(self.sums), GROUP)
+        run_loop(_add_rows, len(self.sums), scores, self._arrays, group=GROUP)
 
     @property
     def _arrays(self) -> tuple[Any, ...]:

@@ -51,7 +51,7 @@ from kgeval.ranking.predictions.query_rows import (
     queries_of_triples,
     read_queries,
 )
-from kgeval.ranking.rank_table import with_times
+from kgeval.ranking.rank_table import stack, with_times
 from kgeval.ranking.ranking_notes import notes_on_device
 from kgeval.ranking.ranking_task import RankCounts, RankingTask
 from kgeval.ranking.restriction import restriction
@@ -205,8 +205,7 @@ class ModelPredictions(ModelOnDataset):
         self, engine: Engine, parts: Sequence[NumberedQueries], table: PredictionTable, allowed: BoolArray
     ) -> PredictionTable:
         sides = [self._predict_side(engine, part, table, allowed) for part in parts]
-        data = pa.concat_tables([side for side, _, _ in sides]).unify_dictionaries().combine_chunks()
-        data = data.sort_by([("query", "ascending"), ("place", "ascending")])
+        data = stack([side for side, _, _ in sides]).sort_by([("query", "ascending"), ("place", "ascending")])
         work = engine.kernel.stats()
         of_candidates = dict.fromkeys(note.replace(ALONE, "") for _, said, _ in sides for note in said)
         queries = sum(len(part.numbers) for part in parts)
@@ -285,8 +284,7 @@ class ModelPredictions(ModelOnDataset):
             types.positions(queries.relations[owners], entities) >= 0,
             answered.positions(owners, entities) >= 0,
         ]
-        arrays = [pa.array(column) if isinstance(column, np.ndarray) else column for column in columns]
-        table = pa.table(arrays, pa.schema([*SCHEMA][: -len(LABELLED)]))
+        table = pa.table(columns, pa.schema([*SCHEMA][: -len(LABELLED)]))
         return with_times(dataset, table, None if queries.contexts is None else queries.contexts[owners])
 
 

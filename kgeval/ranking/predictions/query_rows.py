@@ -158,13 +158,12 @@ def _from_array(path: Path, dataset: Dataset) -> IntArray:
 
 def _ids_of(numbers: IntArray, labels: Vocabulary, path: Path) -> IntArray:
     """Find the ids of numbers; int64[query]."""
-    ids: IntArray = (
-        pc.index_in(pa.array(numbers.astype(np.int64)), pa.array(numbers_of(labels))).fill_null(-1).to_numpy()
-    )
+    places = pc.index_in(pa.array(numbers.astype(np.int64)), pa.array(numbers_of(labels)))
+    ids = np.asarray(places.fill_null(-1), np.int64)
     if (ids < 0).any():
         row = int(np.argmax(ids < 0))
         raise InputError(f"{path}, row {row}: the dataset has no {labels.kind} {int(numbers[row])}.")
-    return ids.astype(np.int64)
+    return ids
 
 
 def numbers_of(labels: Vocabulary) -> IntArray:

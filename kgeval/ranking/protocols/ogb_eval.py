@@ -112,7 +112,6 @@ def _table(
     entities = Vocabulary.numbered(len(rows)).column(rows)
     relation = Vocabulary.numbered(1, "relation").column(relations)
     side = pa.DictionaryArray.from_arrays(pa.array(relations.astype(np.int32)), ["tail"])
-    counts = [np.ascontiguousarray(above), np.ascontiguousarray(level), lengths + 1]
+    counts = [above, level, lengths + 1]
     columns = [rows, rows, relations, rows, side, positive, *counts, *counts, entities, relation, entities]
-    data = pa.table([it if isinstance(it, pa.Array) else pa.array(it) for it in columns], SCHEMA)
-    return RankTable(data, filter=(), candidates=candidates, protocol=protocol)
+    return RankTable(pa.table(columns, SCHEMA), filter=(), candidates=candidates, protocol=protocol)

@@ -202,10 +202,8 @@ class GrowingRanks:
 
     def _from_earlier(self, earlier: RankTable, side: Side, rows: IntArray) -> RankedPart:
         added = {MULTIPLICITY, RETRIEVED, STRATUM, *TYPED}
-        data = earlier.data.select([name for name in earlier.columns if name not in added])
-        data = data.filter(
-            pc.and_(pc.equal(data["side"].cast(pa.string()), side), pc.is_in(data["triple"], pa.array(rows)))
-        )
+        of_rows = earlier.where((earlier.column("side") == side) & np.isin(earlier.column("triple"), rows))
+        data = of_rows.data.select([name for name in earlier.columns if name not in added])
         return RankedPart(side, data, (), np.full(data.num_rows, len(self.ranking.dataset.entities)))
 
     def counts(self) -> tuple[IntArray, IntArray, IntArray]:

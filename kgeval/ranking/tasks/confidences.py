@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from typing_extensions import Self
 
 from kgeval.base.arrays import FloatArray, IntArray
@@ -162,10 +161,7 @@ def as_scorer(rule: TripleRule, scorer: Aligned, dataset: Dataset) -> CallableSc
     def score(heads: IntArray, relation: IntArray, tails: IntArray) -> FloatArray:
         return rule(Triples(np.stack([entities[heads], relations[relation], entities[tails]], axis=1)))
 
-    known = [
-        Vocabulary(labels.labels.take(pa.array(ids)), labels.kind)
-        for labels, ids in ((dataset.entities, entities), (dataset.relations, relations))
-    ]
+    known = Vocabulary(dataset.entities.take(entities)), Vocabulary(dataset.relations.take(relations), "relation")
     return CallableScorer(score, entities=known[0], relations=known[1])
 
 

@@ -66,8 +66,7 @@ class LabelTable(StoredTable):
     @property
     def baselines(self) -> Mapping[str, float | None]:
         """The baselines of the table, each with the least score of a triple that it classifies as true, if any."""
-        scores = [field.name for field in self.further if field.type == pa.float64()]
-        return {name: self.thresholds.get(name) for name in scores}
+        return {field.name: self.thresholds.get(field.name) for field in self.further if field.type == pa.float64()}
 
     @property
     def provenance(self) -> LabelProvenance:

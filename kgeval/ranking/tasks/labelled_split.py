@@ -123,8 +123,7 @@ class GeneratedNegatives(Settings):
 
     def triples(self, dataset: Dataset, split: str) -> Triples:
         """Generate the negatives of a split."""
-        tables = list(generate_negatives(dataset, self.corruption, split=split, sides=self.sides))
-        table = pa.concat_tables(tables)
+        table = pa.concat_tables(generate_negatives(dataset, self.corruption, split=split, sides=self.sides))
         if table.num_rows == 0:
             raise InputError(f"{self.corruption.kind} corruption generates no negatives for the {split} triples.")
         return read_triple_ids(NamedTable(split, table), dataset.entities, dataset.relations)

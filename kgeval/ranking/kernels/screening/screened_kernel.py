@@ -22,7 +22,7 @@ from kgeval.base.arrays import IntArray
 from kgeval.base.threads import parallel_for
 from kgeval.data.queries import Rows
 from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Intervals
-from kgeval.ranking.kernels.compiled import CompiledKernel
+from kgeval.ranking.kernels.compiled import CompiledKernel, run_loop
 from kgeval.ranking.kernels.rounding import Precision
 from kgeval.ranking.kernels.screening.counting import CANONICAL, REFINED, ScreenedCounting, count_rows, pairs_of
 from kgeval.ranking.kernels.screening.screens import screens_for, vectors_are_bounded
@@ -98,7 +98,7 @@ class ScreenedKernel(CompiledKernel):
             return super().count_own(queries, entities, lists, intervals)
         counted, effort = Counted.zero(intervals), np.zeros((len(lists), 2), np.int64)
         arguments = (lists.offsets, lists.ids), pairs_of(queries, entities), intervals, counted.counts, effort
-        parallel_for(lambda part: count_rows(part.start, part.stop, *arguments), len(lists), self._block)
+        run_loop(count_rows, len(lists), *arguments, group=self._block)
         self._adapt_precision(int(lists.lengths[intervals.owners].sum()), effort)
         return counted
 

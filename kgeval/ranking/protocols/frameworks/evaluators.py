@@ -193,11 +193,8 @@ class TailsAsHeads(FrameworkQuirk):
             raw[:, span] = counted.sum(axis=2)
             counted[:, :, part.known.ids] = False
             filtered[:, span] = counted.sum(axis=2)
-        counts, raw_counts = (
-            RankCounts(above, level, candidates)
-            for (above, level), candidates in ((filtered, task.filtered_candidates), (raw, task.raw_candidates))
-        )
-        return ranked._replace(filtered=counts, raw=raw_counts)
+        counts = RankCounts(filtered[0], filtered[1], task.filtered_candidates)
+        return ranked._replace(filtered=counts, raw=RankCounts(raw[0], raw[1], task.raw_candidates))
 
 
 class Clamped(FrameworkQuirk):
