@@ -95,8 +95,7 @@ class Negatives(Replacing):
 @options_of(Negatives, "corruption", "split", "sides", "filter")
 @options_of(Reading, "layout", "columns")
 @options_of(Negatives, "out", "force")
-@Printing.quiet
-@JsonAlone.as_json
+@options_of(JsonAlone, "quiet", "as_json")
 def negatives_command(dataset: str, corruption: str, out: Path, force: bool, as_json: bool, **options: Any) -> None:
     """Write the negatives that a corruption generates.
 
@@ -162,8 +161,7 @@ class Converted:
 @options_of(Reading)
 @Labels.dataset
 @Converted.force
-@Printing.quiet
-@JsonAlone.as_json
+@options_of(JsonAlone, "quiet", "as_json")
 def convert_command(source: str, out: Path, format: str, force: bool, as_json: bool, **settings: Any) -> None:
     """Write a checkpoint as one .safetensors file, or a dataset as a folder that loads fast.
 
