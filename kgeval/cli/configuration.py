@@ -16,6 +16,7 @@ from kgeval.cli.setting_options import pairs
 
 if TYPE_CHECKING:
     from kgeval.data.dataset import Dataset
+    from kgeval.models.checkpoints import Checkpoint
     from kgeval.runs.config.run_config import RunConfig
     from kgeval.runs.config.yaml_document import Document, Place
 
@@ -128,6 +129,16 @@ def model_and_dataset_of(config: RunConfig) -> tuple[Any, Dataset]:
         dataset = config.dataset.load()
     with watching("loading model"):
         return config.load_model(dataset), dataset
+
+
+def labelled_checkpoint(path: Path, settings: Mapping[str, Any], nan: str = "error") -> Checkpoint:
+    """Read a checkpoint by the options of ``Reading`` and ``Labels``, which may name a dataset that has its labels."""
+    from kgeval.data.loading import load_dataset
+    from kgeval.models.checkpoints import read_checkpoint
+
+    options, dataset = pairs(settings["options"], "--option"), settings["dataset"]
+    graph = None if dataset is None else load_dataset(dataset, layout=settings["layout"], columns=settings["columns"])
+    return read_checkpoint(path, options, dataset=graph, format=settings["format"], nan=nan)
 
 
 def refuse_other_keys(command: str, overrides: Sequence[str], idle: tuple[str, ...]) -> None:
