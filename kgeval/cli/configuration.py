@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from kgeval.runs.config.yaml_document import Document, Place
 
 
+READING = ("layout", "names", "columns")
+"""the options that say how a dataset is read"""
+
 OF_ANY_RULES = ("split", "sides", "times", "history", "unseen", "nan")
 """the settings of a run's evaluation that do not depend on the protocol"""
 
@@ -114,8 +117,7 @@ def _dataset_block(source: str, options: Mapping[str, Any]) -> Any:
     from kgeval.data.dataset_config import dataset_block
     from kgeval.data.loading import PYKEEN
 
-    reading = {name: options.get(name) for name in ("layout", "names", "columns")}
-    further = {name: value for name, value in reading.items() if value not in (None, "auto", ())}
+    further = {name: value for name in READING if (value := options.get(name)) not in (None, "auto", ())}
     if not further:
         return source
     return ({"name": source} if further.get("layout") == PYKEEN else dataset_block(source)) | further

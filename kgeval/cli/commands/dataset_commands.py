@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.configuration import labelled_checkpoint
+from kgeval.cli.configuration import READING, labelled_checkpoint
 from kgeval.cli.options import PATH, OneOf, option, options_of, split_at_commas
 from kgeval.cli.setting_options import corruption_block
 from kgeval.cli.shared_options import SPLITS, JsonAlone, Labels, Printing, Reading, Replacing, refuse_file
@@ -217,6 +217,6 @@ def _convert_dataset(source: str, out: Path, settings: dict[str, Any], *, force:
     from kgeval.ranking.run_directory.contents import sizes_of
 
     with watching("loading dataset"):
-        data = load_dataset(source, **{name: settings[name] for name in ("layout", "names", "columns")})
+        data = load_dataset(source, **{name: settings[name] for name in READING})
     save_dataset(data, out, replace_folder=force)
     return {"path": str(out), **sizes_of(data)}

@@ -13,7 +13,7 @@ import click
 
 from kgeval.base.tables.shown import Page
 from kgeval.base.tables.table import Table
-from kgeval.cli.configuration import labelled_checkpoint
+from kgeval.cli.configuration import READING, labelled_checkpoint
 from kgeval.cli.options import PATH, options_of
 from kgeval.cli.setting_options import setting_options
 from kgeval.cli.shared_options import Labels, Printing, Reading
@@ -166,8 +166,7 @@ def _dataset_facts(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     from kgeval.data.loading import load_dataset
     from kgeval.ranking.run_directory.contents import sizes_of
 
-    reading = {name: settings[name] for name in ("layout", "names", "columns")}
-    dataset = load_dataset(path, **reading)
+    dataset = load_dataset(path, **{name: settings[name] for name in READING})
     leaks = find_leaks(dataset)
     # The numbers of swapped triples are shown; the note on them says what they mean.
     noted = "test" if "test" in leaks else next(iter(leaks), "")
