@@ -489,11 +489,9 @@ def curves_chart(
     y = altair.Y("y:Q", title=up.replace("_", " "), **share)
     lines = altair.Chart(records(points)).mark_line(interpolate=joined, strokeWidth=2)
     tooltip = [altair.Tooltip("model:N"), *(altair.Tooltip(f"{axis}:Q", format=".4f") for axis in "xy")]
-    looks = {
-        "color": altair.Color("model:N", scale=palette.scale("color", models), legend=named),
-        "strokeDash": altair.StrokeDash("model:N", scale=palette.scale("dash", models), legend=named),
-    }
-    drawn = lines.encode(x, y, order="place:Q", tooltip=tooltip, **looks)
+    color = altair.Color("model:N", scale=palette.scale("color", models), legend=named)
+    dash = altair.StrokeDash("model:N", scale=palette.scale("dash", models), legend=named)
+    drawn = lines.encode(x, y, color, dash, order="place:Q", tooltip=tooltip)
     about = f"{up} against {across} of each model, over all thresholds.".replace("_", " ")
     height = 400 if isinstance(width, str) else min(400, 0.84 * width)
     return themed(drawn.properties(width=width, height=height, title=title, description=about), palette)
