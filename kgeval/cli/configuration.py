@@ -16,9 +16,13 @@ from kgeval.cli.setting_options import pairs
 
 if TYPE_CHECKING:
     from kgeval.data.dataset import Dataset
+    from kgeval.models.checkpoints import Checkpoint
     from kgeval.runs.config.run_config import RunConfig
     from kgeval.runs.config.yaml_document import Document, Place
 
+
+READING = ("layout", "names", "columns")
+"""the options that say how a dataset is read"""
 
 OF_ANY_RULES = ("split", "sides", "times", "history", "unseen", "nan")
 """the settings of a run's evaluation that do not depend on the protocol"""
@@ -113,8 +117,7 @@ def _dataset_block(source: str, options: Mapping[str, Any]) -> Any:
     from kgeval.data.dataset_config import dataset_block
     from kgeval.data.loading import PYKEEN
 
-    reading = {name: options.get(name) for name in ("layout", "names", "columns")}
-    further = {name: value for name, value in reading.items() if value not in (None, "auto", ())}
+    further = {name: value for name in READING if (value := options.get(name)) not in (None, "auto", ())}
     if not further:
         return source
     return ({"name": source} if further.get("layout") == PYKEEN else dataset_block(source)) | further
@@ -128,6 +131,16 @@ def model_and_dataset_of(config: RunConfig) -> tuple[Any, Dataset]:
         dataset = config.dataset.load()
     with watching("loading model"):
         return config.load_model(dataset), dataset
+
+
+def labelled_checkpoint(path: Path, settings: Mapping[str, Any], nan: str = "error") -> Checkpoint:
+    """Read a checkpoint by the options of ``Reading`` and ``Labels``, which may name a dataset that has its labels."""
+    from kgeval.data.loading import load_dataset
+    from kgeval.models.checkpoints import read_checkpoint
+
+    options, dataset = pairs(settings["options"], "--option"), settings["dataset"]
+    graph = None if dataset is None else load_dataset(dataset, layout=settings["layout"], columns=settings["columns"])
+    return read_checkpoint(path, options, dataset=graph, format=settings["format"], nan=nan)
 
 
 def refuse_other_keys(command: str, overrides: Sequence[str], idle: tuple[str, ...]) -> None:

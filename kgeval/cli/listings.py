@@ -56,13 +56,11 @@ def _by_name(rows: list[list[str]]) -> list[list[str]]:
 def _models() -> Listing:
     from kgeval.models.family import families
 
-    columns = ["name", "score", "arrays", "options"]
-    return columns, _by_name(
-        [
-            [name, family.formula, ", ".join(family.array_names()), ", ".join(family.option_names())]
-            for name, family in families().items()
-        ]
-    )
+    rows = [
+        [name, family.formula, ", ".join(family.array_names()), ", ".join(family.option_names())]
+        for name, family in families().items()
+    ]
+    return ["name", "score", "arrays", "options"], _by_name(rows)
 
 
 def _baselines() -> Listing:

@@ -62,7 +62,7 @@ class Printing:
     """Print only results and errors: no notes, no progress."""
 
 
-class JsonAlone:
+class JsonAlone(Printing):
     """How a result is printed that is one sentence."""
 
     as_json = option("--json", is_flag=True)

@@ -147,14 +147,11 @@ def model_of_seeds(runs: Sequence[tuple[str, EvaluatedModel]]) -> EvaluatedModel
     """Make one model of several runs: their seeds, and the ranks of the run in the middle by mean reciprocal rank."""
     values = [np.nan_to_num(mean_of_runs(run, "mrr", run.ties)) for _, run in runs]
     middle = int(np.argsort(values, kind="stable")[(len(runs) - 1) // 2])
-    unnamed = [_run_of(name, run).chosen or not run.name for name, run in runs]
-    seeds = [place if run.training.seed is None else run.training.seed for place, (_, run) in enumerate(runs)]
-    named = [
-        replace(run, name=f"seed {seed}" if new else run.name)
-        for (_, run), seed, new in zip(runs, seeds, unnamed, strict=True)
-    ]
-    name = model_name([_run_of(*run) for run in runs])
-    return replace(runs[middle][1], name=name, seeds=tuple(named), middle=middle)
+    described, named = [_run_of(*run) for run in runs], []
+    for place, (about, (_, run)) in enumerate(zip(described, runs, strict=True)):
+        seed = place if about.training.seed is None else about.training.seed
+        named.append(replace(run, name=f"seed {seed}" if about.chosen or not run.name else run.name))
+    return replace(runs[middle][1], name=model_name(described), seeds=tuple(named), middle=middle)
 
 
 def _run_of(name: str, model: EvaluatedModel) -> RunOf:

@@ -23,6 +23,7 @@ from kgeval.metrics.summary import Value
 from kgeval.ranking.protocols.protocol import protocol_of
 from kgeval.reports.document import filled, template_text
 from kgeval.reports.evaluated_models import Runs, read_classifications, read_models, with_names
+from kgeval.reports.standings import p_value
 from kgeval.reports.study import study_of
 
 METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
@@ -77,9 +78,8 @@ def _in_words(value: Value) -> str:
 
 def _test_in_words(pair: PairedDifference) -> str:
     result = {"none": "does not differ significantly from"}.get(pair.seen, f"is significantly {pair.seen} than")
-    difference, p = written(Figure(pair.difference, pair.interval)), pair.p_text
-    p = p if p[0] in "<≤" else f"= {p}"
-    return f"By {short_title(pair.metric)}, {pair.model} {result} {pair.other} ({difference}, p {p})."
+    difference = written(Figure(pair.difference, pair.interval))
+    return f"By {short_title(pair.metric)}, {pair.model} {result} {pair.other} ({difference}, {p_value(pair)})."
 
 
 def _is_named(source: str, text: str) -> bool:

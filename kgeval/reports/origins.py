@@ -40,17 +40,17 @@ def origins(study: Study) -> Section:
     groups, relations = slice_scores(study), relation_scores(study)
     display = study.dataset.display_label if study.dataset else str
     relations["relation"] = list(map(display, relations["relation"]))
-    panels, captions = {}, {}
+    charts, captions = {}, {}
     for name in groups["slice"].unique():
         of_slice = groups[groups["slice"] == name]
         panel = slice_panel(of_slice, PAGE, baselines=study.baselines, width="container")
-        panels[f"slice-{name}"] = themed(panel, PAGE)
+        charts[f"slice-{name}"] = themed(panel, PAGE)
         captions[f"slice-{name}"] = slices()[name].title if name in slices() else "what is predicted"
     times, caption = time_scores(study)
     if times["group"].nunique() >= FEWEST_TIMES:
-        panels["slice-time"] = times_chart(times, PAGE, baselines=study.baselines, width="container", legend=False)
+        charts["slice-time"] = times_chart(times, PAGE, baselines=study.baselines, width="container", legend=False)
         captions["slice-time"] = caption
-    picture = relations_chart(scatter(study, relations), PAGE, axes=axes(study), width="container")
+    charts["relations"] = relations_chart(scatter(study, relations), PAGE, axes=axes(study), width="container")
     rounded = relations.round(6).astype(object).where(relations.notna(), None)
     data = {
         "relation": relations["relation"].tolist(),
@@ -72,7 +72,6 @@ def origins(study: Study) -> Section:
         "seeds": study.has_seeds,
         "intervals": bool(groups["low"].notna().any()),
     }
-    charts = {**panels, "relations": picture}
     return Section("where", "Slices", slices_title(study, groups), content, charts, {"relations": data})
 
 
@@ -151,12 +150,9 @@ def relation_scores(study: Study) -> pd.DataFrame:
     columns: dict[str, pd.Series[float]] = {}
     for index, model in enumerate(study.models):
         values = pd.DataFrame([_by_relation(study, run.table) for run in model.runs])
-        mean, spread = values.mean(skipna=False), values.std(skipna=False)
-        if len(values) < FEWEST_SEEDS:
-            spread = spread * np.nan
-        lowest, highest = study.metric.metric.lowest, study.metric.metric.highest
-        ends = {"low": (mean - spread).clip(lowest, highest), "high": (mean + spread).clip(lowest, highest)}
-        columns |= {f"{name}{index}": column for name, column in {"m": mean, **ends}.items()}
+        band = _band(values.to_numpy(np.float64), study.metric.metric.lowest, study.metric.metric.highest)
+        named = zip(("m", "low", "high"), band, strict=True)
+        columns |= {f"{name}{index}": pd.Series(column, values.columns) for name, column in named}
     table = study.sliced[study.names[0]][0]
     rows = pd.DataFrame({"relation": table.column("relation_label"), "triple": table.column("triple")})
     rows["cardinality"] = table.column("cardinality") if "cardinality" in table.columns else ""
@@ -164,6 +160,13 @@ def relation_scores(study: Study) -> pd.DataFrame:
     facts = rows.groupby("relation", observed=True).agg(**facts_of)
     joined: pd.DataFrame = facts.join(pd.DataFrame(columns)).rename_axis("relation").reset_index()
     return joined
+
+
+def _band(values: Float64Array, lowest: float, highest: float) -> tuple[Float64Array, Float64Array, Float64Array]:
+    """The mean over runs, and one standard deviation less and more, NaN of fewer than three; of float64[run, …]."""
+    mean = values.mean(axis=0)
+    spread = values.std(axis=0, ddof=1) if len(values) >= FEWEST_SEEDS else np.full_like(mean, np.nan)
+    return mean, np.clip(mean - spread, lowest, highest), np.clip(mean + spread, lowest, highest)
 
 
 def _by_relation(study: Study, table: RankTable) -> dict[str, float]:
@@ -241,10 +244,8 @@ def cumulative_points(study: Study) -> pd.DataFrame:
     frames = []
     for model in study.models:
         shares = np.array([hits_at_every(at, study, run.table) for run in model.runs])
-        mean = shares.mean(axis=0)
-        spread = shares.std(axis=0, ddof=1) if len(shares) >= FEWEST_SEEDS else np.full(len(at), np.nan)
-        ends = {"low": np.clip(mean - spread, 0, 1), "high": np.clip(mean + spread, 0, 1)}
-        frames.append(pd.DataFrame({"model": model.name, "k": at, "share": mean, **ends}))
+        mean, low, high = _band(shares, 0, 1)
+        frames.append(pd.DataFrame({"model": model.name, "k": at, "share": mean, "low": low, "high": high}))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -299,7 +300,7 @@ def ranks_title(study: Study) -> str:
     medians = {name: float(np.mean([np.median(of_run) for of_run in runs])) for name, runs in study.ranks.items()}
     lowest = round(min(medians.values()), 1)
     best = [isolated(name) for name, median in medians.items() if round(median, 1) == lowest]
-    models = " and ".join([best[0], *([best[1] if len(best) == 2 else f"{len(best) - 1} others"] if best[1:] else [])])
+    models = " and ".join(best if len(best) <= 2 else [best[0], f"{len(best) - 1} others"])
     mean = " (mean over seeds)" if study.has_seeds else ""
     if len(best) == len(medians):
         models = models if len(best) == 1 else f"all {len(best)} models"

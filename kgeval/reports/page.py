@@ -258,14 +258,12 @@ def _of_classifications(classified: Mapping[str, tuple[LabelTable, LabelSummary]
             notes += [] if len(part) < 2 else [str(error)]
         for title, table in shown.items():
             tables.append({"about": title, "columns": table.titles, "rows": table.texts(4), "keys": table.keys})
-    points = {curve: curve_points(summaries, curve) for curve in CURVES}
+    drawn = {curve: points for curve in CURVES if not (points := curve_points(summaries, curve)).empty}
     with unvalidated():
-        drawn = [name for name, of_curve in points.items() if not of_curve.empty]
-        charts = {name: curves_chart(points[name], PAGE, curve=name, width="container") for name in drawn}
+        charts = {curve: curves_chart(it, PAGE, curve=curve, width="container") for curve, it in drawn.items()}
     notes += [f"{isolated(name)}: {note}" for name, summary in summaries.items() for note in summary.notes]
     title = f"{counted(len(summaries), 'classification')} on {next(iter(summaries.values())).provenance.dataset}"
-    content = {"tables": tables, "notes": notes}
-    results = Section("labels", "Results", "Classification of triples", content, charts)
+    results = Section("labels", "Results", "Classification of triples", {"tables": tables, "notes": notes}, charts)
     return Report(_document(title, "", [results], ()), title)
 
 

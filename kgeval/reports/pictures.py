@@ -256,8 +256,7 @@ def relations_chart(
     places = [altair.Tooltip(f"{at}:Q", title=axis, format=".4~f") for at, axis in zip("xy", axes, strict=True)]
     triples = altair.Tooltip("triples:Q", format=",", title="test triples")
     x, y = {"title": axes[0], "scale": scale, "axis": across}, {"title": axes[1], "axis": number}
-    placed = {"x": altair.X("x:Q", **x), "y": altair.Y("y:Q", **y)}
-    base = altair.Chart(records(relations.dropna(subset=["x", "y"]))).encode(**placed)
+    base = altair.Chart(records(relations.dropna(subset=["x", "y"]))).encode(altair.X("x:Q", **x), altair.Y("y:Q", **y))
     rules = base.mark_rule(color=palette.muted, opacity=0.5)
     whiskers = {
         "x_low": rules.encode(x=altair.X("x_low:Q", **x), x2="x_high:Q"),
@@ -485,18 +484,14 @@ def curves_chart(
     across, up, joined = CURVES[curve]
     models = list(dict.fromkeys(points["model"]))
     named = palette.legend(models, width, symbolType="stroke", symbolSize=220)
-    x, y = (
-        {"title": name.replace("_", " "), "scale": altair.Scale(domain=[0, 1])}
-        | {"axis": altair.Axis(tickCount=5, domain=False, ticks=False)}
-        for name in (across, up)
-    )
+    share = {"scale": altair.Scale(domain=[0, 1]), "axis": altair.Axis(tickCount=5, domain=False, ticks=False)}
+    x = altair.X("x:Q", title=across.replace("_", " "), **share)
+    y = altair.Y("y:Q", title=up.replace("_", " "), **share)
     lines = altair.Chart(records(points)).mark_line(interpolate=joined, strokeWidth=2)
     tooltip = [altair.Tooltip("model:N"), *(altair.Tooltip(f"{axis}:Q", format=".4f") for axis in "xy")]
-    looks = {
-        "color": altair.Color("model:N", scale=palette.scale("color", models), legend=named),
-        "strokeDash": altair.StrokeDash("model:N", scale=palette.scale("dash", models), legend=named),
-    }
-    drawn = lines.encode(x=altair.X("x:Q", **x), y=altair.Y("y:Q", **y), order="place:Q", tooltip=tooltip, **looks)
+    color = altair.Color("model:N", scale=palette.scale("color", models), legend=named)
+    dash = altair.StrokeDash("model:N", scale=palette.scale("dash", models), legend=named)
+    drawn = lines.encode(x, y, color, dash, order="place:Q", tooltip=tooltip)
     about = f"{up} against {across} of each model, over all thresholds.".replace("_", " ")
     height = 400 if isinstance(width, str) else min(400, 0.84 * width)
     return themed(drawn.properties(width=width, height=height, title=title, description=about), palette)

@@ -55,7 +55,7 @@ from kgeval.reports.pictures import (
 )
 from kgeval.reports.standings import standings_title
 from kgeval.reports.study import HEADLINES, SHOWN, Study, curve_points, study_of
-from kgeval.reports.theme import IN_PAGE, LIGHT, PRINT
+from kgeval.reports.theme import IN_PAGE, LIGHT, PRINT, Palette
 
 if TYPE_CHECKING:
     import altair as alt
@@ -377,8 +377,7 @@ def figure(
     """
     if inches is None:
         lines = wrap(title, TITLE_LETTERS) if len(title) > TITLE_LETTERS else title
-        with unvalidated():
-            chart = _offline_chart(draw(LIGHT, title=lines))
+        chart = _drawn(draw, LIGHT, title=lines)
         return chart.properties(usermeta={"notes": [*notes, *about(chart).get("notes", [])]}) if notes else chart
     if not 1 <= inches <= 40:
         raise ConfigError(f"width: expected 1 to 40 inches, found {inches:g}.")
@@ -386,8 +385,7 @@ def figure(
         sizes = {"columns": number} if columns else {}
         width = INCH * inches / number / 2
         for _ in range(4):
-            with unvalidated():
-                chart = _offline_chart(draw(PRINT, width=width, **sizes))
+            chart = _drawn(draw, PRINT, width=width, **sizes)
             wide, high = size_in(svg_of(chart))
             if abs(INCH * inches - 1 - wide) <= 1:
                 break
@@ -404,9 +402,10 @@ def figure(
     )
 
 
-def _offline_chart(chart: Any) -> alt.Chart:
-    kind: Any = type(chart)
-    object.__setattr__(chart, "__class__", offline(kind))  # a chart keeps plain assignments as its content
+def _drawn(draw: Callable[..., Any], palette: Palette, **look: Any) -> alt.Chart:
+    with unvalidated():
+        chart = draw(palette, **look)
+    object.__setattr__(chart, "__class__", offline(chart.__class__))  # a chart keeps plain assignments as its content
     return cast("alt.Chart", chart)
 
 

@@ -15,6 +15,7 @@ from kgeval.base.tables.table import number
 from kgeval.metrics.intervals.interval import PLURAL
 from kgeval.metrics.names import short_title
 from kgeval.reports.document import Section, isolated
+from kgeval.reports.evaluated_models import EvaluatedModel
 from kgeval.reports.pictures import metric_panel
 from kgeval.reports.study import HEADLINES, Study
 from kgeval.reports.theme import PAGE, themed
@@ -34,10 +35,9 @@ def standings(study: Study) -> Section:
         for metric, of_metric in scores.groupby("metric", sort=False)
         if of_metric["value"].notna().any()
     }
-    runs = {model.name: len(model.seeds) for model in study.models}
     content = {
         "metrics": list(dict.fromkeys(scores["title"])),
-        "rows": [{**_row(study, name), "seeds": runs[name]} for name in study.names],
+        "rows": [_row(study, model) for model in study.models],
         "order": order(study),
         "verdicts": verdicts(study),
         "basis": basis(study),
@@ -46,13 +46,13 @@ def standings(study: Study) -> Section:
     return Section("standings", "Results", standings_title(study), content, panels)
 
 
-def _row(study: Study, name: str) -> dict[str, Any]:
-    scores = study.scores[study.scores["model"] == name]
+def _row(study: Study, model: EvaluatedModel) -> dict[str, Any]:
+    scores = study.scores[study.scores["model"] == model.name]
     best = study.scores.groupby("metric")["value"].max().to_dict() if len(study.names) > 1 else {}
     cells = [
         {**study.cell(score), "best": score["value"] == best.get(score["metric"])} for _, score in scores.iterrows()
     ]
-    return {"model": name, "baseline": bool(scores["baseline"].iloc[0]), "cells": cells}
+    return {"model": model.name, "baseline": model.baseline, "cells": cells, "seeds": len(model.seeds)}
 
 
 def standings_title(study: Study) -> str:
@@ -64,14 +64,14 @@ def standings_title(study: Study) -> str:
         return f"The MRR is undefined for every {kind}"
     best, others = str(learned.index[0]), [str(name) for name in learned.index[1:]]
     called = {name: isolated(name) for name in map(str, first.index)}
-    value = f"{'a mean' if study.has_seeds else 'an'} MRR of {study.cell(learned.iloc[0])['value']}"
+    highest = study.cell(learned.iloc[0])["value"]
+    value = f"{'a mean' if study.has_seeds else 'an'} MRR of {highest}"
     seen = dict.fromkeys(first.index, "") | {pair.other: pair.seen for pair in study.pairs if pair.model == best}
     title = f"{called[best]} reaches {value}"
     if others and all(seen[name] == "better" for name in others):
         rest = called[others[0]] if len(others) == 1 else f"the other {len(others)} {kind}s"
         title = f"{called[best]} is better than {rest}, with {value}"
     elif others:
-        highest = study.cell(learned.iloc[0])["value"]
         title = f"{called[best]} has the highest MRR of the {len(others) + 1} {kind}s ({highest})"
         title += f"; {_unlike(others, seen)}"
     floors = [str(name) for name in first.index if first["baseline"][name] and seen[name] != "better"]
@@ -118,9 +118,7 @@ def sentence_of(pair: PairedDifference) -> str:
         change = signed(number(pair.difference, pair.decimals))
         ends = (pair.interval.low, pair.interval.high) if pair.interval else ()
         between = " to ".join(signed(number(end, pair.decimals)) for end in ends)
-        why = "; ".join(
-            part for part in (between and f"{100 * pair.level:g} % interval {between}", p_value(pair)) if part
-        )
+        why = "; ".join(filter(None, [between and f"{100 * pair.level:g} % interval {between}", p_value(pair)]))
         return f"{model} is {pair.seen} than {other}: {metric} {change} ({why})."
     if pair.seen == "none" and pair.detectable is not None:
         least = number(pair.detectable, pair.decimals)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -87,11 +88,10 @@ class Palette:
         >>> [look.color for look in LIGHT.looks(["a", "floor", "b"], baselines=["floor"]).values()]
         ['#0072b2', '#5f6770', '#d55e00']
         """
-        looks, numbers = {}, {False: 0, True: 0}
+        looks, numbers = {}, {False: count(), True: count()}
         for model in models:
             grey = model in baselines
-            number = numbers[grey]
-            numbers[grey] += 1
+            number = next(numbers[grey])
             color = self.muted if grey else self.models[number % len(self.models)]
             looks[model] = Look(color, SHAPES[number % len(SHAPES)], DASHES[number % len(DASHES)])
         return looks

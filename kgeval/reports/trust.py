@@ -124,8 +124,7 @@ def unseen(study: Study) -> Check:
         triples = model.manifest.get("dataset", {}).get("triples", {}).get(model.table.split)
         known = known or triples is not None
         if triples and model.table.num_triples < triples and model.table.sampling is None:
-            left = triples - model.table.num_triples
-            what = f"{left:,} of {triples:,} {model.table.split} triples were left out."
+            what = f"{triples - model.table.num_triples:,} of {triples:,} {model.table.split} triples were left out."
             warnings.append(f"{isolated(model.name)}: {what}")
     return Check("Unseen entities", " ".join(warnings), unknown=not known)
 
@@ -195,8 +194,7 @@ def versions(study: Study) -> Check:
 
 def alike(study: Study) -> Check:
     """Models whose ranks do not compare, or may not."""
-    warnings = study.grid.remarks
-    return Check("Comparable", " ".join(f"{remark[:1].upper()}{remark[1:]}" for remark in warnings))
+    return Check("Comparable", " ".join(f"{remark[:1].upper()}{remark[1:]}" for remark in study.grid.remarks))
 
 
 def unaltered(study: Study) -> Check:

@@ -7,19 +7,17 @@ out.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgeval.cli.configuration import READING, labelled_checkpoint
 from kgeval.cli.options import PATH, OneOf, option, options_of, split_at_commas
-from kgeval.cli.setting_options import corruption_block, pairs
+from kgeval.cli.setting_options import corruption_block
 from kgeval.cli.shared_options import SPLITS, JsonAlone, Labels, Printing, Reading, Replacing, refuse_file
 
 if TYPE_CHECKING:
-    from kgeval.data.dataset import Dataset
     from kgeval.ranking.corruption import CorruptionGenerator
 
 
@@ -95,8 +93,7 @@ class Negatives(Replacing):
 @options_of(Negatives, "corruption", "split", "sides", "filter")
 @options_of(Reading, "layout", "columns")
 @options_of(Negatives, "out", "force")
-@Printing.quiet
-@JsonAlone.as_json
+@options_of(JsonAlone, "quiet", "as_json")
 def negatives_command(dataset: str, corruption: str, out: Path, force: bool, as_json: bool, **options: Any) -> None:
     """Write the negatives that a corruption generates.
 
@@ -114,11 +111,9 @@ def negatives_command(dataset: str, corruption: str, out: Path, force: bool, as_
     notes: list[str] = []
     with watching("loading dataset"):
         graph = load_dataset(dataset, layout=options.pop("layout"), columns=options.pop("columns"))
-    tables = generate_negatives(graph, generator, **options, on_note=notes.append)
-    written = write_negatives(out, tables)
+    written = write_negatives(out, generate_negatives(graph, generator, **options, on_note=notes.append))
     if as_json:
-        content = {"written": written, "path": str(out), "corruption": generator.model_dump(), "notes": notes}
-        say_json(content)
+        say_json({"written": written, "path": str(out), "corruption": generator.model_dump(), "notes": notes})
     else:
         say(f"{written} negatives written to {out}: {_in_words(generator.model_dump(exclude_none=True))}")
     show_notes(notes)
@@ -162,9 +157,8 @@ class Converted:
 @options_of(Reading)
 @Labels.dataset
 @Converted.force
-@Printing.quiet
-@JsonAlone.as_json
-def convert_command(source: str, out: Path, format: str, force: bool, as_json: bool, **settings: Any) -> None:
+@options_of(JsonAlone, "quiet", "as_json")
+def convert_command(source: str, out: Path, force: bool, as_json: bool, **settings: Any) -> None:
     """Write a checkpoint as one .safetensors file, or a dataset as a folder that loads fast.
 
     Any format that kgeval reads can be converted. The ranks stay the same.
@@ -174,24 +168,21 @@ def convert_command(source: str, out: Path, format: str, force: bool, as_json: b
     from kgeval.base.errors import ConfigError
     from kgeval.base.files import exists_safely
     from kgeval.cli.streams import say, say_json
-    from kgeval.data.loading import load_dataset
     from kgeval.models.checkpoints.readers import readers_of
 
     refuse_file(out, force=force)
-    place, dataset, options = Path(source), settings["dataset"], settings["options"]
-    reading = {name: settings[name] for name in ("layout", "names", "columns")}
+    place, dataset = Path(source), settings["dataset"]
     is_model = exists_safely(place) and bool(readers_of(place))
     if is_model or out.suffix == ".safetensors" or (exists_safely(place) and place.is_file()):
         if settings["names"] or (dataset is None and (settings["columns"] or settings["layout"] != "auto")):
             raise ConfigError("--layout, --columns and --names are for datasets. Leave them out for a checkpoint.")
-        graph = None if dataset is None else partial(load_dataset, dataset, **reading)
-        result = _convert_model(place, out, format, pairs(options, "--option"), graph)
-    elif format != "auto" or options or dataset is not None:
+        result = _convert_model(place, out, settings)
+    elif settings["format"] != "auto" or settings["options"] or dataset is not None:
         raise ConfigError(
             "--checkpoint-format, --option and --dataset are for checkpoints. Leave them out for a dataset."
         )
     else:
-        result = _convert_dataset(source, out, reading, force=force)
+        result = _convert_dataset(source, out, settings, force=force)
     if as_json:
         say_json(result)
     else:
@@ -199,21 +190,18 @@ def convert_command(source: str, out: Path, format: str, force: bool, as_json: b
         say("{} of {entities} entities and {relations} relations written to {path}".format(name, **result))
 
 
-def _convert_model(
-    place: Path, out: Path, format: str, options: dict[str, Any], dataset: Callable[[], Dataset] | None
-) -> dict[str, Any]:
+def _convert_model(place: Path, out: Path, settings: dict[str, Any]) -> dict[str, Any]:
     from kgeval.base.errors import CheckpointError, InputError
     from kgeval.cli.display import watching
     from kgeval.data.layouts import layouts
-    from kgeval.models.checkpoints import read_checkpoint
     from kgeval.models.checkpoints.readers.native import save_checkpoint
 
     with watching("loading model"):
-        graph = None if dataset is None else dataset()
         try:
-            model = read_checkpoint(place, options, dataset=graph, format=format)
+            model = labelled_checkpoint(place, settings)
         except CheckpointError as error:
-            if format == "auto" and place.is_dir() and any(layout.recognises(place) for layout in layouts().values()):
+            is_dataset = place.is_dir() and any(layout.recognises(place) for layout in layouts().values())
+            if settings["format"] == "auto" and is_dataset:
                 where = f"{str(place)!r} is a dataset. Convert it into a folder"
                 command = shlex.join(["kgeval", "convert", str(place), "--out", str(out.with_suffix(""))])
                 raise InputError(f"{where}: {command}") from error
@@ -222,13 +210,13 @@ def _convert_model(
     return {"path": str(out), **{name: model.describe()[name] for name in ("model", "entities", "relations")}}
 
 
-def _convert_dataset(source: str, out: Path, reading: dict[str, Any], *, force: bool) -> dict[str, Any]:
+def _convert_dataset(source: str, out: Path, settings: dict[str, Any], *, force: bool) -> dict[str, Any]:
     from kgeval.cli.display import watching
     from kgeval.data.layouts.converted import save_dataset
     from kgeval.data.loading import load_dataset
     from kgeval.ranking.run_directory.contents import sizes_of
 
     with watching("loading dataset"):
-        data = load_dataset(source, **reading)
+        data = load_dataset(source, **{name: settings[name] for name in READING})
     save_dataset(data, out, replace_folder=force)
     return {"path": str(out), **sizes_of(data)}

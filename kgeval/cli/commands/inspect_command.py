@@ -13,13 +13,13 @@ import click
 
 from kgeval.base.tables.shown import Page
 from kgeval.base.tables.table import Table
+from kgeval.cli.configuration import READING, labelled_checkpoint
 from kgeval.cli.options import PATH, options_of
-from kgeval.cli.setting_options import pairs, setting_options
+from kgeval.cli.setting_options import setting_options
 from kgeval.cli.shared_options import Labels, Printing, Reading
 from kgeval.ranking.evaluation import Evaluation
 
 if TYPE_CHECKING:
-    from kgeval.data.vocabulary import Vocabulary
     from kgeval.ranking.run_directory.stored_run import StoredRun
 
 
@@ -56,7 +56,7 @@ def _describe(path: str, settings: dict[str, Any]) -> dict[str, Any]:
         return results
     said = settings["options"] or settings["format"] != "auto"
     if said or readers_of(place):
-        return {"checkpoint": path, **_checkpoint_facts(place, settings)}
+        return {"checkpoint": path, **labelled_checkpoint(place, settings, settings["nan"] or "error").describe()}
     return _dataset_or_other(path, settings)
 
 
@@ -117,17 +117,6 @@ def _table_facts(run: StoredRun) -> dict[str, Any]:
     return {**ranks.provenance.to_dict(), "sides": sides, "ranks": len(ranks), "notes": list(ranks.notes)}
 
 
-def _checkpoint_facts(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
-    from kgeval.data.loading import load_dataset
-    from kgeval.models.checkpoints import read_checkpoint
-
-    dataset = settings["dataset"]
-    graph = None if dataset is None else load_dataset(dataset, layout=settings["layout"], columns=settings["columns"])
-    options = pairs(settings["options"], "--option")
-    nan = settings["nan"] or "error"
-    return read_checkpoint(path, options, dataset=graph, format=settings["format"], nan=nan).describe()
-
-
 def _dataset_or_other(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Describe a dataset, or else ranks or runs; refuse any other file or folder, and say what is in it."""
     from kgeval.base.errors import DatasetError
@@ -177,14 +166,13 @@ def _dataset_facts(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     from kgeval.data.loading import load_dataset
     from kgeval.ranking.run_directory.contents import sizes_of
 
-    reading = {name: settings[name] for name in ("layout", "names", "columns")}
-    dataset = load_dataset(path, **reading)
+    dataset = load_dataset(path, **{name: settings[name] for name in READING})
     leaks = find_leaks(dataset)
     # The numbers of swapped triples are shown; the note on them says what they mean.
     noted = "test" if "test" in leaks else next(iter(leaks), "")
     of_leaks = (note for split in leaks for note in notes_on_leaks(dataset, split, swapped=split == noted))
     notes = [*dataset.notes, *of_leaks]
-    learned = dataset.training_graph
+    learned, times = dataset.training_graph, dataset.times
     description = {
         "suspicion": dataset.suspicion,
         **sizes_of(dataset),
@@ -196,7 +184,7 @@ def _dataset_facts(path: str, settings: dict[str, Any]) -> dict[str, Any]:
         "swapped in train": {split: int(leak.swapped.sum()) for split, leak in leaks.items()},
         "confidences": {split: len(triples) for split, triples in dataset.confidences.items()},
         "false": {split: len(triples) for split, triples in dataset.negatives.items()},
-        "times": _time_facts(dataset.times) if dataset.times else {},
+        "times": {"different": len(times), "first": times[0], "last": times[len(times) - 1]} if times else {},
         "names": num_named(dataset, dataset.names) if dataset.names else {},
         "notes": notes,
         "files": [str(file) for file in dataset.files],
@@ -204,11 +192,7 @@ def _dataset_facts(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in description.items() if value or name not in OPTIONAL}
 
 
-def _time_facts(times: Vocabulary) -> dict[str, Any]:
-    return {"different": len(times), "first": times[0], "last": times[len(times) - 1]}
-
-
-OMITTED = ("schema", "sha256", "written", "versions", "machine", "seconds", "origins", "ranking", "metrics")
+OMITTED = ("schema", "sha256", "written", "versions", "machine", "seconds", "origins", "ranking", "metrics", "models")
 """keys for programs, and keys that are shown as a table"""
 
 PARTS = {
@@ -220,7 +204,7 @@ PARTS = {
 
 def page_of(description: Mapping[str, Any]) -> Page:
     """Lay a description out: a line for each key, and the metrics as a table."""
-    texts = {key: _line(key, value) for key, value in description.items() if key not in (*OMITTED, "models")}
+    texts = {key: _line(key, value) for key, value in description.items() if key not in OMITTED}
     tables = (_by_part(description.get("metrics", {})), _by_model(description.get("models", {})))
     lines = Table(["", ""], [[key, text] for key, text in texts.items() if text], prose=True)
     return Page((), (lines, *(table for table in tables if table.rows)), content=lambda: description)

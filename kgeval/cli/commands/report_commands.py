@@ -15,7 +15,7 @@ import click
 from kgeval.base.errors import ConfigError
 from kgeval.base.storage import write_text
 from kgeval.cli.options import PATH, OneOf, option, options_of, split_at_commas
-from kgeval.cli.shared_options import UNITS, Comparing, JsonAlone, Printing, Replacing, named_runs, refuse_file
+from kgeval.cli.shared_options import UNITS, Comparing, JsonAlone, Replacing, named_runs, refuse_file
 from kgeval.cli.streams import say, say_json
 
 
@@ -28,7 +28,7 @@ class Drawing(Comparing, Replacing):
     """Tie policy, such as realistic or expected. [default: that of the runs]"""
 
 
-class PageOrText:
+class PageOrText(Drawing):
     """What is written."""
 
     out = option(type=click.Path(path_type=Path))
@@ -39,11 +39,8 @@ class PageOrText:
 
 @click.command("report")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PATH)
-@PageOrText.out
-@PageOrText.form
-@options_of(Drawing, "dataset", "intervals", "ties", "allow", "force")
-@Printing.quiet
-@JsonAlone.as_json
+@options_of(PageOrText, "out", "form", "dataset", "intervals", "ties", "allow", "force")
+@options_of(JsonAlone, "quiet", "as_json")
 def report_command(
     runs: tuple[str, ...], out: Path | None, form: str, *, force: bool, as_json: bool, **options: Any
 ) -> None:
@@ -101,8 +98,7 @@ class Chart(Drawing):
 @click.command("plot")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PATH)
 @options_of(Chart, "kind", "out", "metrics", "by", "width", "intervals", "dataset", "ties", "allow", "force")
-@Printing.quiet
-@JsonAlone.as_json
+@options_of(JsonAlone, "quiet", "as_json")
 def plot_command(runs: tuple[str, ...], kind: str, out: Path, *, force: bool, as_json: bool, **options: Any) -> None:
     """Draw a chart of runs, each given as PATH or NAME=PATH.
 

@@ -103,8 +103,7 @@ def run_command(  # noqa: C901
             show_remarks(outcomes[path], places=path in configs)
     for path in configs:
         parts = [part for part, config in run_configs.items() if part.parent == path and config.task is None]
-        parts = [part for part in parts if outcomes[part]]
-        if parts:
+        if parts := [part for part in parts if outcomes[part]]:
             _show_grid({folders[part]: outcomes[part] for part in parts}, form, report=run_configs[parts[0]].report)
     if form == "json":
         contents = {str(path): _content(outcomes[path], failures.get(path), run_configs[path]) for path in outcomes}
