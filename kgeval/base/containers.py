@@ -43,7 +43,10 @@ def read_parquet(path: Path) -> pa.Table:
         for piece in file.iter_batches(rows, columns=columns, use_threads=False):
             budget.take(sum(map(_decoded_size, piece.columns)))
             pieces.append(piece)
-    return pa.Table.from_batches(pieces, None if pieces else pa.schema(flat)).replace_schema_metadata(schema.metadata)
+    table = pa.Table.from_batches(pieces, None if pieces else pa.schema(flat))
+    # What was known only when all rows were written is in the metadata of the file, not of its schema.
+    of_file = {key: value for key, value in (metadata.metadata or {}).items() if key != b"ARROW:schema"}
+    return table.replace_schema_metadata(of_file)
 
 
 def _decoded_size(column: pa.Array) -> int:

@@ -123,10 +123,14 @@ class StoredTable(Displayed):
 
     def to_parquet(self, path: str | Path) -> None:
         """Write the table; a failed write leaves nothing under that name."""
-        about = {name: kind.dump_python(getattr(self, name), mode="json") for name, kind in self._kinds().items()}
-        metadata = json.dumps({"schema": 1, **about})
         with replacing(Path(path)) as partial:
-            pq.write_table(self.data.replace_schema_metadata({self._KEY: metadata}), partial)
+            pq.write_table(self.data.replace_schema_metadata(self.metadata), partial)
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """The metadata of its file: what is known of it beside the rows."""
+        about = {name: kind.dump_python(getattr(self, name), mode="json") for name, kind in self._kinds().items()}
+        return {self._KEY: json.dumps({"schema": 1, **about})}
 
     @classmethod
     def from_parquet(cls, path: str | Path) -> Self:
@@ -155,7 +159,7 @@ class StoredTable(Displayed):
         """Whether :meth:`to_parquet` wrote a file, even if its content is damaged now."""
         with suppress(pa.ArrowException, OSError, ValueError, FileError):
             checked(Path(path))
-            return cls._KEY.encode() in (pq.read_schema(path).metadata or {})
+            return cls._KEY.encode() in (pq.read_metadata(path).metadata or {})
         return False
 
     def _parts(self) -> Parts:

@@ -113,11 +113,11 @@ def is_foreign(path: Path) -> bool:
     if path.suffix.lower() != ".parquet" or not exists_safely(path) or not path.is_file():
         return False
     try:
-        schema = pq.read_schema(path)
+        metadata = pq.read_metadata(path)
     except (pa.ArrowException, OSError, ValueError):
         return False
-    is_own = any(key.startswith(b"kgeval") for key in schema.metadata or {})
-    return not (is_own or {*SCHEMA.names} <= {*schema.names})
+    is_own = any(key.startswith(b"kgeval") for key in metadata.metadata or {})
+    return not (is_own or {*SCHEMA.names} <= {*metadata.schema.to_arrow_schema().names})
 
 
 def _separator_character(separator: str) -> str:

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgeval import PredictionTable, answers, evaluate, load_checkpoint, load_dataset, predict
+from kgeval import CallableScorer, PredictionTable, answers, evaluate, load_checkpoint, load_dataset, predict
 from kgeval.analysis.answer_sets.answer_sets import AnswerSetTable
 from kgeval.metrics.labels.fitted import threshold_of_precision
 from kgeval.models.alignment import align
 from kgeval.ranking.corruption import EntityList
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.predictions.predict import ModelPredictions
-from kgeval.ranking.predictions.prediction_files import written_rows
+from kgeval.ranking.predictions.prediction_files import write_parts, written_rows
 from kgeval.ranking.run_directory.stored_run import StoredRun
 from tests.cli.conftest import write_vectors
 from tests.data.folders import write
@@ -131,11 +131,15 @@ def test_csv_has_all_rows_one_header_and_the_queries(done, numbered):
     assert Path("p.tex").read_text().count("bottomrule") == table.queries
 
 
-def test_the_ending_of_a_file_is_that_of_its_format(refused, place):
+def test_the_ending_of_a_file_is_that_of_its_format(refused, done, place):
     assert "expected a name that ends in .parquet, .csv, .jsonl, .json, .md or .tex" in refused(
         *PREDICT, "--out", "p.txt"
     )
     assert "another format than --out-format csv" in refused(*PREDICT, "--out", "p.json", "--out-format", "csv")
+    for form in ("csv", "parquet"):
+        done(*PREDICT, "--out", f"p.{form}")
+        done(*PREDICT, "--out", f"{form}.dat", "--out-format", form)
+        assert Path(f"{form}.dat").read_bytes() == Path(f"p.{form}").read_bytes()
 
 
 def test_queries_come_from_files(data, model, numbered):
@@ -292,3 +296,25 @@ def test_rows_are_the_same_however_many_are_in_memory(numbered):
         rows = b"".join(written_rows(part, "csv", header=not number) for number, part in enumerate(parts))
         assert rows == written_rows(whole, "csv")
     assert next(aligned.in_parts(4, at_a_time=5)).queries == 5
+
+
+@pytest.mark.parametrize("corruption", ["all", "typed"])
+def test_a_file_of_parts_is_that_of_the_whole(tmp_path, corruption):
+    """Rows in the order of the queries, whatever their sides, and in Parquet also what is known of all."""
+    dataset, evaluation = load_dataset("nations"), Evaluation(corruption={"kind": corruption})
+    size = {"num_entities": len(dataset.entities), "num_relations": len(dataset.relations)}
+    scorer = align(CallableScorer(lambda h, r, t: (h * 5 + r * 3 + t * 7) % 11, **size), dataset)
+    aligned = ModelPredictions(scorer, dataset, evaluation.for_model(scorer))
+    rows = np.array([[1, 2, -1], [-1, 3, 4], [5, 6, -1], [-1, 7, 8], [2, 9, -1], [3, 1, -1]])
+    whole = aligned.predict(3, rows)
+    assert (np.diff(whole.column("query")) >= 0).all()
+    for size in (1, 2, 4, 100):
+        for form in ("csv", "jsonl"):
+            write_parts(aligned.in_parts(3, rows, at_a_time=size), tmp_path / form, form)
+            assert (tmp_path / form).read_bytes() == written_rows(whole, form)
+        write_parts(aligned.in_parts(3, rows, at_a_time=size), tmp_path / "p.parquet", "parquet")
+        again = PredictionTable.from_parquet(tmp_path / "p.parquet")
+        assert again.to_pandas().astype(str).equals(whole.to_pandas().astype(str))
+        assert again.provenance == whole.provenance
+        assert again.notes == whole.notes
+        assert PredictionTable.is_in(tmp_path / "p.parquet")

@@ -7,7 +7,7 @@ The options become a configuration, whose model answers queries or the triples o
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from operator import itemgetter
@@ -41,6 +41,9 @@ ENDINGS = {f".{form}": form for form in ("parquet", "csv", "jsonl", "json")} | {
 RANKS = {"rank": "", "raw rank": "raw_"}
 """the prefix of the counts of each rank: filtered, as in an evaluation, and raw"""
 
+IN_PARTS = ("csv", "jsonl", "parquet")
+"""the formats that are written part by part"""
+
 ROWS_AT_A_TIME = 200_000
 """the most predictions in memory while rows are written"""
 
@@ -66,10 +69,10 @@ class Asked(Replacing):
     written_as = option(
         "--out-format", type=click.Choice([*dict.fromkeys(ENDINGS.values()), "ogb-lsc", "trec", *FOR_LANGUAGE_MODELS])
     )
-    """Format of --out: parquet (all columns), csv or jsonl (a row for each prediction, written query by query), json,
-    markdown, latex, ogb-lsc (the ten best tails, for OGB-LSC's WikiKG90Mv2), trec (a run and its qrels), or candidates
-    for language models, made without knowledge of the split: candidates (lines of JSON), kicgpt (a folder), dift.
-    [default: by its ending: .parquet, .csv, .jsonl, .json, .md, .tex]"""
+    """Format of --out: parquet (all columns), csv or jsonl (a row for each prediction; all three are written part by
+    part), json, markdown, latex, ogb-lsc (the ten best tails, for OGB-LSC's WikiKG90Mv2), trec (a run and its qrels),
+    or candidates for language models, made without knowledge of the split: candidates (lines of JSON), kicgpt (a
+    folder), dift. [default: by its ending: .parquet, .csv, .jsonl, .json, .md, .tex]"""
     probabilities = option(type=PATH, metavar="RUN")
     """Run of 'kgeval classify' of the same model: adds calibrated probabilities, fitted on its validation triples."""
     precision = option(type=click.FloatRange(0, 1, min_open=True), metavar="NUMBER")
@@ -90,7 +93,8 @@ class Asked(Replacing):
     "line",
     restrict_relations_to="with --split: the relations to restrict triples to: a file with one label per line",
     defaults={"corruption": "all"},
-    unseen="what to do with queries that have an entity or relation unknown to the model: error, or drop (leave out)",
+    unseen="what to do with queries that have an entity or relation unknown to the model: error, or drop (leave out); "
+    "labels that the dataset lacks are always an error",
 )
 @options_of(Asked, "k", "known", "probabilities", "precision", "out", "written_as", "force")
 @options_of(Printing, "form", "as_json", "quiet")
@@ -102,6 +106,7 @@ def predict_command(checkpoint: str, dataset: str | None, form: str, **options: 
     Example: kgeval predict umls-TransE --dataset umls --query virus causes '?' -k 5
     """
     from kgeval.cli.display import show, show_file, show_notes, show_place
+    from kgeval.ranking.predictions.prediction_files import write_parts
 
     out: Path | None = options["out"]
     if out is not None and options["written_as"] is None:
@@ -113,8 +118,8 @@ def predict_command(checkpoint: str, dataset: str | None, form: str, **options: 
     if options["written_as"] in FOR_LANGUAGE_MODELS:
         config = _without_knowledge(config, options)
     tables, graph = _predictions(config, options)
-    if out is not None and options["written_as"] in ("csv", "jsonl"):
-        show_notes(_write_rows(tables, out, options["written_as"]))
+    if out is not None and options["written_as"] in IN_PARTS:
+        show_notes(write_parts(tables, out, options["written_as"]).notes)
         return show_file(out, as_json=form == "json")
     (table,) = tables
     result = Predictions(table, graph)
@@ -123,19 +128,6 @@ def predict_command(checkpoint: str, dataset: str | None, form: str, **options: 
     if out is None or form == "json":
         show(result, form)
     return show_notes(result.notes)
-
-
-def _write_rows(tables: Iterable[PredictionTable], out: Path, form: str) -> list[str]:
-    """Write tables one after the other; return the notes of all."""
-    from kgeval.base.storage import replacing
-    from kgeval.ranking.predictions.prediction_files import written_rows
-
-    notes: dict[str, None] = {}
-    with replacing(out) as partial, partial.open("wb") as file:
-        for number, table in enumerate(tables):
-            notes |= dict.fromkeys(table.notes)
-            file.write(written_rows(table, form, header=not number))
-    return [*notes]
 
 
 def _without_knowledge(config: RunConfig, options: dict[str, Any]) -> RunConfig:
@@ -169,7 +161,7 @@ def _refuse_contradictions(options: dict[str, Any]) -> None:
 
     out, form, queries = options["out"], options["written_as"], options["queries"] or options["query_file"]
     refuse_other_keys("predict", options["overrides"], OF_RANKINGS)
-    other_ending = out is not None and form in ENDINGS.values() and _format_of(out) != form
+    other_ending = out is not None and form in ENDINGS.values() and ENDINGS.get(out.suffix.lower(), form) != form
     mistakes = {
         "--precision needs --probabilities RUN.": options["precision"] and not options["probabilities"],
         "give either --query or --queries FILE.": options["queries"] and options["query_file"],
@@ -212,7 +204,7 @@ def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[Iterator[P
         calibrated = read_calibration(Path(options["probabilities"]), scorer, dataset, options["precision"])
 
     def tables() -> Iterator[PredictionTable]:
-        parts = options["out"] is not None and options["written_as"] in ("csv", "jsonl")
+        parts = options["out"] is not None and options["written_as"] in IN_PARTS
         size = max(1, ROWS_AT_A_TIME // min(options["k"], len(dataset.entities))) if parts else None
         asked = asked_queries(dataset, model.evaluation, queries)[0]
         total = sum(len(part.numbers) for part in asked)
@@ -232,10 +224,7 @@ def _write(result: Predictions, out: Path, written_as: str) -> Path:
 
     if written_as in (further := {"ogb-lsc": write_top10, "trec": write_trec, **WRITERS}):
         return further[written_as](result.predictions, result.dataset, out)
-    if written_as == "parquet":
-        result.predictions.to_parquet(out)
-    else:
-        write_text(out, as_json(result.to_dict()) if written_as == "json" else getattr(result, f"to_{written_as}")())
+    write_text(out, as_json(result.to_dict()) if written_as == "json" else getattr(result, f"to_{written_as}")())
     return out
 
 

@@ -198,12 +198,19 @@ class ModelPredictions(ModelOnDataset):
                 degenerate = notes_on_equal_rows(self.scorer.scorer, tuple(part.queries.side for part in known))
                 prepared = replace(self, evaluation=evaluation.model_copy(update={"corruption": corruption}))
                 about = replace(table, notes=(*table.notes, *degenerate))
+                sizes: list[IntArray] = []
                 for parts in [known] if at_a_time is None else _divided(known, at_a_time):
-                    yield prepared._predict_parts(engine, parts, about, allowed)
+                    yield prepared._predict_parts(engine, parts, about, allowed, sizes)
 
     def _predict_parts(
-        self, engine: Engine, parts: Sequence[NumberedQueries], table: PredictionTable, allowed: BoolArray
+        self,
+        engine: Engine,
+        parts: Sequence[NumberedQueries],
+        table: PredictionTable,
+        allowed: BoolArray,
+        sizes: list[IntArray],
     ) -> PredictionTable:
+        """Predict the answers of some queries; ``sizes``, the numbers of candidates, grow from part to part."""
         sides = [self._predict_side(engine, part, table, allowed) for part in parts]
         data = stack([side for side, _, _ in sides]).sort_by([("query", "ascending"), ("place", "ascending")])
         work = engine.kernel.stats()
@@ -211,8 +218,8 @@ class ModelPredictions(ModelOnDataset):
         queries = sum(len(part.numbers) for part in parts)
         unanswered = [UNANSWERED] if pc.count_distinct(data["query"]).as_py() < queries else []
         notes = (*table.notes, *of_candidates, *unanswered, *notes_on_device(work))
-        sizes = np.concatenate([sizes for _, _, sizes in sides])
-        candidates = self.candidates_in_words(self.evaluation.corruption, sizes, allowed)
+        sizes += [of_side for _, _, of_side in sides]
+        candidates = self.candidates_in_words(self.evaluation.corruption, np.concatenate(sizes), allowed)
         return replace(table, data=data, notes=notes, work=work, candidates=candidates, queries=queries)
 
     def _known(self, parts: Sequence[NumberedQueries]) -> tuple[list[NumberedQueries], list[str]]:
@@ -289,10 +296,11 @@ class ModelPredictions(ModelOnDataset):
 
 
 def _divided(parts: Sequence[NumberedQueries], size: int) -> Iterator[list[NumberedQueries]]:
-    for part in parts:
-        for start in range(0, len(part.numbers), size):
-            block = slice(start, start + size)
-            yield [NumberedQueries(part.queries[block], part.numbers[block])]
+    """Divide queries into blocks of successive numbers."""
+    numbers = np.sort(np.concatenate([part.numbers for part in parts]))
+    for block in np.split(numbers, range(size, len(numbers), size)):
+        chosen = (part.where((part.numbers >= block[0]) & (part.numbers <= block[-1])) for part in parts)
+        yield [part for part in chosen if len(part.numbers)]
 
 
 def asked_queries(

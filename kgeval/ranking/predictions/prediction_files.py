@@ -1,6 +1,6 @@
-"""Predictions in files: rows of CSV and JSON Lines, OGB-LSC's array of the ten best tails, TREC's run with its qrels.
+"""Predictions in files: rows, OGB-LSC's array of the ten best tails, TREC's run with its qrels.
 
-``kgeval predict`` calls ``written_rows`` with the table of some queries after the other, so that not all are in memory,
+``kgeval predict`` calls ``write_parts`` with the table of some queries after the other, so that not all are in memory,
 and ``write_top10`` and ``write_trec`` with a prediction table and its dataset.
 """
 
@@ -9,11 +9,13 @@ from __future__ import annotations
 import csv
 import json
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import InputError
@@ -50,6 +52,26 @@ def written_rows(table: PredictionTable, form: str, *, header: bool = True) -> b
     scores = ({} if math.isfinite(score) else {"score": str(score)} for score in rows["score"])
     contents = ({**row, **text} for row, text in zip(rows.to_dict("records"), scores, strict=True))
     return "".join(json.dumps(content, ensure_ascii=False) + "\n" for content in contents).encode()
+
+
+def write_parts(tables: Iterator[PredictionTable], path: Path, form: str) -> PredictionTable:
+    """Write tables of some queries each as one file, csv, jsonl or parquet; return what is said of all."""
+    whole = next(tables)
+    with replacing(path) as partial:
+        if form == "parquet":
+            with pq.ParquetWriter(partial, whole.data.schema) as writer:
+                writer.write_table(whole.data)
+                for table in tables:
+                    writer.write_table(table.data)
+                    whole = whole.joined(table)
+                writer.add_key_value_metadata(whole.metadata)
+        else:
+            with partial.open("wb") as file:
+                file.write(written_rows(whole, form))
+                for table in tables:
+                    file.write(written_rows(table, form, header=False))
+                    whole = whole.joined(table)
+    return whole
 
 
 PLACES = 10

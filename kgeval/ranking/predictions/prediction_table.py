@@ -163,6 +163,11 @@ class PredictionTable(StoredTable):
         least = -np.inf if precision is None else threshold_of_precision(valid, precision)
         return calibrated(self, calibrator(valid, calibration), least)
 
+    def joined(self, later: PredictionTable) -> PredictionTable:
+        """Say of both what is said of each, without rows; ``later`` has further queries of the same predictions."""
+        notes = dict.fromkeys((*self.notes, *later.notes))
+        return replace(later, data=later.data.slice(0, 0), notes=tuple(notes), queries=self.queries + later.queries)
+
     def where(self, keep: BoolArray) -> PredictionTable:
         """Keep some rows (bool[row])."""
         kept = super().where(keep)

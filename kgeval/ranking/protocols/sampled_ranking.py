@@ -36,7 +36,7 @@ from kgeval.metrics.selection import RETRIEVED, MetricOptions, RowSelection, Tab
 from kgeval.ranking.corruption import AllEntities
 from kgeval.ranking.corruption.unsampled import TypeConstrained
 from kgeval.ranking.model_ranking import ModelRanking, RankParts
-from kgeval.ranking.rank_table import MULTIPLICITY, RankedPart, RankTable
+from kgeval.ranking.rank_table import LISTED, MULTIPLICITY, RankedPart, RankTable
 
 
 def rank_all_or_sample(
@@ -201,7 +201,7 @@ class GrowingRanks:
                 self.parts.append(self.ranking.part(side, missing))
 
     def _from_earlier(self, earlier: RankTable, side: Side, rows: IntArray) -> RankedPart:
-        added = {MULTIPLICITY, RETRIEVED, STRATUM, *TYPED}
+        added = {MULTIPLICITY, LISTED, RETRIEVED, STRATUM, *TYPED}
         of_rows = earlier.where((earlier.column("side") == side) & np.isin(earlier.column("triple"), rows))
         data = of_rows.data.select([name for name in earlier.columns if name not in added])
         return RankedPart(side, data, (), np.full(data.num_rows, len(self.ranking.dataset.entities)))

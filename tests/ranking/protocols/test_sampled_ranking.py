@@ -9,7 +9,9 @@ import pytest
 import kgeval
 from kgeval import Dataset, Estimate, RankTable, Triples, Vocabulary
 from kgeval.base.errors import ConfigError, InputError, MetricError, TableError
+from kgeval.data.queries import Queries
 from kgeval.metrics.selection import MetricOptions
+from kgeval.models.adapters.prediction_lists import ALL_LISTS, OneList, PredictionLists, SideLists
 from kgeval.models.alignment import align
 from kgeval.ranking.corruption import Uniform
 from kgeval.ranking.evaluation import Evaluation
@@ -126,6 +128,23 @@ def test_going_on_is_the_same_as_running_tighter_at_once(data, small):
     assert gone_on.sampling == at_once.sampling
     assert at_once.num_triples > small.num_triples
     assert sum(counted) == len(at_once) - len(small)
+
+
+def test_the_sample_of_lists_goes_on(data):
+    """Each test query has a list of three entities; ranks say whether the answer is in it."""
+    rng = np.random.default_rng(0)
+    lists = {}
+    for side in ("head", "tail"):
+        queries = Queries.of(data.split("test"), side)
+        keys = zip(queries.anchors.tolist(), queries.relations.tolist(), strict=True)
+        of_side = {(*key, ALL_LISTS): OneList.of(dict.fromkeys(rng.integers(0, 1200, 3).tolist(), 0.5)) for key in keys}
+        lists[side] = SideLists.of(of_side)
+    listed = PredictionLists(lists, data.entities, data.relations)
+    first = kgeval.evaluate(listed, data, estimate=settings(triples=200))
+    resolved = find_protocol("standard").resolve(Evaluation(estimate=settings(triples=400)), data)
+    ranking = ranking_of(align(listed, data), data, resolved.evaluation)
+    gone_on = rank_all_or_sample(ranking, title=None, options=MetricOptions(resolved.ties), earlier=first)
+    assert gone_on.to_pandas().equals(resolved.rank(align(listed, data), data).to_pandas())
 
 
 def test_a_file_keeps_the_estimate(small, tmp_path):
