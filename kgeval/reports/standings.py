@@ -175,7 +175,7 @@ def basis(study: Study) -> str:
     if not tested:
         return ""
     options = study.grid.options
-    test = "Student's t test of the means" if study.has_seeds else f"{options.draws:,} sign flips per {options.unit}"
+    test = "Student's t test of the means" if study.has_seeds else f"{options.draws:,} draws of sign flips"
     return (
         f"Tests of the difference in {short_title(tested[0].metric)} on the same {tested[0].units:,} "
         f"{PLURAL[options.unit]}: {test}, two-sided; p is {adjustment(tested)}. Intervals: "
