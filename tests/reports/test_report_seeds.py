@@ -291,7 +291,7 @@ def test_intervals_tests_and_slices_are_of_the_unit(unit):
     (pair,) = kgeval.compare({"m1": tables["m1"], "m0": tables["m0"]}, ["mrr"], intervals=unit).pairs
     assert (found.pairs[0].p, found.pairs[0].interval) == (pair.p, pair.interval)
     section = standings(found)
-    assert f"9,999 draws of sign flips, two-sided; p is not adjusted (one pair" in section.content["basis"]
+    assert "9,999 draws of sign flips, two-sided; p is not adjusted (one pair" in section.content["basis"]
     assert f"95 % for each difference alone (resampling {plural})." in section.content["basis"]
     assert section.content["note"].startswith(f"Below each number: its 95 % interval (resampling {plural})")
     (side, *_) = [row for row in slice_scores(found, ["side"]).itertuples() if row.model == "m1"]
