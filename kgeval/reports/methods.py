@@ -55,7 +55,7 @@ def methods(
     study = study_of(read_models(runs, dataset), dataset, intervals=intervals, ties=ties, metrics=METRICS)
     values = [study.block.value(model, metric) for model in study.names for metric in study.grid.metrics]
     made = dict.fromkeys(value.interval.method for value in values if value.interval)
-    tested, first = [pair for pair in study.pairs if pair.p is not None], study.models[0]
+    tested, first = [pair for pair in study.pairs if pair.seen], study.models[0]
     versions = {run.manifest.get("versions", {}).get("kgeval", kgeval.__version__) for run in study.runs}
     parts: dict[str, Any] = {"study": study, "table": first.table, "policy": tie_policy(study.ties), "tested": tested}
     parts |= {"whole": first.manifest.get("dataset", {}).get("triples", {}).get(first.table.split)}
