@@ -26,8 +26,7 @@ def say(text: str, *, err: bool = False) -> None:
     """Print a line to standard output, or to standard error; a closed stream is skipped."""
     stream = sys.stderr if err else sys.stdout
     if stream is not None:
-        with _naming_stream(stream):
-            click.echo(encodable(text, stream), file=stream)
+        _write(encodable(text, stream) + "\n", stream)
 
 
 def say_json(content: Any) -> None:
@@ -40,15 +39,18 @@ def say_json(content: Any) -> None:
     if sys.stdout is not None:
         text = text if _can_encode(sys.stdout, text) else json.dumps(content, indent=2) + "\n"
         text = CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-        with _naming_stream(sys.stdout):
-            click.echo(text, nl=False, file=sys.stdout)
+        _write(text, sys.stdout)
 
 
-@contextmanager
-def _naming_stream(stream: TextIO) -> Iterator[None]:
-    """Let an error say which stream could not be written, as those of files say which file."""
+PIECE = 2**13
+"""characters that are written at once: without a buffer, Python does not notice that a pipe took a part alone"""
+
+
+def _write(text: str, stream: TextIO) -> None:
+    """Write a text; an error says which stream could not be written, as those of files say which file."""
     try:
-        yield
+        for start in range(0, len(text), PIECE):
+            click.echo(text[start : start + PIECE], nl=False, file=stream)
     except OSError as error:
         error.filename = "standard error" if stream is sys.stderr else "standard output"
         raise

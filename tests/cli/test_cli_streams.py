@@ -122,6 +122,18 @@ def test_a_pipe_that_is_closed_ends_the_command_quietly_and_not_as_a_mistake_doe
     assert (ended.returncode, ended.stderr) == (141, "")
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_pipe_that_is_closed_in_the_middle_is_noticed_with_a_buffer_or_without(unbuffered):
+    """As behind ``head -c 1``, of more text than a pipe holds."""
+    program = "from kgeval.cli.streams import say; say('x' * 10**7)"
+    command, setting = [sys.executable, "-c", program], {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=setting) as ended:
+        assert ended.stdout.read(1) == b"x"
+        ended.stdout.close()
+        assert b"BrokenPipeError" in ended.stderr.read()
+    assert ended.returncode
+
+
 EVIL = "\x1b]0;owned\x07\x9b2J\u202e\r\x7f"
 SHOWN = r"\x1b]0;owned\x07\x9b2J\u202e\r\x7f"
 OBEYED = {*map(chr, range(9)), *map(chr, range(11, 32)), *map(chr, range(127, 160)), "\u202e"}
