@@ -114,6 +114,7 @@ def test_all_formats_have_the_differences(tables):
     assert content["calibration"] == "platt"
     assert content["differences"]["pairs"][0]["equivalence_p"] == comparison.pairs[0].equivalence_p
     assert "t test over triples" in comparison.to_latex()
+    assert "Baselines are not tested against each other." in comparison.to_latex()
     assert comparison.to_csv().splitlines()[0] == "model,roc_auc,f1"
     assert any("DeLong et al., 1988" in note for note in comparison.notes)
     assert len(comparison.to_frame()) == 4

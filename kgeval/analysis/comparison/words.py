@@ -184,6 +184,8 @@ def notes_on_marks(compared: ComparedModels, figures: Sequence[Figure]) -> Itera
         yield f"Bold: the best in the {place}{' of its group' if compared.by and not compared.suite else ''}."
     if not (test := _test_in_words(compared, ">")):
         return
+    if compared.first.kind == "classification" and len(compared.baselines) > 1:
+        yield "Baselines are not tested against each other."
     reference = compared.options.reference
     against = "the best" if reference is None else f"{reference}, with which all others were compared,"
     if any(figure.near for figure in figures):
