@@ -61,6 +61,8 @@ class Provenance:
     """how many ranks of the split a file of ranks lacks"""
     competing: int | None = None
     """how many entities the model knows, if only these compete; ``None`` if it knows all"""
+    unscored: int = 0
+    """how many of the triples the model does not know, so that their answers were put last without a score"""
     leaks: LeakCounts | None = field(default=None, compare=False)
     """how many triples of the split can be looked up in what models learn from; ``None`` if there are none, or if that
     is not known"""
@@ -76,9 +78,8 @@ class Provenance:
 
     @property
     def all_candidates(self) -> str:
-        """Which entities competed, and how many of them the model knows, if not all."""
-        known = f" (only the {self.competing or 0:,} entities that the model knows compete)"
-        return self.candidates + known * (self.competing is not None)
+        """Which entities competed; how many of them and how many triples the model knows, if not all."""
+        return self.candidates + _of_known(self.competing, self.unscored)
 
     @property
     def heads(self) -> tuple[str, ...]:
@@ -164,7 +165,7 @@ def _described(of: Provenance | LabelProvenance, kept: Mapping[str, Any], subjec
     triples += labelled + of_split(of.split) if "split" in kept else f"{labelled}triples" if triples else ""
     triples += _of_sides(kept.get("sides", BOTH))
     triples += f" (without {missing:,} of the split's ranks)" if (missing := kept.get("missing")) else ""
-    candidates = of.all_candidates if isinstance(of, Provenance) and "competing" in kept else of.candidates
+    known = _of_known(kept.get("competing"), kept.get("unscored", 0))
     times = f" ({kept['times']})" if kept.get("times") and of.filter else ""
     parts = (
         subject,
@@ -173,9 +174,15 @@ def _described(of: Provenance | LabelProvenance, kept: Mapping[str, Any], subjec
         f"negatives: {kept['negatives']}" if "negatives" in kept else "",
         ranks + _filtered(of.filter) + times if "filter" in kept else "",
         f"history: {kept['history']}" if kept.get("history") else "",
-        f"candidates: {candidates}" if "candidates" in kept else "",
+        f"candidates: {of.candidates}{known}" if "candidates" in kept else "",
     )
     return ", ".join(filter(None, parts))
+
+
+def _of_known(competing: int | None, unscored: int) -> str:
+    further = [] if competing is None else [f"only the {competing:,} entities that the model knows compete"]
+    further += [f"{unscored:,} triples that it does not know are last"] if unscored else []
+    return f" ({'; '.join(further)})" if further else ""
 
 
 def _of_sides(sides: tuple[str, ...]) -> str:

@@ -58,6 +58,8 @@ class RankColumns(StoredTable):
     """which entities competed"""
     competing: int | None = None
     """how many entities the model knows, if only these compete; None if it knows all"""
+    unscored: int = 0
+    """how many of the ranked triples the model does not know, so that their answers are last"""
     missing: int = 0
     """how many ranks of the split are missing or were left out"""
     sampling: Sampling | None = None

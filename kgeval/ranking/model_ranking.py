@@ -230,6 +230,7 @@ class ModelRanking(ModelOnDataset):
             dataset=dataset.name,
             candidates=self._candidates_in_words(sides),
             competing=self._num_competing(),
+            unscored=int((~self.known[np.unique(data["triple"].to_numpy())]).sum()),
             leaks=leaks,
             suspicion=self.dataset.suspicion,
         )
@@ -247,15 +248,14 @@ class ModelRanking(ModelOnDataset):
         return corruption.shortage(side.side, side.num_candidates) if isinstance(corruption, Sampled) else side.notes
 
     def _candidates_in_words(self, sides: Sequence[RankedPart]) -> str:
-        """Say which candidates compete, before any that the model does not know are left out, and which answers not."""
-        words, unknown = [], int((~self.known).sum())
+        """Say which candidates compete, before any that the model does not know are left out."""
+        words = []
         if of_entities := [side.num_candidates for side in sides if side.side != "relation"]:
             sizes, allowed = np.concatenate(of_entities), self._may_compete("tail")
             words.append(self.candidates_in_words(self.evaluation.corruption, sizes, allowed))
         if len(of_entities) < len(sides):
             words.append(f"all {len(self.dataset.relations):,} relations")
-        last = f", {unknown:,} of {len(self.known):,} triples last, as the model does not know them"
-        return " and ".join(words) + last * (unknown > 0 and self.evaluation.unseen == "worst")
+        return " and ".join(words)
 
     def _num_competing(self) -> int | None:
         """How many entities the model knows, which alone compete; None if it knows all that may."""

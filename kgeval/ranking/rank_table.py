@@ -279,7 +279,9 @@ class RankTable(RankColumns):
         notes = dict.fromkeys(note for table in tables for note in table.notes)
         candidates = "; ".join(dict.fromkeys(table.candidates for table in tables))
         joined = replace(tables[0], data=data, notes=tuple(notes), work={}, candidates=candidates, missing=missing)
-        return replace(joined, leaks=_joint_leaks(tables, joined.num_triples))
+        apart = sum(table.num_triples for table in tables) == joined.num_triples
+        unscored = (sum if apart else max)(table.unscored for table in tables)
+        return replace(joined, leaks=_joint_leaks(tables, joined.num_triples), unscored=unscored)
 
 
 def _joint_leaks(tables: Sequence[RankTable], triples: int) -> LeakCounts | None:

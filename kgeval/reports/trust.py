@@ -95,7 +95,7 @@ def exactness(study: Study) -> Check:
     among_few = f"The candidates are {'; '.join(few)}, not all entities."
     warnings = [of_sample] if estimated else []
     warnings += [f"{among_few} With all entities, the metrics would be lower."] if few else []
-    partly = {run.table.provenance.all_candidates for run in study.runs if run.table.competing is not None}
+    partly = {run.table.provenance.all_candidates for run in study.runs if run.table.competing or run.table.unscored}
     warnings += [f"The candidates are {'; '.join(sorted(partly))}."] if partly else []
     name = "Estimated" if estimated else "Candidates" if few or partly else "Exact"
     return Check(name, " ".join(warnings), unknown=UNKNOWN in named and not warnings)

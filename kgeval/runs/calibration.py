@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kgeval.base.errors import InputError
+from kgeval.base.errors import InputError, TableError
 from kgeval.base.files import exists_safely, suggest_paths
 from kgeval.base.provenance import percent
 from kgeval.data.dataset import Dataset
@@ -46,7 +46,10 @@ def read_calibration(
     labels, task = run.labels(), read_request(run).task
     task = task if isinstance(task, Classification) else Classification()
     some = replace(labels, data=labels.where(labels.column("split") == "valid").data.slice(0, COMPARED))
-    triples = triples_in(dataset, some)
+    try:
+        triples = triples_in(dataset, some)
+    except TableError as error:
+        raise InputError(f"{str(path)!r}: {error}") from error
     opposite: EntitySide = "head" if task.side == "tail" else "tail"
     scores, others = (score_triples(scorer, triples, dataset, side=side) for side in (task.side, opposite))
     if not np.allclose(scores, some.column("score")):

@@ -93,7 +93,7 @@ def test_equivalence_over_seeds_is_a_note(results):
     assert pair.equivalence_p == pytest.approx(expected)
     (note,) = [note for note in grid.notes if "two one-sided t tests" in note]
     assert "at least 0.05, in either direction" in note
-    assert note.endswith(f"sums and products on nations {expected:.4f}.")
+    assert note.startswith(f"equivalent: sums and products on nations {expected:.4f}: p of the hypothesis")
 
 
 def test_single_runs_are_compared_by_sign_flips(results):

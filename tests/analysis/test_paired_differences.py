@@ -247,12 +247,14 @@ def test_too_few_draws_for_the_family_are_said():
     comparison = compare(TABLES, ["mrr", "mr"], by="side", draws=49)
     (note,) = [note for note in comparison.notes if "too few" in note]
     assert "49 draws are too few for 3 pairs" in note
-    assert "no adjusted p-value can be below 0.06. Use at least 59 draws (--draws 59), or compare with one " in note
+    assert "no adjusted p-value can be below 0.06. Use at least 59 draws (--draws 59) or compare with one " in note
     assert {(pair.seen, pair.verdict) for pair in comparison.pairs} == {("", "not tested: too few draws")}
     assert not any("too few" in note for note in compare(TABLES, ["mrr", "mr"], by="side", draws=59).notes)
     assert note.endswith("model (--reference).")
     (note,) = [note for note in compare(TABLES, ["mrr"], draws=19, reference="sums").notes if "too few" in note]
     assert note.endswith("Use at least 39 draws (--draws 39).")
+    (note,) = [note for note in compare(TABLES, "gmr", draws=2000, level=0.9999).notes if "too few" in note]
+    assert note.endswith("no adjusted p-value can be below 0.003. Compare with one model (--reference).")
 
 
 def test_few_units_have_neither_interval_nor_p_value():

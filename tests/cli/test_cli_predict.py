@@ -318,3 +318,19 @@ def test_a_file_of_parts_is_that_of_the_whole(tmp_path, corruption):
         assert again.provenance == whole.provenance
         assert again.notes == whole.notes
         assert PredictionTable.is_in(tmp_path / "p.parquet")
+
+
+def test_candidates_of_a_file_serve_parts_without_any(tmp_path):
+    """The file has negatives of one test query alone; the parts of the others have none, and are no mistake."""
+    dataset = load_dataset("nations")
+    head, relation, _ = dataset.test.ids[0].tolist()
+    rows = [(dataset.entities[head], dataset.relations[relation], dataset.entities[tail]) for tail in range(14)]
+    (tmp_path / "n.txt").write_text("".join("\t".join(row) + "\n" for row in rows))
+    evaluation = Evaluation(corruption={"kind": "file", "path": str(tmp_path / "n.txt")}, sides=("tail",))
+    size = {"num_entities": len(dataset.entities), "num_relations": len(dataset.relations)}
+    scorer = align(CallableScorer(lambda h, r, t: t % 5, **size), dataset)
+    aligned = ModelPredictions(scorer, dataset, evaluation.for_model(scorer))
+    whole = aligned.predict(3)
+    assert len(whole) == 3
+    joined = write_parts(aligned.in_parts(3, at_a_time=7), tmp_path / "p.parquet", "parquet")
+    assert PredictionTable.from_parquet(tmp_path / "p.parquet").notes == joined.notes == whole.notes

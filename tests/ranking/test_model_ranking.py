@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from kgeval import (
     load_checkpoint,
     summarize,
 )
-from kgeval.base.errors import CheckpointError, DatasetError, InputError, MetricError, RunError, ScoreError, TableError
+from kgeval.base.errors import CheckpointError, DatasetError, InputError, RunError, ScoreError, TableError
 from kgeval.models.checkpoints import Checkpoint
 from kgeval.models.families.bilinear import DistMult
 from tests.conftest import random_dataset
@@ -65,12 +66,20 @@ def test_unseen_triples_are_left_out_or_last(tmp_path):
     assert "all 30 entities (only the 27 entities that the model knows compete)" in str(dropped.provenance)
     assert dropped.column("raw_candidates").max() == dropped.provenance.to_dict()["competing"] == 27
     assert worst.provenance.competing == 27
-    unscored = "all 30 entities, 8 of 30 triples last, as the model does not know them"
-    assert f"candidates: {unscored} (only the 27 entities" in str(worst.provenance)
+    assert (worst.provenance.unscored, dropped.provenance.unscored) == (8, 0)
+    words = "(only the 27 entities that the model knows compete; 8 triples that it does not know are last)"
+    assert f"candidates: all 30 entities {words}" in str(worst.provenance)
     everyone = evaluate(by_hash, DATA)
     assert everyone.provenance.competing is None
-    with pytest.raises(MetricError, match=f"candidates: all 30 entities in all; {unscored}"):
-        compare({"all": everyone, "some": worst})
+    both = compare({"all": everyone, "some": worst})
+    assert "competing" not in both.heads[0]
+    assert both.tables()[0].columns[:3] == ["model", "competing", "unscored"]
+    halves = [worst.where(worst.column("triple") % 2 == rest) for rest in (0, 1)]
+    for shards in (halves, [worst.where(worst.column("side") == side) for side in ("head", "tail")]):
+        counted = [
+            replace(shard, unscored=len({*shard.column("triple")} & {*last.column("triple")})) for shard in shards
+        ]
+        assert RankTable.concat(counted).unscored == 8
     dropped.to_parquet(tmp_path / "ranks.parquet")
     assert RankTable.from_parquet(tmp_path / "ranks.parquet").provenance == dropped.provenance
 

@@ -213,8 +213,6 @@ def _other_ranks(tables: Mapping[str, RankTable], same: SharedRows) -> dict[str,
 
 def _value(table: RankTable, field: str) -> str:
     value = getattr(table, field)
-    if field == "candidates" and table.competing is not None:
-        return f"{value} (only {table.competing:,} compete)"
     if field != "filter":
         return str(value)
     return UNKNOWN if value is None else ", ".join(value) or "none"

@@ -348,18 +348,20 @@ def _notes_on_family(
 
 def equivalence_in_words(margin: float) -> str:
     test = f"p of the hypothesis that the true difference is at least {margin:g}, in either direction"
-    return f"{test} (two one-sided t tests; Schuirmann, 1987), not adjusted: if it is small, the models are equivalent"
+    return f"{test} (two one-sided t tests; Schuirmann, 1987), not adjusted. If p is small, the models are equivalent"
 
 
 def _notes_on_few_draws(tested: Sequence[PairedDifference], options: DifferenceOptions) -> Iterator[str]:
     """Warn that no difference can be seen, because the smallest possible p-value is too large for so many tests."""
     worst = max(tested, key=lambda pair: pair.family / (1 + pair.draws))
     if worst.draws < (needed := worst.draws_needed):
-        fewer_pairs = "" if options.reference or worst.family == 1 else ", or compare with one model (--reference)"
+        cures = [f"use at least {needed:,} draws (--draws {needed})"] * (worst.draws == options.draws)
+        cures += [] if options.reference or worst.family == 1 else ["compare with one model (--reference)"]
         pairs, least = counted(worst.family, "pair"), worst.family / (1 + worst.draws)
+        cure = " or ".join(cures) or f"{worst.name} has no more draws"
         yield (
             f"not tested: {worst.draws:,} draws are too few for {pairs}: no adjusted p-value can be below {least:.2g}. "
-            f"Use at least {needed:,} draws (--draws {needed}){fewer_pairs}."
+            f"{cure[:1].upper()}{cure[1:]}."
         )
 
 

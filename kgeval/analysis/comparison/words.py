@@ -151,7 +151,7 @@ def notes_on_differences(compared: ComparedModels) -> Iterator[str]:
     if tested := [
         f"{pair.model} and {pair.other} on {pair.dataset} {p_text(p)}" for pair, p in equivalence if p is not None
     ]:
-        yield f"{equivalence_in_words(compared.options.margin or 0)}: {'; '.join(tested)}."
+        yield f"equivalent: {'; '.join(tested)}: {equivalence_in_words(compared.options.margin or 0)}."
     yield from notes_on_untested(compared)
 
 

@@ -197,7 +197,8 @@ class ModelPredictions(ModelOnDataset):
             with bound_threads(evaluation.threads):
                 degenerate = notes_on_equal_rows(self.scorer.scorer, tuple(part.queries.side for part in known))
                 prepared = replace(self, evaluation=evaluation.model_copy(update={"corruption": corruption}))
-                about = replace(table, notes=(*table.notes, *degenerate))
+                of_candidates = [note for part in known for note in corruption.notes(part.queries, dataset)]
+                about = replace(table, notes=(*table.notes, *degenerate, *without_alone(of_candidates)))
                 sizes: list[IntArray] = []
                 for parts in [known] if at_a_time is None else _divided(known, at_a_time):
                     yield prepared._predict_parts(engine, parts, about, allowed, sizes)
@@ -214,7 +215,7 @@ class ModelPredictions(ModelOnDataset):
         sides = [self._predict_side(engine, part, table, allowed) for part in parts]
         data = stack([side for side, _, _ in sides]).sort_by([("query", "ascending"), ("place", "ascending")])
         work = engine.kernel.stats()
-        of_candidates = dict.fromkeys(note.replace(ALONE, "") for _, said, _ in sides for note in said)
+        of_candidates = without_alone(note for _, said, _ in sides for note in said)
         queries = sum(len(part.numbers) for part in parts)
         unanswered = [UNANSWERED] if pc.count_distinct(data["query"]).as_py() < queries else []
         notes = (*table.notes, *of_candidates, *unanswered, *notes_on_device(work))
@@ -250,8 +251,7 @@ class ModelPredictions(ModelOnDataset):
         places = min(table.places, int((scorer.entity_rows >= 0).sum()))
         times: KnownTimes = "static" if part.queries.contexts is None else self.evaluation.times
         known = KnownAnswers.of(known_triples(dataset, table.filter, times), side)
-        notes = [*corruption.notes(part.queries, dataset)]
-        blocks, sizes = [], []
+        blocks, notes, sizes = [], list[str](), []
         for alike, entities in scorer.groups(side, part.queries.relations):
             group = part.where(alike)
             ids = known.lengths(group.queries) + IDS_PER_PLACE * places
@@ -293,6 +293,11 @@ class ModelPredictions(ModelOnDataset):
         ]
         table = pa.table(columns, pa.schema([*SCHEMA][: -len(LABELLED)]))
         return with_times(dataset, table, None if queries.contexts is None else queries.contexts[owners])
+
+
+def without_alone(notes: Iterable[str]) -> list[str]:
+    """Leave out that an answer alone was ranked, which predictions have not, and what is said again."""
+    return [*dict.fromkeys(note.replace(ALONE, "") for note in notes)]
 
 
 def _divided(parts: Sequence[NumberedQueries], size: int) -> Iterator[list[NumberedQueries]]:
