@@ -87,6 +87,9 @@ def test_what_the_model_does_not_know_is_told():
     )
     assert re.search(known, worst)
     assert re.search(r"Ranked last \(unseen: worst\): \d+ test triples", worst)
+    both = methods({"m": kgeval.evaluate(model, data, unseen="worst"), "all": kgeval.evaluate(first, data)})
+    assert "Competitors of the answer: all 135 entities. " in both
+    assert "m: ranked last (unseen: worst)" in both
     dropped = methods({"m": kgeval.evaluate(model, data, unseen="drop")})
     assert "all 135 entities (only the 100 entities that the model knows compete)" in dropped
     assert re.search(r"Left out \(unseen: drop\): \d+ test triples", dropped)
