@@ -209,15 +209,17 @@ def notes_on_ties(models: Iterable[EvaluatedModel], used: Ties) -> list[str]:
     return [f"{isolated(run.name)}: {note_on_missing(ties, used)}" for run, ties in named if ties != run.ties]
 
 
-def seed_of(models: Iterable[EvaluatedModel]) -> int:
-    """The seed of random ties that all runs have; 0 if they have several."""
+def seed_of(models: Iterable[EvaluatedModel], ties: Ties) -> int:
+    """The seed that all runs have; 0 if they have several, which random ties refuse."""
     seeds = {int(run.config.get("seed", 0)) for model in models for run in model.runs}
+    if len(seeds) > 1 and tie_policy(ties).random:
+        raise InputError(f"random ties of {len(seeds)} seeds do not compare. Choose another policy: --ties realistic.")
     return seeds.pop() if len(seeds) == 1 else 0
 
 
 def mean_of_runs(model: EvaluatedModel, metric: str, ties: Ties) -> float:
     """The mean of a metric over the runs of a model; NaN where it is undefined."""
-    options: dict[str, Any] = {"ties": ties, "seed": seed_of([model])}
+    options: dict[str, Any] = {"ties": ties, "seed": seed_of([model], ties)}
     return float(np.mean([first_value(summarize(run.table, metric, **options).groups[0]) for run in model.runs]))
 
 

@@ -176,7 +176,7 @@ def render_grid(
         name: {model.name: [run.table for run in model.runs] for model in models} for name, models in datasets.items()
     }
     baselines = {model.name for models in datasets.values() for model in models if model.baseline}
-    seed = seed_of(model for models in datasets.values() for model in models)
+    seed = seed_of((model for models in datasets.values() for model in models), policy)
     options: dict[str, Any] = {"intervals": intervals, "ties": policy, "seed": seed, "allow": allow}
     metrics = suite["metrics"] or HEADLINES
     grid = compare_grid(results, metrics, baselines=baselines, suite=suite["groups"], **options)

@@ -84,7 +84,7 @@ class Study:
 
     @property
     def seed(self) -> int:
-        return seed_of(self.models)
+        return seed_of(self.models, self.ties)
 
     @property
     def names(self) -> list[str]:
@@ -224,7 +224,7 @@ def study_of(
     runs = {model.name: [run.table for run in model.runs] for model in ordered}
     baselines = [model.name for model in ordered if model.baseline]
     how: dict[str, Any] = {"intervals": intervals, "ties": policy, "baselines": baselines, "allow": allow}
-    how["seed"] = seed_of(models)
+    how["seed"] = seed_of(models, policy)
     grid = compare_grid({ordered[0].table.dataset: runs}, metrics, spread="interval", **how)
     return Study(shared, graph, policy, intervals, grid)
 

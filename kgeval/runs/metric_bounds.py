@@ -182,11 +182,9 @@ def refuse_worse(comparison: Comparison) -> None:
     if metric is None:
         raise ConfigError("--fail-if-worse needs a metric that says which model is better, such as mrr.")
     of_tables = comparison.baselines if comparison.first.kind == "classification" else ()  # others were given
-    others = (
-        [name for name in comparison.models if name not in of_tables] if reference in {None, first} else [reference]
-    )
-    pairs = [(block, other) for block in comparison.blocks for other in others if other != first]
-    results = [(block, other, block.seen(metric, first, other)) for block, other in pairs]
+    rivals = [name for name in comparison.models if name not in {first, *of_tables}]
+    others = rivals if reference in {None, first} else [reference]
+    results = [(block, other, block.seen(metric, first, other)) for block in comparison.blocks for other in others]
     worse = [(block, other) for block, other, seen in results if seen == "worse"]
     untested = [(block, other) for block, other, seen in results if not seen and _differ(metric, first, block, other)]
     seen_in_a_group = comparison.by and any(seen for _, _, seen in results)

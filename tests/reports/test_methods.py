@@ -102,6 +102,11 @@ def test_random_ties_are_those_of_the_run(tmp_path):
     assert f"has MRR {expected:.3f}" in methods(tmp_path / "r")
     assert "here seed 7." in methods(tmp_path / "r")
     assert "ties: random (seed 7)" in kgeval.report(tmp_path / "r").html
+    run(check_content({**content, "seed": 8}), tmp_path / "s")
+    both = {"a": tmp_path / "r", "b": tmp_path / "s"}
+    with pytest.raises(InputError, match="random ties of 2 seeds do not compare"):
+        kgeval.report(both)
+    assert "ties: realistic" in kgeval.report(both, ties="realistic").html
 
 
 def test_seeds_are_a_mean(tables):

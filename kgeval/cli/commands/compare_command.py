@@ -32,6 +32,10 @@ OF_TESTS = ("intervals", "level", "by", "reference", "draws", "margin", "allow")
 """options that ``kgeval.compare`` takes as they are"""
 
 
+RULES = {"candidates", "filter", "times", "protocol"}
+"""what makes ranks of two models say nothing about the models, where it differs"""
+
+
 class Differences(Comparing):
     """How the differences of models are tested and shown."""
 
@@ -100,11 +104,10 @@ def compare_command(runs: tuple[str, ...], allow: tuple[str, ...], across: bool,
     failing = options.pop("fail_if_worse", False)
     if failing and across:
         raise ConfigError("--fail-if-worse needs tests of pairs. Leave out --across-datasets.")
-    if failing and (
-        unlike := ",".join(rule for rule in ("candidates", "filter", "times", "protocol") if rule in allow)
-    ):
+    if failing and (unlike := RULES & {*allow}):
+        rules = ",".join(sorted(unlike))
         raise ConfigError(
-            f"--fail-if-worse compares ranks that were made by the same rules. Leave out --allow {unlike}."
+            f"--fail-if-worse compares ranks that were made by the same rules. Leave out --allow {rules}."
         )
     comparison = compare_runs(named_runs(runs), metrics, {**options, "allow": allow}, form=form, across=across)
     if failing and comparison:

@@ -201,17 +201,16 @@ class ModelPredictions(ModelOnDataset):
                 about = replace(table, notes=(*table.notes, *degenerate, *without_alone(of_candidates)))
                 sizes: list[IntArray] = []
                 for parts in [known] if at_a_time is None else _divided(known, at_a_time):
-                    yield prepared._predict_parts(engine, parts, about, allowed, sizes)
+                    found, of_parts = prepared._predict_parts(engine, parts, about, allowed)
+                    sizes += of_parts  # the words on candidates are of all parts up to here
+                    yield replace(
+                        found, candidates=self.candidates_in_words(corruption, np.concatenate(sizes), allowed)
+                    )
 
     def _predict_parts(
-        self,
-        engine: Engine,
-        parts: Sequence[NumberedQueries],
-        table: PredictionTable,
-        allowed: BoolArray,
-        sizes: list[IntArray],
-    ) -> PredictionTable:
-        """Predict the answers of some queries; ``sizes``, the numbers of candidates, grow from part to part."""
+        self, engine: Engine, parts: Sequence[NumberedQueries], table: PredictionTable, allowed: BoolArray
+    ) -> tuple[PredictionTable, list[IntArray]]:
+        """Predict the answers of some queries; return the numbers of their candidates too, int64[query] by side."""
         sides = [self._predict_side(engine, part, table, allowed) for part in parts]
         data = stack([side for side, _, _ in sides]).sort_by([("query", "ascending"), ("place", "ascending")])
         work = engine.kernel.stats()
@@ -219,9 +218,7 @@ class ModelPredictions(ModelOnDataset):
         queries = sum(len(part.numbers) for part in parts)
         unanswered = [UNANSWERED] if pc.count_distinct(data["query"]).as_py() < queries else []
         notes = (*table.notes, *of_candidates, *unanswered, *notes_on_device(work))
-        sizes += [of_side for _, _, of_side in sides]
-        candidates = self.candidates_in_words(self.evaluation.corruption, np.concatenate(sizes), allowed)
-        return replace(table, data=data, notes=notes, work=work, candidates=candidates, queries=queries)
+        return replace(table, data=data, notes=notes, work=work, queries=queries), [sizes for _, _, sizes in sides]
 
     def _known(self, parts: Sequence[NumberedQueries]) -> tuple[list[NumberedQueries], list[str]]:
         """Keep the queries whose entity and relation the model knows; note, or refuse, that there are others."""
@@ -296,7 +293,7 @@ class ModelPredictions(ModelOnDataset):
 
 
 def without_alone(notes: Iterable[str]) -> list[str]:
-    """Leave out that an answer alone was ranked, which predictions have not, and what is said again."""
+    """Return each note once, without its words on ranks."""
     return [*dict.fromkeys(note.replace(ALONE, "") for note in notes)]
 
 

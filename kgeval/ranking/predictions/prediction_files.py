@@ -55,7 +55,10 @@ def written_rows(table: PredictionTable, form: str, *, header: bool = True) -> b
 
 
 def write_parts(tables: Iterator[PredictionTable], path: Path, form: str) -> PredictionTable:
-    """Write tables of some queries each as one file, csv, jsonl or parquet; return what is said of all."""
+    """Write several tables, each of other queries, into one file: csv, jsonl or parquet.
+
+    The result has the notes of all tables, the number of their queries and their candidates.
+    """
     whole = next(tables)
     with replacing(path) as partial:
         if form == "parquet":

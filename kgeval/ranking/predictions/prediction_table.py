@@ -164,7 +164,7 @@ class PredictionTable(StoredTable):
         return calibrated(self, calibrator(valid, calibration), least)
 
     def joined(self, later: PredictionTable) -> PredictionTable:
-        """Say of both what is said of each, without rows; ``later`` has further queries of the same predictions."""
+        """Return a table without rows, with the notes of both tables and the number of queries of both."""
         notes = dict.fromkeys((*self.notes, *later.notes))
         return replace(later, data=later.data.slice(0, 0), notes=tuple(notes), queries=self.queries + later.queries)
 
