@@ -52,7 +52,7 @@ def made(rng, count=60, *, digits=None, share=0.5, shift=1.0):
     truths = np.arange(count) < max(1, round(share * count))
     scores = rng.normal(size=count) + shift * truths
     scores = scores if digits is None else scores.round(digits)
-    relations = rng.integers(0, 25, count).astype(str)
+    relations = rng.integers(0, 25, count)
     return LabelPredictions(truths, scores, relations, scores > shift / 2, 1 / (1 + np.exp(-scores)))
 
 
