@@ -392,3 +392,6 @@ def test_equivalence_is_of_the_first_metric_alone():
     assert second.columns[-1] == "seen"
     with pytest.raises(MetricError, match="margin: expected a number above 0"):
         compare(TABLES, "mrr", margin=0.0)
+    with pytest.raises(MetricError, match="margin: 1 is not below 1, the largest difference by mrr"):
+        compare(TABLES, ["mrr", "mr"], margin=1)
+    assert compare(TABLES, ["mr", "mrr"], margin=1).pairs[0].margin == 1

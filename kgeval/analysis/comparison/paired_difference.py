@@ -230,9 +230,13 @@ DEFAULT_DIFFERENCES = DifferenceOptions()
 
 
 def on_dataset(pairs: Sequence[PairedDifference], dataset: str, margin: float | None) -> Iterator[PairedDifference]:
-    """Name the dataset of differences, and the margin of those by the first metric."""
+    """Name the dataset of differences, and the margin of those by the first metric, which must be able to differ so."""
     for pair in pairs:
-        yield replace(pair, dataset=dataset, margin=margin if pair.metric == pairs[0].metric else None)
+        is_first = pair.metric == pairs[0].metric
+        if is_first and margin is not None and margin >= (reach := pair.metric.metric.of_differences.highest):
+            largest = f"{reach:g}, the largest difference by {pair.metric.column}"
+            raise MetricError(f"margin: {margin:g} is not below {largest}. Give one in its units, such as 0.01.")
+        yield replace(pair, dataset=dataset, margin=margin if is_first else None)
 
 
 def with_adjusted_p(pairs: Iterable[PairedDifference], apart: Collection[str] = ()) -> tuple[PairedDifference, ...]:
