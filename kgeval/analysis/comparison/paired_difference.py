@@ -207,8 +207,7 @@ class DifferenceOptions:
 
     def __post_init__(self) -> None:
         refuse_unknown("intervals: unknown unit", self.unit, UNITS, MetricError)
-        real = isinstance(self.level, float) and math.isfinite(self.level)
-        if not real or not 0 < self.level < 1:
+        if not (isinstance(self.level, float) and 0 < self.level < 1):
             raise MetricError(f"level: expected a number between 0 and 1, such as 0.95, found {self.level!r}.")
         check_draws(self.draws)
         if self.margin is not None and not (isinstance(self.margin, int | float) and 0 < self.margin < math.inf):
