@@ -143,7 +143,9 @@ class NamedTable:
         if "confidence" not in self:
             return None
         column = self.data["confidence"].combine_chunks()
-        column = pc.utf8_trim_whitespace(column) if pa.types.is_string(column.type) else column
+        if pa.types.is_string(column.type):
+            spelled = pc.match_substring_regex(column, f"^{NUMBER.pattern}$", ignore_case=True)
+            column = pc.if_else(spelled, pc.utf8_trim_whitespace(column), "nan")
         with refusing(self.source, "the column confidence has a cell that is not a number", pa.ArrowException):
             numbers = np.asarray(column.cast(pa.float64()).fill_null(np.nan), np.float64)
         option = "--columns …,time=… or …,label=… (in Python and in configurations columns)"
@@ -182,7 +184,7 @@ BEGIN, END = (
 FOURTH = "fourth column"
 """what a column is called until its cells tell what it holds"""
 
-DATE = re.compile(r"\s*[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ].*)?)?\s*")
+DATE = re.compile(r"\s*[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ].*)?)?\s*", re.IGNORECASE)
 """dates that sort as text"""
 
 NUMBER = re.compile(r"\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)?\s*", re.IGNORECASE)

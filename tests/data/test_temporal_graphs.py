@@ -79,6 +79,12 @@ def test_whole_numbers_are_times_in_the_order_of_their_values(tmp_path):
     assert list(Dataset.from_labels(train=frame).times) == ["9", "10"]
 
 
+def test_a_fourth_column_of_dates_with_hours_is_a_time(tmp_path):
+    for name, day in (("train", "2014-01-09T10:00:00Z"), ("test", "2014-01-10T10:00:00Z")):
+        (tmp_path / f"{name}.tsv").write_text(lines([("a", "r", "b", day)]))
+    assert list(load_dataset(tmp_path).times) == ["2014-01-09T10:00:00Z", "2014-01-10T10:00:00Z"]
+
+
 def test_a_triple_is_repeated_only_at_the_same_time(tmp_path):
     as_text(tmp_path)
     (tmp_path / "train.txt").write_text(lines([*TRAIN, TRAIN[1]]), encoding="utf-8")
