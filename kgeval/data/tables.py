@@ -226,7 +226,7 @@ def read_table(
         return NamedTable(path, read_n_triples(path), dict.fromkeys(TRIPLE, N_TRIPLES))
     header = [*map(unquoted, first.cells)] if _has_header(first.cells, columns) else []
     roles = resolve(path, header, columns) if header else _by_place(path, first, columns, fourth)
-    read = partial(read_columns, path, delimiter=delimiter, nameable=True)
+    read = partial(read_columns, path, delimiter=delimiter, free=True)
     data = read(roles, skip=first.end if header else skip)
     if header and not columns.are_given and _are_labels(header, roles, data):
         header, roles = [], _by_place(path, first, columns, fourth)

@@ -68,10 +68,9 @@ def align(
     unlabelled += ["time"] if _asks_for_times(source, dataset) else []
     if unlabelled:
         kind = "" if both else f"{' and '.join(unlabelled)} "
-        order = _order_of_numbers(dataset) if {"entity", "relation"} & {*unlabelled} else ""
-        notes += (
-            f"the model has no {kind}labels; its {kind}ids were taken as those of dataset {dataset.name}.{order}",
-        )
+        order = "" if unlabelled == ["time"] else _order_of_numbers(dataset)
+        taken = f"its {kind}ids were taken as those of dataset {dataset.name}.{order}"
+        notes += (f"the model has no {kind}labels; {taken}",)
     if isinstance(scorer, PredictionLists):
         notes += scorer.notes
         if (base := scorer.base) is not None:  # what the base does not know does not compete
@@ -244,9 +243,8 @@ def _refuse_foreign_ids(source: LabelledModel, dataset: Dataset) -> None:
         if model_labels is None and max(size, len(labels)) > 1:
             fault = f"the model has no {labels.kind} labels: {ids}, and the ids of dataset {dataset.name} are {whose}"
             how = "the option ids=dataset (--option ids=dataset, in Python load_checkpoint(…, ids='dataset'))"
-            order = _order_of_numbers(dataset)
-            cures = f"{_cure_for_labels(source)} If these ids belong to {dataset.name}, say so: {how}.{order}"
-            raise UsageError(f"{fault}. {cures}")
+            cures = f"{_cure_for_labels(source)} If these ids belong to {dataset.name}, say so: {how}."
+            raise UsageError(f"{fault}. {cures}{_order_of_numbers(dataset)}")
 
 
 def _order_of_numbers(dataset: Dataset) -> str:

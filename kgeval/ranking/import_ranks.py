@@ -269,9 +269,7 @@ class _RowsOfSplit:
             rows = rows[self._ranked(group, side, rows, sizes[group.setting][triples[rows]])]
         if not len(rows):
             return None
-        counts = {
-            group.setting: _counts(self.file, group, rows, sizes[group.setting][triples[rows]]) for group in groups
-        }
+        counts = {it.setting: _counts(self.file, it, rows, sizes[it.setting][triples[rows]]) for it in groups}
         for setting, of_setting in counts.items():
             if differing := int((of_setting.candidates != sizes[setting][triples[rows]]).sum()):
                 other = f"{differing:,} of {len(rows):,} {setting} {side} ranks have another number of candidates"

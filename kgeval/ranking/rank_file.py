@@ -71,7 +71,7 @@ class RankFile:
             raise TableError(f"{path}: kgeval's own ranks. RankTable.from_parquet reads it.")
         delimiter, named = _separator_character(separator) if separator else None, Columns.of(columns)
         named = named._replace(further=NAME)
-        if dataset is not None and (path.is_dir() or not JSON_ENDINGS.isdisjoint(path.suffixes)):
+        if dataset is not None and (path.is_dir() or not JSON_ENDINGS.isdisjoint(map(str.lower, path.suffixes))):
             records = ranks_in(path, dataset)
             if {*RANKS} <= {*records.columns} and not named.are_given:
                 raise TableError(f"{path}: two ranks. Say which: --columns rank=rank or --columns rank=pred_rank.")

@@ -32,7 +32,7 @@ def triples(path):
         ),
         ('a,"b,c"\n', "line 1: 2 columns where 3 columns"),
         (QUOTED + '"x\ny",b\n', "line 4: 2 columns where 3 columns"),
-        (QUOTED + "a,b,\udcff\n", "line 4: not UTF-8 text. Convert the file to UTF-8; unpack an archive"),
+        (QUOTED + "a,b,\udcff\n", "line 4: not UTF-8 text. Convert it to UTF-8; unpack an archive"),
         (QUOTED + 'a,b,"c\nd,e,f\n', "line 4: not a row of a text file (unexpected end of data)"),
         (QUOTED + 'a,b,"c\nd,"e,f\ng,h,i\n', "line 4: not a row of a text file"),
         (QUOTED + 'a,b,"c', "line 4: not a row of a text file"),

@@ -92,9 +92,8 @@ def ranks_in(path: Path, dataset: Dataset) -> pd.DataFrame:
         if len(triples) == 1:
             (head, relation, tail), entities = triples[0], dataset.entities
             row |= {"head": entities[head], "relation": dataset.relations[relation], "tail": entities[tail]}
-    return pd.DataFrame(
-        [{key: str(it) for key, it in row.items() if isinstance(it, str | int | float)} for row in rows]
-    )
+    texts = [{key: str(it) for key, it in row.items() if isinstance(it, str | int | float)} for row in rows]
+    return pd.DataFrame(texts)
 
 
 def _of_ranks(record: Mapping[str, Any]) -> dict[str, Any]:
