@@ -42,7 +42,7 @@ IN_PYTHON = "(in Python and in configurations columns)"
 OPTION = f"--columns head=…,relation=…,tail=… {IN_PYTHON}"
 """how a user says what the columns are"""
 
-ColumnNames = str | Sequence[str] | Mapping[str, str]
+ColumnNames = str | Mapping[str, str] | Sequence[str]
 """the columns in their order, or which column holds what: ``{"tail": "gene", "relation": "'binds'"}``"""
 
 

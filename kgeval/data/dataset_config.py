@@ -15,7 +15,7 @@ from kgeval.base.errors import NoPathError
 from kgeval.base.files import exists_safely, suggest_paths
 from kgeval.base.setting_problems import short_repr
 from kgeval.base.settings import PathText, Settings, as_validation_error, existing, listed, or_text
-from kgeval.data.columns import Columns
+from kgeval.data.columns import ColumnNames, Columns
 from kgeval.data.dataset import Dataset
 from kgeval.data.human_names import with_names
 from kgeval.data.layouts.labelled import LABELLED_ENDINGS
@@ -94,9 +94,7 @@ class DatasetConfig(Settings):
     """files of rows ``label<TAB>name``: what people call entities and relations, which messages and tables show; by
     default ``entity2text.txt`` and ``relation2text.txt`` in the folder"""
 
-    columns: Annotated[
-        Any, BeforeValidator(_columns, json_schema_input_type=str | dict[str, str] | tuple[str, ...] | None)
-    ] = None
+    columns: Annotated[Any, BeforeValidator(_columns, json_schema_input_type=ColumnNames | None)] = None
     """which column of the files holds what: head=…,relation=…,tail=…; or in their order, without a header"""
 
     @model_validator(mode="before")

@@ -55,10 +55,15 @@ def read_triple_ids(table: NamedTable, entities: Vocabulary, relations: Vocabula
 
 def read_column_ids(table: NamedTable, role: str, labels: Vocabulary) -> IntArray:
     """Find the ids of one column of labels; int64[row]."""
-    ids = labels.ids(table[role])
-    ids = labels.ids(pc.utf8_trim(table[role], BLANKS)) if (ids < 0).any() else ids
+    ids = known_ids(table, role, labels)
     table.refuse(ids < 0, role, f"is no {labels.kind} of the dataset.")
     return ids
+
+
+def known_ids(table: NamedTable, role: str, labels: Vocabulary) -> IntArray:
+    """Find the ids of one column of labels, -1 of unknown ones; int64[row]. Blanks around labels may be cut."""
+    ids = labels.ids(table[role])
+    return labels.ids(pc.utf8_trim(table[role], BLANKS)) if (ids < 0).any() else ids
 
 
 def read_negatives(path: Path, entities: Vocabulary, relations: Vocabulary) -> Triples:

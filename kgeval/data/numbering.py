@@ -21,7 +21,7 @@ from kgeval.base.errors import DatasetError, counted, first_few
 from kgeval.data.column_order import suspicion_of_order
 from kgeval.data.columns import TRIPLE
 from kgeval.data.labelled_triples import read_column_ids
-from kgeval.data.tables import N_TRIPLES, NamedTable, with_fourth_named
+from kgeval.data.tables import DATE, N_TRIPLES, NUMBER, NamedTable, with_fourth_named
 from kgeval.data.text import BLANKS
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
@@ -45,7 +45,7 @@ def number(
     relations = _fill_in_ids("relation", relations, ("relation",), tables, ids, notes)
     confidences = _of_all_splits("confidences", "a fourth column", NamedTable.confidences, tables)
     timed = _of_all_splits("times", "its", NamedTable.times, tables)
-    times = times_in_order(timed) if timed else None
+    times = times_in_order(timed, notes) if timed else None
     splits = {split: Triples(rows, None if times is None else times.ids(timed[split])) for split, rows in ids.items()}
     negatives = {}
     for split, truths in ((split, table.truths()) for split, table in tables.items()):
@@ -135,12 +135,23 @@ def _notes_on_labels(
         yield f"{cells}: the empty text is a label as any other. Fill the cells, or leave the rows out."
 
 
-def times_in_order(columns: Mapping[str, pa.ChunkedArray]) -> Vocabulary:
-    """Label the times of all splits in their order: whole numbers by their value, all else as text, as dates sort."""
+def times_in_order(columns: Mapping[str, pa.ChunkedArray], notes: list[str]) -> Vocabulary:
+    """Label the times of all splits in their order: numbers by their value, all else as text, as dates sort.
+
+    A note names a time such as 9.5.2014 or t10, which may sort in another order as text.
+    """
     labels = pc.unique(pa.chunked_array([chunk for column in columns.values() for chunk in column.chunks], pa.string()))
-    whole = pc.all(pc.match_substring_regex(labels, "^-?[0-9]{1,18}$"), min_count=0).as_py()
-    order = pc.sort_indices(labels.cast(pa.int64()) if whole else labels)
-    return Vocabulary(labels.take(order), "time")
+    are = {form: pc.match_substring_regex(labels, f"(?i)^({pattern})$") for form, pattern in TIMES.items()}
+    kind = next((it for it in (pa.int64(), pa.float64()) if pc.all(are[it], min_count=0).as_py()), pa.string())
+    if kind == pa.string() and len(others := labels.filter(pc.invert(are[kind]))):
+        fault = f"times that are neither numbers nor dates such as 2014-05-13, here {others[0].as_py()!r}"
+        cure = "If that is not the order of time, write numbers or such dates: returning facts and periods follow it."
+        notes.append(f"{fault}, have the order of text. {cure}")
+    return Vocabulary(labels.take(pc.sort_indices(labels.cast(kind))), "time")
+
+
+TIMES = {pa.int64(): "-?[0-9]{1,18}", pa.float64(): NUMBER.pattern, pa.string(): f"{DATE.pattern}|[0-9]{{4}}"}
+"""as what times are put in order -> how these are spelled"""
 
 
 def _of_all_splits(

@@ -143,7 +143,9 @@ class NamedTable:
         if "confidence" not in self:
             return None
         column = self.data["confidence"].combine_chunks()
-        column = pc.utf8_trim_whitespace(column) if pa.types.is_string(column.type) else column
+        if pa.types.is_string(column.type):
+            spelled = pc.match_substring_regex(column, f"^{NUMBER.pattern}$", ignore_case=True)
+            column = pc.if_else(spelled, pc.utf8_trim_whitespace(column), "nan")
         with refusing(self.source, "the column confidence has a cell that is not a number", pa.ArrowException):
             numbers = np.asarray(column.cast(pa.float64()).fill_null(np.nan), np.float64)
         option = "--columns …,time=… or …,label=… (in Python and in configurations columns)"
@@ -182,7 +184,7 @@ BEGIN, END = (
 FOURTH = "fourth column"
 """what a column is called until its cells tell what it holds"""
 
-DATE = re.compile(r"\s*[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ].*)?)?\s*")
+DATE = re.compile(r"\s*[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ].*)?)?\s*", re.IGNORECASE)
 """dates that sort as text"""
 
 NUMBER = re.compile(r"\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)?\s*", re.IGNORECASE)
@@ -224,10 +226,11 @@ def read_table(
         return NamedTable(path, read_n_triples(path), dict.fromkeys(TRIPLE, N_TRIPLES))
     header = [*map(unquoted, first.cells)] if _has_header(first.cells, columns) else []
     roles = resolve(path, header, columns) if header else _by_place(path, first, columns, fourth)
-    data = read_columns(path, roles, skip=first.end if header else skip, delimiter=delimiter)
+    read = partial(read_columns, path, delimiter=delimiter, free=True)
+    data = read(roles, skip=first.end if header else skip)
     if header and not columns.are_given and _are_labels(header, roles, data):
         header, roles = [], _by_place(path, first, columns, fourth)
-        data = read_columns(path, roles, skip=skip, delimiter=delimiter)
+        data = read(roles, skip=skip)
     skip = first.end if header else skip
     return _named(path, data, roles, header, columns, skip=skip, delimiter=delimiter)
 

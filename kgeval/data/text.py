@@ -70,12 +70,13 @@ def read_columns(
     untyped: Sequence[str] = (),
     delimiter: str | None = None,
     quoted: bool | None = None,
+    free: bool = False,
 ) -> pa.Table:
     """Read a delimited text file, compressed or not, in which every row has the named columns.
 
     ``kind`` is the type of these columns: int64, or (by default) strings, of which none is null. Strings of ``untyped``
     columns follow them. ``skip`` lines precede the first row. By default the first rows tell the delimiter; cells may
-    be quoted where it is one of ``QUOTING``.
+    be quoted where it is one of ``QUOTING``. What ``free`` columns hold, a user may say.
     """
     kinds = dict.fromkeys(names, kind or pa.string()) | dict.fromkeys(untyped, pa.string())
     delimiter = delimiter or find_delimiter(path, skip)
@@ -96,7 +97,7 @@ def read_columns(
     except pa.ArrowInvalid as error:
         if "Empty CSV" in str(error):
             return pa.table({name: pa.array([], kind) for name, kind in kinds.items()})
-        _explain(rows(path, skip, delimiter=delimiter, quoted=quoted), path, kinds, reason(error))
+        _explain(rows(path, skip, delimiter=delimiter, quoted=quoted), path, kinds, reason(error), free=free)
     text = [column for column in table.columns if quoted and pa.types.is_string(column.type)]
     if ends_in_quotes or any(pc.any(pc.match_substring_regex(column, "[\r\n]")).as_py() for column in text):
         # A quote that is never closed swallows the rows after it, or the end of the file, and Arrow lets it.
@@ -121,11 +122,11 @@ def _for_arrow(path: Path) -> Iterator[pa.NativeFile]:
             pa.enable_signal_handlers(enable=True)
 
 
-def _explain(walk: Iterator[Row], path: Path, kinds: Mapping[str, pa.DataType], why: str) -> NoReturn:
+def _explain(walk: Iterator[Row], path: Path, kinds: Mapping[str, pa.DataType], why: str, *, free: bool) -> NoReturn:
     expected = f"{len(kinds)} columns ({', '.join(kinds)})"
     for row in walk:
         if len(row.cells) != len(kinds):
-            hint = _how_to_name(len(row.cells)) if "tail" in kinds and len(row.cells) > len(kinds) else ""
+            hint = _how_to_name(len(row.cells)) if free and len(row.cells) > len(kinds) else ""
             problem = f"{counted(len(row.cells), 'column')} where {expected} are expected."
             raise DatasetError(f"{path}, line {row.line}: {problem}{hint}")
         for (name, kind), cell in zip(kinds.items(), row.cells, strict=True):
@@ -137,8 +138,10 @@ def _explain(walk: Iterator[Row], path: Path, kinds: Mapping[str, pa.DataType], 
 def _how_to_name(width: int) -> str:
     """Say what to do about rows that are too wide for triples."""
     order = ",".join(["head", "relation", "tail", *"_" * (width - 3)])
-    qualifiers = " Statements with qualifiers, as in WD50K, are not supported." if width > 4 else ""
-    return f" Say what each holds: --columns {order} (time, weight or label for _, which is left out).{qualifiers}"
+    further = " Statements with qualifiers, as in WD50K, are not supported." * (width > 4)
+    return (
+        f" Say what each holds: --columns {order} (time, weight or label for _, which is unused), or a header.{further}"
+    )
 
 
 class Row(NamedTuple):
@@ -162,7 +165,9 @@ def rows(path: Path, skip: int = 0, *, delimiter: str | None = None, quoted: boo
                 row = Row(line, skip + end, cells)
                 line = row.end + 1
                 if any(map(UNDECODABLE.search, cells)):
-                    raise DatasetError(f"{path}, line {row.line}: not UTF-8 text. Convert the file to UTF-8.")
+                    raise DatasetError(
+                        f"{path}, line {row.line}: not UTF-8 text. Convert it to UTF-8; unpack an archive."
+                    )
                 if cells:
                     yield row
     except csv.Error as error:

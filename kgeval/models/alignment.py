@@ -16,6 +16,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import CheckpointError, InputError, UsageError, counted
@@ -67,7 +68,9 @@ def align(
     unlabelled += ["time"] if _asks_for_times(source, dataset) else []
     if unlabelled:
         kind = "" if both else f"{' and '.join(unlabelled)} "
-        notes += (f"the model has no {kind}labels; its {kind}ids were taken as those of dataset {dataset.name}.",)
+        order = "" if unlabelled == ["time"] else _order_of_numbers(dataset)
+        taken = f"its {kind}ids were taken as those of dataset {dataset.name}.{order}"
+        notes += (f"the model has no {kind}labels; {taken}",)
     if isinstance(scorer, PredictionLists):
         notes += scorer.notes
         if (base := scorer.base) is not None:  # what the base does not know does not compete
@@ -241,7 +244,18 @@ def _refuse_foreign_ids(source: LabelledModel, dataset: Dataset) -> None:
             fault = f"the model has no {labels.kind} labels: {ids}, and the ids of dataset {dataset.name} are {whose}"
             how = "the option ids=dataset (--option ids=dataset, in Python load_checkpoint(…, ids='dataset'))"
             cures = f"{_cure_for_labels(source)} If these ids belong to {dataset.name}, say so: {how}."
-            raise UsageError(f"{fault}. {cures}")
+            raise UsageError(f"{fault}. {cures}{_order_of_numbers(dataset)}")
+
+
+def _order_of_numbers(dataset: Dataset) -> str:
+    """Say that labels which are numbers do not have the order of their ids; empty where they do, or are no numbers."""
+    for labels in (dataset.entities, dataset.relations):
+        if pc.all(pc.match_substring_regex(labels.labels, "^[0-9]{1,18}$")).as_py():
+            falls = np.flatnonzero(np.diff(np.asarray(labels.labels.cast(pa.int64()))) < 0)
+            for row in falls[:1] + 1:
+                fault = f" Its labels are numbers in another order: the {labels.kind} {labels[row]!r} has the id {row}"
+                return f"{fault}. If that is not its row in the model, give the model labels, a number for each row."
+    return ""
 
 
 def _cure_for_labels(source: LabelledModel) -> str:

@@ -18,6 +18,7 @@ from kgeval.data import History, KnownTimes
 from kgeval.data.columns import TRIPLE, ColumnNames
 from kgeval.data.dataset import SPLITS, Dataset, Split
 from kgeval.data.known import known_answers, known_triples
+from kgeval.data.labelled_triples import known_ids
 from kgeval.data.layouts import labelled as label_layout
 from kgeval.data.layouts import layouts
 from kgeval.data.leaks import count_leaks
@@ -101,8 +102,8 @@ def load_ranks(  # noqa: PLR0913
     ----------
     path
         a text file: tabs, spaces, or commas in a ``.csv``, or semicolons; each also ``.gz``; or a ``.parquet`` file,
-        whose head, relation and tail are labels as in text; or JSON records of SimKGC (or its folder) or DIFT, whose
-        texts are labels or names of the dataset, in any case
+        whose head, relation and tail are labels as in text; or JSON, an array of records or one in each line, also
+        those of SimKGC (or its folder) and DIFT: texts are labels or names of the dataset, in any case
     dataset
         the graph that was ranked, or the folder or PyKEEN name of one; a folder of labels needs no train file
     split
@@ -228,7 +229,7 @@ class _RowsOfSplit:
         """Find the row in the split of each row of the file, -1 for what is left out; int64[row]."""
         file, dataset, split = self.file, self.dataset, self.split
         names = dict(zip(TRIPLE, (dataset.entities, dataset.relations, dataset.entities), strict=True))
-        columns = [vocabulary.ids(file.table[name]) for name, vocabulary in names.items()]
+        columns = [known_ids(file.table, name, vocabulary) for name, vocabulary in names.items()]
         of_split = dataset.split(split)
         triples = of_split.ids
         if dataset.times is not None and of_split.contexts is not None:
@@ -268,9 +269,7 @@ class _RowsOfSplit:
             rows = rows[self._ranked(group, side, rows, sizes[group.setting][triples[rows]])]
         if not len(rows):
             return None
-        counts = {
-            group.setting: _counts(self.file, group, rows, sizes[group.setting][triples[rows]]) for group in groups
-        }
+        counts = {it.setting: _counts(self.file, it, rows, sizes[it.setting][triples[rows]]) for it in groups}
         for setting, of_setting in counts.items():
             if differing := int((of_setting.candidates != sizes[setting][triples[rows]]).sum()):
                 other = f"{differing:,} of {len(rows):,} {setting} {side} ranks have another number of candidates"

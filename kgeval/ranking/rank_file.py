@@ -24,6 +24,7 @@ from kgeval.data.columns import ColumnNames, Columns
 from kgeval.data.dataset import Dataset
 from kgeval.data.tables import SIDE_WORDS, NamedTable, from_arrow, read_table
 from kgeval.data.triples import Side
+from kgeval.models.checkpoints.locate import JSON_ENDINGS
 from kgeval.models.checkpoints.readers.language_models import RANKS, ranks_in
 from kgeval.ranking.rank_table import COUNTS, SCHEMA, RankTable
 
@@ -62,7 +63,7 @@ class RankFile:
     ) -> RankFile:
         """Read a file of ranks, whose columns are named by its header or by ``columns``.
 
-        In JSON, or in a folder of such files, they are records of a language model, with names of a dataset.
+        In JSON, or in a folder of such files, they are records, which may have names of a dataset for labels.
         """
         if setting is not None and setting not in get_args(RankSetting):
             raise TableError(f"unknown setting {setting!r} of ranks. {did_you_mean(setting, get_args(RankSetting))}")
@@ -70,7 +71,7 @@ class RankFile:
             raise TableError(f"{path}: kgeval's own ranks. RankTable.from_parquet reads it.")
         delimiter, named = _separator_character(separator) if separator else None, Columns.of(columns)
         named = named._replace(further=NAME)
-        if dataset is not None and (path.is_dir() or path.suffix.lower() == ".json"):
+        if dataset is not None and (path.is_dir() or not JSON_ENDINGS.isdisjoint(map(str.lower, path.suffixes))):
             records = ranks_in(path, dataset)
             if {*RANKS} <= {*records.columns} and not named.are_given:
                 raise TableError(f"{path}: two ranks. Say which: --columns rank=rank or --columns rank=pred_rank.")
@@ -151,7 +152,7 @@ def _rank_columns(table: NamedTable, wanted: RankSetting | None) -> tuple[tuple[
     ranks = [RankColumnNames(*key, group) for key, group in groups.items()]
     if not any({"rank", "greater"} & group.names.keys() for group in ranks):
         expected = "rank, filtered_rank, frank_left, tail_rank, …, or greater and tied"
-        which = "--columns rank=… or --columns greater=…,tied=… (in Python columns=)"
+        which = "--columns head_rank=…,tail_rank=…, or --columns rank=… beside a column of sides (in Python columns=)"
         raise TableError(f"{table.source}: no column of ranks; {shown}. Expected {expected}. Say which: {which}.")
     if any((group.side is None) != ("side" in table) for group in ranks):
         ways = "by a column 'side' (head, tail) or by the names of the ranks (head_rank, tail_rank)"

@@ -75,7 +75,7 @@ FRAME = pd.DataFrame(ROWS["train"], columns=NAMES)
         (FRAME.assign(tail=["a", None, "b", "c"]), "row 2: the tail is .* labels are text"),
         (FRAME.drop(columns="tail"), "no column is the tail; found the columns 'head', 'relation'"),
         (FRAME.assign(h="a"), r"several columns are the head \('head' and 'h'\)"),
-        (FRAME.assign(confidence="high"), "the column confidence has a cell that is not a number"),
+        (FRAME.assign(confidence="high"), "row 1: the confidence 'high' is not a number from 0"),
         (FRAME.assign(confidence=[0.1, 0.2, -1.5, 1]), "row 3: the confidence -1.5 is not a number from 0"),
         (FRAME.assign(confidence=0.1), "split test: no confidences, but mine, split train has them"),
         ([("a", "r", "\ud800")], "split train: the tail .* is not Unicode text"),

@@ -54,6 +54,13 @@ def test_a_wrong_id_is_told_with_file_and_line(tmp_path, name, content, message)
     assert str(tmp_path / name) in str(caught.value)
 
 
+def test_columns_that_nobody_may_name_are_not_to_be_named(tmp_path):
+    with pytest.raises(
+        DatasetError, match=r"line 2: 4 columns where 3 columns \(head, tail, relation\) are expected\.$"
+    ):
+        load(tmp_path, {"train2id.txt": "2\n0 0 0 \n2 1 0 \n"})
+
+
 @pytest.mark.parametrize(
     ("entities", "labels"),
     [

@@ -77,6 +77,27 @@ def test_whole_numbers_are_times_in_the_order_of_their_values(tmp_path):
     assert list(load_dataset(tmp_path).times) == ["-1", "9", "10", "100"]
     frame = pd.DataFrame({"head": ["a", "a"], "relation": ["r", "r"], "tail": ["b", "b"], "time": [10, 9]})
     assert list(Dataset.from_labels(train=frame).times) == ["9", "10"]
+    decimal = Dataset.from_labels(train=frame.assign(time=["10.0", "9.5"]))
+    assert (list(decimal.times), decimal.notes) == (["9.5", "10.0"], ())
+
+
+@pytest.mark.parametrize("times", [("2014", "2014-01", "2014-01-09"), ("2014-01-09T10:00:00Z", "2014-01-09 11:00:00")])
+def test_dates_have_the_order_of_text(times):
+    data = Dataset.from_labels(train=[("a", "r", "b", time) for time in times])
+    assert (set(data.times), data.notes) == ({*times}, ())
+
+
+@pytest.mark.parametrize("times", [("01.12.2014", "02.01.2014"), ("2014-1-9", "2014-12-01"), ("t10", "t9")])
+def test_other_times_have_that_order_with_a_note(times):
+    data = Dataset.from_labels(train=[("a", "r", "b", time) for time in times])
+    assert list(data.times) == [*times]
+    assert f"dates such as 2014-05-13, here {times[0]!r}, have the order of text" in data.notes[0]
+
+
+def test_a_fourth_column_of_dates_with_hours_is_a_time(tmp_path):
+    for name, day in (("train", "2014-01-09T10:00:00Z"), ("test", "2014-01-10T10:00:00Z")):
+        (tmp_path / f"{name}.tsv").write_text(lines([("a", "r", "b", day)]))
+    assert list(load_dataset(tmp_path).times) == ["2014-01-09T10:00:00Z", "2014-01-10T10:00:00Z"]
 
 
 def test_a_triple_is_repeated_only_at_the_same_time(tmp_path):

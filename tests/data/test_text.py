@@ -26,10 +26,13 @@ def triples(path):
     ("content", "message"),
     [
         (QUOTED + "a,b\n", "line 4: 2 columns where 3 columns"),
-        (QUOTED + 'a,b,"c,d",e\n', "line 4: 4 columns where 3 columns"),
+        (
+            QUOTED + 'a,b,"c,d",e\n',
+            "line 4: 4 columns where 3 columns (head, relation, tail) are expected. Say what each holds",
+        ),
         ('a,"b,c"\n', "line 1: 2 columns where 3 columns"),
         (QUOTED + '"x\ny",b\n', "line 4: 2 columns where 3 columns"),
-        (QUOTED + "a,b,\udcff\n", "line 4: not UTF-8 text"),
+        (QUOTED + "a,b,\udcff\n", "line 4: not UTF-8 text. Convert it to UTF-8; unpack an archive"),
         (QUOTED + 'a,b,"c\nd,e,f\n', "line 4: not a row of a text file (unexpected end of data)"),
         (QUOTED + 'a,b,"c\nd,"e,f\ng,h,i\n', "line 4: not a row of a text file"),
         (QUOTED + 'a,b,"c', "line 4: not a row of a text file"),

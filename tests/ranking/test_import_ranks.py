@@ -71,6 +71,26 @@ def test_a_table_survives_the_columns_of_left_and_right_ranks(tmp_path, ranked):
         assert again[column].tolist() == expected[column].tolist(), column
 
 
+@pytest.mark.parametrize("ending", [".json", ".jsonl"])
+def test_ranks_in_records_of_json_are_those_of_a_table(tmp_path, ranked, ending):
+    content = wide(ranked).assign(best="[1, 2]").to_json(orient="records", lines=ending == ".jsonl")
+    (tmp_path / f"ranks{ending}").write_text(content)
+    loaded_ranks = load_ranks(tmp_path / f"ranks{ending}", DATA).to_pandas()
+    assert loaded_ranks.set_index(KEYS)["greater"].to_dict() == ranked.to_pandas().set_index(KEYS)["greater"].to_dict()
+
+
+def test_records_do_not_say_by_themselves_which_side_their_ranks_are_of(tmp_path):
+    record = dict(zip(("head", "relation", "tail"), labels_of(DATA.test.ids[0]), strict=True), rank=2)
+    (tmp_path / "ranks.json").write_text(json.dumps([record]))
+    with pytest.raises(TableError, match="the side of each rank must be given once"):
+        load_ranks(tmp_path / "ranks.json", DATA)
+
+
+def test_blanks_around_labels_of_ranks_are_cut(tmp_path, ranked):
+    padded = wide(ranked).assign(t=lambda frame: frame["t"].astype(str) + " ")
+    assert len(loaded(tmp_path, padded)) == len(ranked)
+
+
 def contradictions(frame, rows, side, counted):
     """By brute force: where the filter moved the rank of one side by more than a query has other known answers."""
     facts = {tuple(triple) for split in DATA.splits.values() for triple in split.ids.tolist()}
@@ -200,7 +220,7 @@ def test_half_ranks_tie_with_one(tmp_path):
         ("h\tr\tt\tmode\trank", ["fast\t1"], "Say which: --columns side=… (in Python columns=)."),
         ("h\tr\tt\tside\thead_rank", ["head\t1"], "'head_rank' as head_rank."),
         ("h\tr\tt\tscore", ["1"], "no column of ranks; found column 'h' as head"),
-        ("h\tr\tt\tscore", ["1"], "Say which: --columns rank=… or --columns greater=…,tied=… (in Python"),
+        ("h\tr\tt\tscore", ["1"], "Say which: --columns head_rank=…,tail_rank=…, or --columns rank=… beside"),
         ("h\tr\tt\ts_rank", ["1"], "column 't' as tail, and not used 's_rank'"),
         ("h\tr\tt\tside\tgreater\ttied", ["tail\t1\t0.5"], "line 2: the tied '0.5' is not a whole number from 0"),
         ("h\tr\tt\tside\tgreater\ttied", ["tail\t29\t3"], "line 2: the filtered tail rank 33 is beyond its"),

@@ -414,7 +414,7 @@ LINE = '{"head": "e0000", "relation": "r00", "predictions": '
         ('{"head": 3, "relation": "r00", "predictions": []}', "label of the query's entity in quotes, found 3"),
         ('{"head": "e0000", "relation": "r99", "predictions": []}', "unknown relation 'r99'"),
         ('{"head": "e0000", "side": "up", "relation": "r00", "predictions": []}', "side 'up'; expected head or tail"),
-        ((LINE + "[]}\n") * 2, "line 2: a second list for the same query"),
+        ((LINE + "[]}\n") * 2, "line 2: a second list for the same query. Keep one, or give both head and tail"),
         (
             LINE + '[["e0001", 1], ["e0001", 2]]}',
             r"'e0001' is listed twice, with the scores 1.0, 2.0",

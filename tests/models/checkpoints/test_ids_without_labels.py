@@ -60,6 +60,19 @@ def test_ids_of_other_formats_are_not_taken_in_silence_either(tmp_path, graph, w
     assert notes == ("the model has no labels; its ids were taken as those of dataset other.",)
 
 
+def test_labels_that_are_numbers_in_the_order_of_text_are_named(tmp_path):
+    size, rows = 12, [(str(head), "r", str((head + 1) % 12)) for head in range(12)]
+    data = Dataset.from_labels(train=rows, test=[("0", "r", "5")])
+    np.savez(tmp_path / "m.npz", entity=np.ones((size, 2), np.float32), relation=np.ones((1, 2), np.float32))
+    order = "Its labels are numbers in another order: the entity '2' has the id 4."
+    with pytest.raises(CheckpointError, match=order):
+        evaluate(load_checkpoint(tmp_path / "m.npz", dataset=data, model="DistMult"), data)
+    model = load_checkpoint(tmp_path / "m.npz", dataset=data, model="DistMult", ids="dataset")
+    assert order in " ".join(align(model, data).notes)
+    few = Dataset.from_labels(train=rows[:5], test=[("0", "r", "5")])
+    assert "another order" not in " ".join(align(lambda heads, relations, tails: heads + tails, few).notes)
+
+
 NAMES = ("ampligraph", "dglke", "marius", "openke", "rotate")
 
 KEEPERS = [*(writer for name, writer in WRITERS if name in NAMES), libkge_transh]

@@ -149,7 +149,7 @@ def test_ranks_in_records_of_simkgc(tmp_path):
 @pytest.mark.parametrize("content", ["[1, 2]", '[{"head": "a"}, "b"]'])
 def test_ranks_in_json_are_objects(tmp_path, content):
     (tmp_path / "ranks.json").write_text(content)
-    with pytest.raises(CheckpointError, match="expected objects of head, relation, tail and rank"):
+    with pytest.raises(CheckpointError, match="expected objects of head, relation, tail and ranks"):
         load_ranks(tmp_path / "ranks.json", DATA)
 
 

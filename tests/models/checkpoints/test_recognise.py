@@ -188,6 +188,13 @@ def test_an_empty_folder_and_a_text_are_no_riddles(tmp_path):
         assert said_of(tmp_path / name) == [f"'/{name}' is in no known checkpoint format{found}", LIST]
 
 
+def test_an_object_of_json_is_shown_by_its_keys(tmp_path):
+    (tmp_path / "m.jsonl").write_text('{"subject": "a", "predicate": "r", "answers": ["b"]}\n', encoding="utf-8")
+    found = "'/m.jsonl' is in no known checkpoint format: found objects of subject, predicate, answers."
+    need = "Lists of predictions have relation, head or tail, and predictions."
+    assert said_of(tmp_path / "m.jsonl") == [found, need, LIST]
+
+
 def test_a_file_of_pykg2vec_is_not_taken_for_openkes(tmp_path):
     """It gives its tables the names that OpenKE gives them, and its ids to other labels."""
     state = tensors(ent_embeddings__weight=table(7, 4), rel_embeddings__weight=table(3, 4))

@@ -343,7 +343,10 @@ def test_named_columns_of_confidences_are_read(tmp_path):
             {"train": "a\tr\tb\t0.5\n", "test": "a\tr\tb\t-1.5\n"},
             "line 1: the confidence '-1.5' is not a number from 0",
         ),
-        ({"train": "a\tr\tb\t0.5\na\tr\tc\tx\n", "test": "a\tr\tb\t1\n"}, "is not a number"),
+        (
+            {"train": "a\tr\tb\t0.5\na\tr\tc\tx\n", "test": "a\tr\tb\t1\n"},
+            "train.tsv, line 2: the confidence 'x' is not a",
+        ),
         ({"train": "a\tr\tb\t0.5\n", "test": "a\tr\tb\n"}, "test.tsv: no confidences, but train.tsv has them"),
         ({"train": "a\tr\tb\tnan\n", "test": "a\tr\tb\tnan\n"}, "4 columns where 3"),
     ],

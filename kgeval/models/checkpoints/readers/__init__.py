@@ -18,6 +18,7 @@ from kgeval.base.pickled import is_pickled, read_pickled
 from kgeval.base.registries import by_name, instances, load_entry_points
 from kgeval.base.settings_text import flat
 from kgeval.models.checkpoints.checkpoint import Checkpoint
+from kgeval.models.checkpoints.locate import first_object
 from kgeval.models.checkpoints.mapped_arrays import NUMPY
 from kgeval.models.checkpoints.options import Options
 from kgeval.models.checkpoints.tensors import unwrap_state_dict
@@ -146,8 +147,11 @@ def _describe_unknown(path: Path) -> str:
     shapes = {name: list(part.shape) for name, part in content if isinstance(part, np.ndarray)}
     held = first_few([f"{name:.60} {shape}" for name, shape in shapes.items()], SHOWN)
     listed = [f"{file.name} ({held})" if held and file == pickled else file.name for file in files]
-    shown = f": found {first_few(listed, SHOWN)}" if held or path.is_dir() else ""
+    keys = first_few([f"{key:.60}" for key in first_object(path)], SHOWN)
+    listed = [f"objects of {keys}"] if keys else listed
+    shown = f": found {first_few(listed, SHOWN)}" if held or keys or path.is_dir() else ""
     lines = [f"{str(path)!r} is in no known checkpoint format{shown if files else ': it is an empty folder'}."]
+    lines += ["Lists of predictions have relation, head or tail, and predictions."] * bool(keys)
     lines += _nearest({*shapes} or {file.name for file in files}) + [NAME_TENSORS] * (len(shapes) > 1)
     return "\n".join([*lines, "'kgeval list formats' shows all formats."])
 

@@ -23,7 +23,7 @@ from kgeval.models.checkpoints.locate import first_lines, first_object, json_in
 from kgeval.models.checkpoints.options import Options
 from kgeval.models.checkpoints.readers import Reader
 from kgeval.models.checkpoints.readers.prediction_model import CheckedLists, Predictions, files_in
-from kgeval.models.checkpoints.readers.predictions import LISTED, SCORES, add_list, objects_in, tail_first
+from kgeval.models.checkpoints.readers.predictions import LISTED, SCORES, SIMKGC, add_list, objects_in, tail_first
 
 ANSWERS = ("pred", "base")
 """what a list of DIFT holds: the answer that the model picked, or the best answers of its base, with scores"""
@@ -75,25 +75,29 @@ def triple_of_dift(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def ranks_in(path: Path, dataset: Dataset) -> pd.DataFrame:
-    """Read the records of SimKGC (also those of its folder) or DIFT as the rows of a file of ranks, with labels.
+    """Read records of ranks, as of SimKGC (also those of its folder) or DIFT, as the rows of a file, with labels.
 
     Text that is no label is the name of an entity; of several, that of a triple of the dataset.
     """
     if DIFT.recognises(path):
-        rows = [{**record, **triple_of_dift(record)} for record in records_of_dift(path)]
+        rows = [_of_ranks(record | triple_of_dift(record)) for record in records_of_dift(path)]
     else:
         found = [content for file in files_in(path) for _, content in objects_in(file)]
         if not all(isinstance(content, dict) for content in found):
-            raise CheckpointError(f"{path}: expected objects of head, relation, tail and rank, as SimKGC writes them.")
-        rows = [{"side": "tail"} | tail_first(content, dataset) for content in found]
+            raise CheckpointError(f"{path}: expected objects of head, relation, tail and ranks.")
+        rows = [_of_ranks({"side": "tail"} | tail_first(it, dataset)) if SIMKGC in it else {**it} for it in found]
     lookup = NameLookup(dataset, casefold=True)
     for row in rows:
         triples = lookup.triples(*(str(row.get(name)) for name in TRIPLE))
         if len(triples) == 1:
             (head, relation, tail), entities = triples[0], dataset.entities
             row |= {"head": entities[head], "relation": dataset.relations[relation], "tail": entities[tail]}
-    frame = pd.DataFrame(rows)
-    return frame[[name for name in (*TRIPLE, "side", *RANKS) if name in frame]]
+    texts = [{key: str(it) for key, it in row.items() if isinstance(it, str | int | float)} for row in rows]
+    return pd.DataFrame(texts)
+
+
+def _of_ranks(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: record[name] for name in (*TRIPLE, "side", *RANKS) if name in record}
 
 
 def _is_of_dift(record: Any) -> bool:

@@ -114,7 +114,7 @@ def add_list(where: str, content: Any, lists: CheckedLists) -> None:
     of_answer = [content[answer]] if answer in content else []
     key = (*lists.query(where, side, content.get(anchor), content["relation"], *of_answer), *times)
     if key in lists.found[side]:
-        raise CheckpointError(f"{where}: a second list for the same query.")
+        raise CheckpointError(f"{where}: a second list for the same query. Keep one, or give both head and tail.")
     lists.add(where, side, key, _pairs(where, predictions, content.get(SCORES)))
 
 

@@ -72,14 +72,10 @@ def read_dglke(path: Path, options: Options) -> Checkpoint:
     return labelled_checkpoint(family, "dglke", files, options, name=name, numbering="files", layouts=("rotate", "ogb"))
 
 
-def _is_dglke(path: Path) -> bool:
-    return (path.is_dir() and bool(_dglke_config(path))) or contains_file(path, _is_table)
-
-
 DGLKE = Reader(
     name="dglke",
     summary="a folder of DGL-KE (<dataset>_<model>_entity.npy, …_relation.npy, config.json if it is there)",
-    recognises=_is_dglke,
+    recognises=lambda path: (path.is_dir() and bool(_dglke_config(path))) or contains_file(path, _is_table),
     read=read_dglke,
 )
 
