@@ -141,17 +141,20 @@ def times_in_order(columns: Mapping[str, pa.ChunkedArray], notes: list[str]) -> 
     A note names a time such as 9.5.2014 or t10, which may sort in another order as text.
     """
     labels = pc.unique(pa.chunked_array([chunk for column in columns.values() for chunk in column.chunks], pa.string()))
-    are = {form: pc.match_substring_regex(labels, f"(?i)^({pattern})$") for form, pattern in TIMES.items()}
-    kind = next((it for it in (pa.int64(), pa.float64()) if pc.all(are[it], min_count=0).as_py()), pa.string())
-    if kind == pa.string() and len(others := labels.filter(pc.invert(are[kind]))):
+    plain = pc.utf8_trim(labels, BLANKS)
+    is_number, is_date = (pc.match_substring_regex(plain, f"(?i)^({it})$") for it in (NUMBER.pattern, DATES))
+    kind = pa.float64() if pc.all(is_number, min_count=0).as_py() else pa.string()
+    if kind == pa.string() and len(others := labels.filter(pc.invert(is_date))):
         fault = f"times that are neither numbers nor dates such as 2014-05-13, here {others[0].as_py()!r}"
         cure = "If that is not the order of time, write numbers or such dates: returning facts and periods follow it."
         notes.append(f"{fault}, have the order of text. {cure}")
-    return Vocabulary(labels.take(pc.sort_indices(labels.cast(kind))), "time")
+    # Numbers of more digits than float64 holds have the order of text.
+    keys = pa.table({"value": plain.cast(kind), "label": labels})
+    return Vocabulary(labels.take(pc.sort_indices(keys, [(name, "ascending") for name in keys.column_names])), "time")
 
 
-TIMES = {pa.int64(): "-?[0-9]{1,18}", pa.float64(): NUMBER.pattern, pa.string(): f"{DATE.pattern}|[0-9]{{4}}"}
-"""as what times are put in order -> how these are spelled"""
+DATES = f"{DATE.pattern}|[0-9]{{4}}"
+"""times that sort as text, also years beside them"""
 
 
 def _of_all_splits(
