@@ -141,15 +141,14 @@ def times_in_order(columns: Mapping[str, pa.ChunkedArray], notes: list[str]) -> 
     A note names a time such as 9.5.2014 or t10, which may sort in another order as text.
     """
     labels = pc.unique(pa.chunked_array([chunk for column in columns.values() for chunk in column.chunks], pa.string()))
-    plain = pc.utf8_trim(labels, BLANKS)
-    is_number, is_date = (pc.match_substring_regex(plain, f"(?i)^({it})$") for it in (NUMBER.pattern, DATES))
+    is_number, is_date = (pc.match_substring_regex(labels, f"(?i)^({it})$") for it in (NUMBER.pattern, DATES))
     kind = pa.float64() if pc.all(is_number, min_count=0).as_py() else pa.string()
     if kind == pa.string() and len(others := labels.filter(pc.invert(is_date))):
         fault = f"times that are neither numbers nor dates such as 2014-05-13, here {others[0].as_py()!r}"
         cure = "If that is not the order of time, write numbers or such dates: returning facts and periods follow it."
         notes.append(f"{fault}, have the order of text. {cure}")
     # Numbers of more digits than float64 holds have the order of text.
-    keys = pa.table({"value": plain.cast(kind), "label": labels})
+    keys = pa.table({"value": labels.cast(kind), "label": labels})
     return Vocabulary(labels.take(pc.sort_indices(keys, [(name, "ascending") for name in keys.column_names])), "time")
 
 

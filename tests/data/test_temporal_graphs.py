@@ -79,7 +79,7 @@ def test_whole_numbers_are_times_in_the_order_of_their_values(tmp_path):
     assert list(Dataset.from_labels(train=frame).times) == ["9", "10"]
     decimal = Dataset.from_labels(train=frame.assign(time=["10.0", "9.5"]))
     assert (list(decimal.times), decimal.notes) == (["9.5", "10.0"], ())
-    assert list(Dataset.from_labels(train=frame.assign(time=["10", " 9.5"])).times) == [" 9.5", "10"]
+    assert list(Dataset.from_labels(train=frame.assign(time=["10", " 9.5"])).times) == ["9.5", "10"]
     nanoseconds = [f"{10**18 + it}" for it in (2, 1)]
     assert list(Dataset.from_labels(train=frame.assign(time=nanoseconds)).times) == nanoseconds[::-1]
 
