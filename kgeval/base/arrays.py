@@ -1,6 +1,7 @@
 """The types of arrays, and conversions of numbers that numpy does not have."""
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,11 +28,24 @@ def bfloat16_to_float32(halves: npt.NDArray[np.uint16]) -> npt.NDArray[np.float3
     return (halves.astype(np.uint32) << 16).view(np.float32)
 
 
+def is_tensor(values: Any) -> bool:
+    """Whether values are a tensor of torch, which is not imported for the question."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(values, torch.Tensor)
+
+
 def detached(values: Any) -> Any:
     """Take a tensor off its device and its gradient, and widen what numpy does not have; all else stays as it is."""
-    torch = sys.modules.get("torch")
-    if torch is None or not isinstance(values, torch.Tensor):
+    if not is_tensor(values):
         return values
     plain = values.detach().cpu()
     # numpy has no bfloat16; float32 holds each value of the narrower types exactly.
     return plain.float() if plain.is_floating_point() and plain.element_size() < 4 else plain
+
+
+def array_or(refusal: Callable[[Exception], Exception], values: Any) -> npt.NDArray[Any]:
+    """Take values, which may be a tensor, as an array; where NumPy cannot, raise the refusal, made of its error."""
+    try:
+        return np.asarray(detached(values))
+    except Exception as error:  # ragged lists, sparse or quantised tensors: every library refuses in its own way
+        raise refusal(error) from error

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
+from numbers import Real
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, cast, get_args, get_origin
 
@@ -52,6 +53,7 @@ class Settings(BaseModel):
         if args:
             names = ", ".join(name for name in type(self).model_fields if name != "kind")
             raise InputError(f"{type(self).__name__} takes its settings by name ({names}), found {args[0]!r:.60}.")
+        values = {key: it.item() if isinstance(it, Real) and hasattr(it, "item") else it for key, it in values.items()}
         try:
             super().__init__(**values)
         except ValidationError as error:

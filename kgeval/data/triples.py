@@ -107,8 +107,10 @@ class Triples(Brief):
     def __getitem__(self, rows: IntArray | BoolArray | slice) -> Triples: ...
 
     def __getitem__(self, rows: int | np.integer[Any] | IntArray | BoolArray | slice) -> Triples | tuple[int, ...]:
-        if isinstance(rows, int | np.integer):
-            return next(iter(self[np.array([rows])]))
+        if not isinstance(rows, slice | list):
+            rows = np.asarray(rows)  # a tensor of one row would be taken as a number
+            if rows.ndim == 0:
+                return next(iter(self[rows[None]]))
         return Triples(self.ids[rows], None if self.contexts is None else self.contexts[rows])
 
     def without_contexts(self) -> Triples:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgeval.base.arrays import BoolArray, Float64Array, detached
+from kgeval.base.arrays import BoolArray, Float64Array, array_or
 from kgeval.base.errors import MetricError, reason
 from kgeval.metrics.metric import checked_cutoff
 
@@ -70,10 +70,7 @@ def optional_cutoff(k: int | None) -> int | None:
 
 
 def _row(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
-    try:
-        row = np.asarray(detached(values))
-    except Exception as error:  # ragged lists, sparse or quantised tensors: every library refuses in its own way
-        raise MetricError(f"{name}: expected numbers ({reason(error)}).") from error
+    row = array_or(lambda it: MetricError(f"{name}: expected numbers ({reason(it)})."), values)
     if np.ma.is_masked(values):
         raise MetricError(f"{name}: expected numbers, found masked values. Leave them out.")
     if row.ndim != 1:

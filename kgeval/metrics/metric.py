@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, Literal, Protocol, SupportsIndex, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -105,6 +105,11 @@ class Metric(Brief):
             declared = f"its declared range goes from {self.lowest:g} to {self.highest:g}"
             raise MetricError(f"metric {self.name!r}: the value is {found}, but {declared}. Correct one of them.")
         return found
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
+        """Pickle a metric that the registry has as its name, since its functions may be local ones."""
+        key = self.needs, self.name, self.pair
+        return (_registered, key) if _registered(*key) is self else super().__reduce_ex__(protocol)
 
     def at(self, k: int) -> Metric:
         """Return the metric with a fixed cut-off, for use as an object.
@@ -202,6 +207,11 @@ def metrics(*needs: Needs) -> dict[str, Metric]:
     needs = needs or ("ranks", "lists")
     every = [*instances("kgeval.metrics", Metric), *load_entry_points("kgeval.metrics", Metric)]
     return by_name("metrics", [metric for metric in every if metric.needs in needs])
+
+
+def _registered(needs: Needs, name: str, pair: tuple[int, int] | None) -> Metric | None:
+    found = metrics(needs).get(name.partition("@")[0])
+    return found.among(*pair) if found and found.among and pair else found
 
 
 def declared(

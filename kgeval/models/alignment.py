@@ -184,7 +184,7 @@ def _match_ids(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | 
     if model_labels is not None:
         rows = model_labels.ids(labels.labels)
         if not (rows >= 0).any():
-            labelled = f"the model has {model_labels[0]!r}, the dataset {labels[0]!r}"
+            labelled = f"the model has {next(iter(model_labels), None)!r}, the dataset {labels[0]!r}"
             fault = f"no {labels.kind} label of the model occurs in dataset {dataset.name}"
             raise UsageError(f"{fault}: {labelled}. Is it the right dataset?")
         unknown, every = int((rows < 0).sum()), counted(len(labels), labels.kind)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, T
 
 import numpy as np
 
-from kgeval.base.arrays import Float64Array, FloatArray, IntArray, detached
+from kgeval.base.arrays import Float64Array, FloatArray, IntArray, array_or
 from kgeval.base.errors import InputError, ScoreError, reason
 from kgeval.base.settings import names_among
 from kgeval.data.queries import Queries, Rows
@@ -372,11 +372,9 @@ def as_array(scores: Any, source: str) -> np.ndarray[Any, Any]:
     Traceback (most recent call last):
     kgeval.base.errors.ScoreError: the model gave str of dtype <U3; expected real numbers.
     """
-    try:
-        array = np.asarray(detached(scores))
-    except Exception as error:  # ragged lists, sparse or quantised tensors: every library refuses in its own way
-        fault = f"{source} gave {type(scores).__name__}, which is not an array of real numbers: {reason(error)}"
-        raise ScoreError(f"{fault}. Give only the scores, as an array or a tensor.") from error
+    fault = f"{source} gave {type(scores).__name__}, which is not an array of real numbers"
+    cure = "Give only the scores, as an array or a tensor."
+    array = array_or(lambda it: ScoreError(f"{fault}: {reason(it)}. {cure}"), scores)
     if np.ma.is_masked(scores):
         raise ScoreError(f"{source} gave masked scores. Use NaN for a missing score, and nan='worst' (--nan worst).")
     if array.dtype.kind != "f" and not np.can_cast(array.dtype, np.float64):

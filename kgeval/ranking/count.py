@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kgeval.base.arrays import Float64Array, IntArray, detached
+from kgeval.base.arrays import Float64Array, IntArray, array_or, detached, is_tensor
 from kgeval.base.compiling import njit
-from kgeval.base.errors import InputError, ScoreError, refuse_unknown
+from kgeval.base.errors import InputError, ScoreError, reason, refuse_unknown
 from kgeval.base.threads import slices
 from kgeval.data.queries import Rows
 from kgeval.models.scorer import as_array, as_float64
@@ -160,12 +160,6 @@ class UndefinedCell(Exception):  # as UndefinedScore, whose ids are not known he
         super().__init__("a score is NaN")
 
 
-def is_tensor(values: Any) -> bool:
-    """Whether values are a tensor of torch, which is not imported for the question."""
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(values, torch.Tensor)
-
-
 def score_matrix(scores: Any, columns: int | None = None) -> Any:
     """Take scores as an array or a tensor of two dimensions, [row, column], without a copy.
 
@@ -185,9 +179,10 @@ def score_matrix(scores: Any, columns: int | None = None) -> Any:
 
 def _ids(name: str, values: Any, size: int, unit: str) -> IntArray:
     """Read a list, an array or a tensor of numbers from 0 to ``size`` − 1."""
-    ids = np.asarray(detached(values))
+    expected = f"{name}: expected whole numbers in one dimension"
+    ids = array_or(lambda it: InputError(f"{expected} ({reason(it)})."), values)
     if ids.ndim != 1 or (len(ids) and ids.dtype.kind not in "iu"):
-        raise InputError(f"{name}: expected whole numbers in one dimension, found {ids.dtype} of shape {ids.shape}.")
+        raise InputError(f"{expected}, found {ids.dtype} of shape {ids.shape}.")
     ids = ids.astype(np.int64)
     if len(wrong := np.flatnonzero((ids < 0) | (ids >= size))):
         raise InputError(f"{name}[{wrong[0]}] is {ids[wrong[0]]}, and the scores have {unit} 0 to {size - 1}.")
@@ -208,10 +203,10 @@ def _known(known: Any, height: int, width: int) -> tuple[IntArray, IntArray]:
             return offsets, columns
         rows, columns = np.divmod(np.unique(rows * width + columns), width)
     else:
-        mask: Any = known if is_tensor(known) else np.asarray(known)
+        form = f"known: expected bool[{height}, {width}] or a pair (offsets, columns)"
+        mask: Any = known if is_tensor(known) else array_or(lambda it: InputError(f"{form} ({reason(it)})."), known)
         if tuple(mask.shape) != (height, width) or str(mask.dtype) not in ("bool", "torch.bool"):
-            expected = f"bool[{height}, {width}] or a pair (offsets, columns)"
-            raise InputError(f"known: expected {expected}, found {mask.dtype} of shape {list(mask.shape)}.")
+            raise InputError(f"{form}, found {mask.dtype} of shape {list(mask.shape)}.")
         rows, columns = detached(mask.nonzero()).numpy().T if is_tensor(mask) else np.nonzero(mask)
     return Rows.sized(np.bincount(rows, minlength=height), columns).offsets, np.ascontiguousarray(columns)
 

@@ -8,7 +8,7 @@ of rows of a split, and ``join_parts`` and ``stack`` concatenate what was ranked
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -243,7 +243,7 @@ class RankTable(RankColumns):
         return len(self) > 0 and all(column.null_count == len(self) for column in raw)
 
     @classmethod
-    def concat(cls, tables: Sequence[RankTable]) -> RankTable:
+    def concat(cls, tables: Iterable[RankTable]) -> RankTable:
         """Put the shards of one evaluation together.
 
         Raises
@@ -252,6 +252,7 @@ class RankTable(RankColumns):
             if there are no tables, if they have different models, datasets, splits, filters or further columns, if one
             is a sample, if a triple and side is ranked twice, or if several tables of one side lack ranks
         """
+        tables = list(tables)
         if any(table.sampling is not None for table in tables):
             raise TableError("cannot concatenate samples of triples: together they are not a random sample.")
         if not tables:
@@ -263,19 +264,15 @@ class RankTable(RankColumns):
         sides = [side for table in tables for side in table.provenance.sides]
         missing = sum(table.missing for table in tables)
         if missing and len({*sides}) < len(sides):
-            raise TableError(
-                f"cannot concatenate these ranks: {counted(missing, 'rank')} of their split are missing, and one table "
-                "may have those that another lacks. Join their files, and load the joined file."
-            )
+            cure = "Load one file of all ranks, or record all batches in one Recorder."
+            raise TableError(f"several tables of one side lack ranks, which another of them may have. {cure}")
         if len({frozenset((field.name, field.type) for field in table.further) for table in tables}) > 1:
             raise TableError("ranks with other further columns: add these to all tables, or remove them.")
         data = stack([table.data for table in tables])
         keys = ["side", "head", "relation", "tail", *({TIME} & {*data.column_names})]
         if again := data.num_rows - data.group_by(keys).aggregate([]).num_rows:
-            raise TableError(
-                f"cannot concatenate these ranks: {again} of {data.num_rows} are of a triple and side that is already "
-                "there, and would count twice. Give each shard once."
-            )
+            fault = f"{again} of {data.num_rows} are of a triple and side that is already there, and would count twice"
+            raise TableError(f"cannot concatenate these ranks: {fault}. Give each shard once.")
         notes = dict.fromkeys(note for table in tables for note in table.notes)
         candidates = "; ".join(dict.fromkeys(table.candidates for table in tables))
         joined = replace(tables[0], data=data, notes=tuple(notes), work={}, candidates=candidates, missing=missing)

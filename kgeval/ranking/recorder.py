@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kgeval.base.arrays import FloatArray, IntArray, detached
-from kgeval.base.errors import InputError, counted, did_you_mean
+from kgeval.base.arrays import FloatArray, IntArray, array_or
+from kgeval.base.errors import InputError, counted, did_you_mean, reason
 from kgeval.data import History, KnownTimes
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import KnownAnswers
@@ -119,16 +119,12 @@ class Recorder:
         self._batches = [Batch(side, nothing, Ranked(np.empty(0), counts, counts)) for side in self._sides]
         self._seen = {side: np.zeros_like(self._allowed) for side in self._sides}
 
-    @property
-    def _recorded(self) -> int:
-        return sum(len(batch.rows) for batch in self._batches)
-
-    @property
-    def _expected(self) -> int:
-        return len(self._source.rows) * len(self._sides)
+    def _progress(self) -> tuple[int, int]:
+        """Count the recorded and the expected ranks."""
+        return sum(len(batch.rows) for batch in self._batches), len(self._source.rows) * len(self._sides)
 
     def __repr__(self) -> str:
-        return f"Recorder({self._recorded} of {self._expected} ranks)"
+        return "Recorder({} of {} ranks)".format(*self._progress())
 
     def update(self, triples: Any, scores: Any, *, side: Side) -> None:
         """Count the scores of a batch of triples.
@@ -189,8 +185,9 @@ class Recorder:
             parts += [RankedPart(side, data, (), num_candidates)] if len(rows) else []
         if not parts:
             raise InputError("nothing was recorded: call update with each batch first.")
-        missing = self._expected - self._recorded
-        notes = (f"not recorded: {counted(missing, 'rank')} of {self._expected:,}.",) if missing else ()
+        number, expected = self._progress()
+        missing = expected - number
+        notes = (f"not recorded: {counted(missing, 'rank')} of {expected:,}.",) if missing else ()
         recorded = replace(ranking, sides=tuple(part.side for part in parts))
         return replace(recorded.table(parts, self._model, notes=notes), missing=missing)
 
@@ -312,10 +309,11 @@ class ForeignScores:
             if they are no ids of the model, or one is no triple of the split that the model knows
         """
         dataset = self.ranking.dataset
-        ids, width = np.asarray(detached(triples)), 3 if dataset.times is None else 4
+        width, time = (3, "") if dataset.times is None else (4, ", time")
+        expected = f"triples: expected int[triple, {width}], head, relation, tail{time}"
+        ids = array_or(lambda it: InputError(f"{expected} ({reason(it)})."), triples)
         if ids.ndim != 2 or ids.shape[1] != width or ids.dtype.kind not in "iu":
-            expected = "head, relation, tail" + ("" if width == 3 else ", time")
-            raise InputError(f"triples: expected int[triple, {width}], {expected}; found {ids.dtype}{list(ids.shape)}.")
+            raise InputError(f"{expected}; found {ids.dtype}{list(ids.shape)}.")
         ids = ids.astype(np.int64)
         for column, side in enumerate(("head", "relation", "tail")):
             ids[:, column] = self._to_dataset(side, ids[:, column])  # type: ignore[arg-type]
@@ -323,13 +321,11 @@ class ForeignScores:
         if (rows < 0).any():
             place = int(np.argmax(rows < 0))
             named, split = dataset.triple(*ids[place, :3].tolist()), self.ranking.evaluation.split
-            at, cure = "", ""
-            if dataset.times is not None:
-                at, cure = f" at time {ids[place, 3]}", " The fourth is the place of a time in dataset.times."
-            raise InputError(
-                f"triples[{place}], {named}{at}, is not a {split} triple of dataset {dataset.name} that the model "
-                f"knows. Give another split=, or the labels of the model's ids with entities= and relations=.{cure}"
-            )
+            at = f" at time {ids[place, -1]}" * (width == 4)
+            fault = f"{named}{at}, is not a {split} triple of dataset {dataset.name} that the model knows"
+            cure = "Give another split=, or the labels of the model's ids with entities= and relations=."
+            cure += " The fourth is the place of a time in dataset.times." * (width == 4)
+            raise InputError(f"triples[{place}], {fault}. {cure}")
         return rows
 
     def _to_dataset(self, side: Side, ids: IntArray) -> IntArray:

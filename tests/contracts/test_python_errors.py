@@ -72,6 +72,22 @@ WRONG = {
         lambda path, data: kgeval.evaluate("no-model.safetensors", data),
         "no such file or folder 'no-model.safetensors'.",
     ),
+    "no labels": (
+        lambda path, data: kgeval.evaluate(lambda h, r, t: h, data, entities=[]),
+        "no entity label of the model occurs in dataset nations: the model has None, the dataset 'brazil'.",
+    ),
+    "known answers as lists of ids": (
+        lambda path, data: kgeval.count(np.zeros((2, 3)), [0, 1], [[1], [1, 2]]),
+        "known: expected bool[2, 3] or a pair (offsets, columns) (",
+    ),
+    "answers of several lengths": (
+        lambda path, data: kgeval.count(np.zeros((2, 3)), [[0], [1, 2]]),
+        "targets: expected whole numbers in one dimension (",
+    ),
+    "triples of several lengths": (
+        lambda path, data: kgeval.Recorder(data).update([(0, 1, 2), (0, 1)], np.zeros((2, 14)), side="tail"),
+        "triples: expected int[triple, 3], head, relation, tail (",
+    ),
 }
 
 
@@ -118,6 +134,6 @@ def test_a_dataset_is_taken_by_name_by_folder_and_as_pykeens(saved, graph, tmp_p
         labels = [(graph.entities[h], graph.relations[r], graph.entities[t]) for h, r, t in triples.ids]
         write(tmp_path, {split: labels})
     expected = kgeval.evaluate(kgeval.load_checkpoint(saved), graph).column("greater").tolist()
-    for dataset in ("nations", tmp_path, str(tmp_path), Nations(), graph):
+    for dataset in ("nations", tmp_path, str(tmp_path), Nations, Nations(), graph):
         model = kgeval.load_checkpoint(saved, dataset=dataset)
         assert kgeval.evaluate(model, dataset).column("greater").tolist() == expected

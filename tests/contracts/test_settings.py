@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import get_type_hints
 
+import numpy as np
 import pytest
 
 import kgeval
@@ -34,6 +35,16 @@ def test_every_keyword_is_described(name):
 def test_an_unknown_keyword_is_refused_with_the_nearest(call):
     with pytest.raises(InputError, match=r"no argument 'thread'\. Did you mean 'threads'"):
         call(lambda h, r, t: h, random_dataset(), thread=1)
+
+
+def test_numbers_may_be_numpys():
+    plain = kgeval.evaluate(lambda h, r, t: h + t, random_dataset(), batch_size=3, threads=2)
+    of_numpy = {"batch_size": np.int64(3), "threads": np.uint8(2), "memory_limit": np.int32(10**6)}
+    assert kgeval.evaluate(lambda h, r, t: h + t, random_dataset(), **of_numpy).data.equals(plain.data)
+    assert kgeval.corruption.Uniform(count=np.int64(3)) == kgeval.corruption.Uniform(count=3)
+    for wrong in (np.float64(3), np.bool_(True), np.int64(0)):
+        with pytest.raises(InputError, match="batch_size: expected"):
+            kgeval.evaluate(lambda h, r, t: h, random_dataset(), batch_size=wrong)
 
 
 @pytest.mark.parametrize("name", ["answers", "evaluate", "predict", "summarize"])

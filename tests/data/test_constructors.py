@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+import torch
 
 from kgeval import Dataset, Triples, Vocabulary, evaluate, generate_negatives
 from kgeval.base.errors import DatasetError, InputError
@@ -181,3 +182,15 @@ def test_triples_are_tuples_of_ids_one_by_one():
     assert rows[0] in triples
     with pytest.raises(IndexError):
         triples[3]
+
+
+@pytest.mark.parametrize("make", [np.array, torch.tensor])
+def test_a_place_may_be_an_array_or_a_tensor(make):
+    triples = Triples.of([(3, 0, 1), (0, 2, 2), (5, 1, 4)])
+    assert triples[make(1)] == (0, 2, 2)
+    assert [*triples[make([1])]] == [*triples[[1]]] == [(0, 2, 2)]
+    assert [*triples[make([2, 0])]] == [(5, 1, 4), (3, 0, 1)]
+    assert [*triples[make([False, True, True])]] == [(0, 2, 2), (5, 1, 4)]
+    assert len(triples[[]]) == 0
+    with pytest.raises(IndexError):
+        triples[None]

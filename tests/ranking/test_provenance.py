@@ -184,10 +184,10 @@ def test_what_tables_lack_is_added_up_or_refused():
         replace(TABLE.where(TABLE.column("side") == side), missing=missing, competing=7)
         for side, missing in (("head", 3), ("tail", 4))
     )
-    whole = RankTable.concat([heads, tails])
+    whole = RankTable.concat(table for table in (heads, tails))
     assert (whole.missing, whole.competing) == (7, 7)
     first = np.arange(len(heads)) < 5
-    with pytest.raises(TableError, match="6 ranks of their split are missing"):
+    with pytest.raises(TableError, match="several tables of one side lack ranks, which another of them may have"):
         RankTable.concat([heads.where(first), heads.where(~first)])
     with pytest.raises(TableError, match="different numbers of entities that the model knows: 7 and 8"):
         RankTable.concat([heads, replace(tails, competing=8)])

@@ -176,6 +176,12 @@ def test_what_is_no_whole_run_is_not_read_as_one(config, place):
     (place / "run/manifest.json").unlink()
     with pytest.raises(InputError, match=r"holds ranks\.parquet, but no manifest\.json: a run was interrupted there"):
         read_outcome(place / "run", (), {})
+    with pytest.raises(InputError, match="with --force if that is refused"):
+        read_outcome(place / "run", (), {})
+    with pytest.raises(InputError, match="or add --force"):
+        run(load_config(config()), place / "run")
+    run(load_config(config()), place / "run", force=True)
+    assert read_outcome(place / "run", (), {}).summary is not None
 
 
 @pytest.mark.parametrize("path", ["n.tsv", "n.parquet"])

@@ -129,7 +129,7 @@ def from_objects(source: Any) -> Dataset:
     if isinstance(source, Mapping):
         return from_factories(source)
     if hasattr(source, "inductive_inference") or (hasattr(source, "training") and hasattr(source, "testing")):
-        return from_dataset(source)
+        return from_dataset(source() if isinstance(source, type) else source)
     if hasattr(source, "mapped_triples"):
         raise DatasetError("a triples factory holds one split. Give a factory for each: {'train': …, 'test': …}.")
     cure = "For triples in memory, call kgeval.Dataset.from_labels."

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, partial
-from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -50,16 +49,16 @@ from kgeval.ranking.rules import Rules
 SplitFilter = Mapping[Split, tuple[Split, ...]]
 """the evaluated split -> the splits that it is filtered by"""
 
-EVERY_SPLIT: SplitFilter = MappingProxyType(dict.fromkeys(SPLITS, SPLITS))
+EVERY_SPLIT: SplitFilter = dict.fromkeys(SPLITS, SPLITS)
 """train, valid and test, whichever of them is evaluated"""
 
-EVALUATED_SPLIT: SplitFilter = MappingProxyType({split: (split,) for split in SPLITS})
+EVALUATED_SPLIT: SplitFilter = {split: (split,) for split in SPLITS}
 """the split that is evaluated"""
 
-NOTHING: SplitFilter = MappingProxyType(dict.fromkeys(SPLITS, ()))
+NOTHING: SplitFilter = dict.fromkeys(SPLITS, ())
 """no split: the raw setting"""
 
-TRAIN_ALONE: SplitFilter = MappingProxyType(dict.fromkeys(SPLITS, ("train",)))
+TRAIN_ALONE: SplitFilter = dict.fromkeys(SPLITS, ("train",))
 """train, which is the inference graph of an inductive dataset"""
 
 SelfCounting = Literal["never", "raw", "subtracted"]

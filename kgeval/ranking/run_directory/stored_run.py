@@ -270,10 +270,8 @@ class StoredRun:
         if not exists_safely(self.path) or not self.path.is_dir() or self.is_complete:
             return
         if there := [name for name in tables_in(self.path) if (self.path / name).is_file()]:
-            raise InputError(
-                f"{str(self.path)!r} holds {there[0]}, but no {MANIFEST}: a run was interrupted there. Run it again, "
-                "or give the table itself."
-            )
+            fault = f"{str(self.path)!r} holds {there[0]}, but no {MANIFEST}: a run was interrupted there"
+            raise InputError(f"{fault}. Run it again, with --force if that is refused, or give the table itself.")
 
 
 def _files_of(table: KeptTable) -> Mapping[str, StoredTable]:
