@@ -121,7 +121,7 @@ def _notes_on_overlap(dataset: Dataset, name: str) -> list[str]:
 def _most_frequent(dataset: Dataset, relations: IntArray) -> str:
     counts = np.bincount(relations, minlength=len(dataset.relations))
     most = np.argsort(-counts, kind="stable")[: min(4, np.count_nonzero(counts))]
-    named = [f"{counts[row]} of relation {dataset.display_label(dataset.relations[row])!r}" for row in most]
+    named = [f"{counts[row]:,} of relation {dataset.display_label(dataset.relations[row])!r}" for row in most]
     return first_few(named, 3)
 
 

@@ -244,8 +244,9 @@ def _of_classifications(classified: Mapping[str, tuple[LabelTable, LabelSummary]
 
     summaries = {name: summary for name, (_, summary) in classified.items()}
     alike: dict[str, dict[str, LabelSummary]] = {}
-    for name, summary in summaries.items():  # those of the same triples share their baselines
-        alike.setdefault(common_provenance([summary.provenance]), {})[name] = summary
+    for name, summary in summaries.items():  # those of the same triples and calibration share their baselines
+        about = f"{common_provenance([summary.provenance])}; calibration: {summary.details['calibration']}"
+        alike.setdefault(about, {})[name] = summary
     tables, notes = [], list[str]()
     for about, part in alike.items():
         shown = {"; ".join([about, *next(iter(part.values())).heads[1:]]): label_table(part)}

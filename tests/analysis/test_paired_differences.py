@@ -220,6 +220,21 @@ def test_a_p_value_that_no_draw_reached_is_a_bound():
     assert not any(pair.is_bound or "≤" in pair.p_text for pair in measured)
 
 
+def test_a_p_value_above_the_bound_of_its_family_is_none():
+    """Nine triples of the same sign: some draws are as large, so that .004 is counted, and .003 the bound of others."""
+    greater, triple = TABLES["sums"].column("greater"), TABLES["sums"].column("triple")
+    heads = TABLES["sums"].column("side") == "head"
+    models = {
+        "a": TABLES["sums"],
+        "b": changed(TABLES["sums"], greater=greater + (heads & (triple < 9))),
+        "c": changed(TABLES["sums"], greater=greater + 100),
+    }
+    compared = [compare(models, ["mrr"], draws=999, ties="optimistic", seed=seed).pairs for seed in range(20)]
+    first = [pair for pairs in compared for pair in pairs if pair.adjusted_p == pytest.approx(0.004)]
+    assert {(pair.model, pair.other, pair.p_text, pair.is_bound) for pair in first} == {("a", "b", "0.0040", False)}
+    assert all(pair.is_bound for pairs in compared for pair in pairs if pair.other == "c")
+
+
 def test_groups_are_compared_as_tables_of_their_own():
     grouped = compare(TABLES, ["mrr", "hits@3"], by=["side", "relation"], intervals="triple", draws=200)
     of_tails = {name: table.where(table.column("side") == "tail") for name, table in TABLES.items()}

@@ -108,6 +108,7 @@ def test_what_is_left_out_is_named(suite):
     said = unwrapped(suite)
     assert "means leave out the graphs on which a model has no value: x (no run), c (m29)." in said
     assert "means count each graph once ± the 95 % interval over graphs" in said
+    assert "as if they were a random sample); they are not tested." in said
     assert "Note: the model has no labels; its ids were taken as those of the dataset." in said  # one for all graphs
 
 

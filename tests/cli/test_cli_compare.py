@@ -199,6 +199,17 @@ def write_grid(place, models):
     return [f"graph-{seed}/{model}.parquet" for seed in (1, 2, 3) for model in models]
 
 
+def test_ranks_over_datasets_say_what_a_comparison_says_of_its_runs(done):
+    """Of several tie policies one is chosen, which they did not say."""
+    for graph in ("nations", "umls"):
+        for name, ties in {"popularity": "expected", "types": "pessimistic", "inverse": "expected"}.items():
+            of_run = ("--dataset", graph, "-m", "mrr", "--ties", ties, "--out", f"runs/{graph}/{name}")
+            done("evaluate", f"baseline:{name}", *of_run)
+    for across in ((), ("--across-datasets",)):
+        told = invoke("compare", "runs", "-m", "mrr", *across).stderr
+        assert "the runs have different tie policies (expected, pessimistic)" in told
+
+
 def test_several_datasets(data, done, refused, place):
     files = write_grid(place, {"a": 1, "b": 2, "c": 5})
     told = data("compare", "--across-datasets", *files, "-m", "mrr,mr")
@@ -220,6 +231,9 @@ def test_several_datasets(data, done, refused, place):
     assert "count says nothing about which model is better" in refused(
         "compare", "--across-datasets", *files, "-m", "count"
     )
+    for idle in (("--by", "side"), ("--margin", ".1")):  # they were ignored
+        told = refused("compare", "--across-datasets", *files, *idle)
+        assert f"{idle[0]} has no effect on --across-datasets" in told
     grid = data("compare", *files, "-m", "mr")
     found = {(record["dataset"], record["model"]): record["value"] for record in grid["values"]}
     assert found == means

@@ -74,6 +74,14 @@ def test_notes_give_count_share_and_names(leaking):
     ]
 
 
+def test_counts_of_relations_have_commas_as_all_counts():
+    pairs = [(head, 0, tail) for head in range(60) for tail in range(head)]
+    swapped = [(tail, 0, head) for head, _, tail in pairs]
+    (note,) = notes_on_leaks(graph_of(train=swapped, test=pairs, entities=60, relations=1), "test")
+    assert note.startswith("1,770 of 1,770 test triples ")
+    assert note.endswith(": 1,770 of relation 'r0'.")
+
+
 def test_a_graph_without_train_has_nothing_to_give_away():
     assert notes_on_leaks(graph_of(test=[(0, 0, 1), (1, 0, 0)]), "test") == []
 

@@ -201,6 +201,18 @@ def test_a_classification_has_a_page_of_its_metrics_and_curves(classified):
     assert chart["title"] == f"Average precision: mine {average_precision_score(scored.is_true, scored.scores):.3f}"
 
 
+def test_classifications_of_another_calibration_have_a_table_and_baselines_of_their_own(classified):
+    """Their probabilities differ, also those of the baselines: one row of 'tail frequency' had those of one run."""
+    task = {"kind": "classification", "calibration": "isotonic"}
+    run(check_content({"dataset": "nations", "model": "baseline:popularity", "task": task}), classified / "isotonic")
+    page = kgeval.report({"mine": classified / "labels", "other": classified / "isotonic"}).html
+    first, second = page.partition("calibration: platt")[2].split("calibration: isotonic")
+    for part, name, kind in ((first, "mine", "platt"), (second, "other", "isotonic")):
+        summary = kgeval.summarize(StoredRun(classified / "labels").labels(), "brier", calibration=kind)
+        assert f">{name}</bdi>" in part
+        assert f"{summary.of('tail frequency', 'brier'):.4f}" in part
+
+
 def test_classifications_and_ranks_are_told_apart(classified):
     labels, ranks = classified / "labels", classified / "ranks"
     with pytest.raises(InputError, match="is a classification, others have ranks"):

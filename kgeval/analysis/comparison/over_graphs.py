@@ -152,7 +152,7 @@ def notes_over_graphs(compared: ComparedModels) -> Iterator[str]:
         return
     level, has_ends = f"{100 * compared.options.level:g} %", any(one.interval for mean in means for one in mean.values)
     ends = f" ± the {level} interval over graphs (Student's, as if they were a random sample)" if has_ends else ""
-    yield f"means count each graph once{ends}."
+    yield f"means count each graph once{ends}; they are not tested."
     if missing := dict.fromkeys(graph for mean in means for graph in mean.planned if graph not in mean.graphs):
         reasons = [f"{graph} ({_models_without(compared, graph, group)})" for graph in missing]
         yield f"means leave out the graphs on which a model has no value: {first_few(reasons, MOST_NAMED)}."

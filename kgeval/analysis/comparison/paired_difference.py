@@ -271,15 +271,14 @@ def _at_floor(p: float | None, draws: int, family: int = 1) -> bool:
 
     >>> _at_floor(1 / 1000, 999), _at_floor(2 / 1000, 999), _at_floor(3 / 1000, 999, family=3), _at_floor(None, 999)
     (True, False, True, False)
-    >>> _at_floor(0.01, 0)
-    False
+    >>> _at_floor(4 / 1000, 999, family=3), _at_floor(0.01, 0)  # three draws were as large; nothing was drawn
+    (False, False)
     """
-    return p is not None and draws > 0 and p < min(1.5 * family / (1 + draws), 1)
+    return p is not None and draws > 0 and p < min((family + 0.5) / (1 + draws), 1)
 
 
 def notes_on_tests(pairs: Sequence[PairedDifference], options: DifferenceOptions) -> Iterator[str]:
-    tested = [pair for pair in pairs if pair.adjusted_p is not None]
-    if tested:
+    if tested := [pair for pair in pairs if pair.adjusted_p is not None]:
         yield from _notes_on_family(tested, options, _not_adjusted_for(pairs))
     yield from notes_on_missing(pairs)
 

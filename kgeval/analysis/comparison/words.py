@@ -16,7 +16,13 @@ from typing import Any
 import numpy as np
 
 from kgeval.analysis.comparison.block import ComparedModels
-from kgeval.analysis.comparison.paired_difference import adjustment, by_reason, equivalence_in_words, notes_on_tests
+from kgeval.analysis.comparison.paired_difference import (
+    PairedDifference,
+    adjustment,
+    by_reason,
+    equivalence_in_words,
+    notes_on_tests,
+)
 from kgeval.base.errors import counted, first_few
 from kgeval.base.provenance import LabelProvenance, Provenance, shared_description
 from kgeval.base.tables.table import Figure, p_text
@@ -147,12 +153,10 @@ def notes_on_differences(compared: ComparedModels) -> Iterator[str]:
     if (test := _test_in_words(compared, "≤")) and not compared.suite:  # which shows no orders
         yield f"order: A > B means a significant difference, A ≈ B no significant difference ({test})."
     yield from _notes_on_seeds_needed(compared)
-    equivalence = [(pair, pair.equivalence_p) for pair in compared.pairs]
-    if tested := [
-        f"{pair.model} and {pair.other} on {pair.dataset} {p_text(p)}" for pair, p in equivalence if p is not None
-    ]:
+    equivalence = [(_pair_in_words(pair), pair.equivalence_p) for pair in compared.pairs]
+    if tested := [f"{pair} {p_text(p)}" for pair, p in equivalence if p is not None]:
         yield f"equivalent: {'; '.join(tested)}: {equivalence_in_words(compared.options.margin or 0)}."
-    yield from notes_on_untested(compared)
+    yield from notes_on_untested(compared, "" if compared.suite else " (A, B)")
 
 
 def _notes_on_seeds_needed(compared: ComparedModels) -> Iterator[str]:
@@ -161,19 +165,24 @@ def _notes_on_seeds_needed(compared: ComparedModels) -> Iterator[str]:
     for pair in compared.pairs:
         if pair.seen == "none" and pair.seeds_needed is not None and pair.name == compared.pairs[0].name:
             enough = f"{pair.seeds_needed:,.0f}" if math.isfinite(pair.seeds_needed) else "no number (too few triples)"
-            needed.setdefault(enough, []).append(f"{pair.model} and {pair.other} on {pair.dataset}")
+            needed.setdefault(enough, []).append(_pair_in_words(pair))
     if needed:
         each = "; ".join(f"{first_few(names)}: {enough}" for enough, names in needed.items())
         as_here = "a true difference as large as the one seen here would be significant in 4 of 5 repetitions"
         yield f"{as_here} with this many seeds of each model: {each}."
 
 
-def notes_on_untested(compared: ComparedModels) -> Iterator[str]:
-    """Say why pairs of models were not tested."""
+def _pair_in_words(pair: PairedDifference) -> str:
+    """Name two models and the dataset, with the group of its rows, on which they were compared."""
+    return f"{pair.model} and {pair.other} on {' '.join([pair.dataset, *map(str, pair.group.values())])}"
+
+
+def notes_on_untested(compared: ComparedModels, sign: str = "") -> Iterator[str]:
+    """Say why pairs of models were not tested, with the sign that they have in an order, where orders are shown."""
     notes: dict[tuple[str, str], list[str]] = {(dataset, ""): [] for dataset in compared.datasets}
     for (dataset, _), of_dataset in notes.items():
         pairs = [pair for pair in compared.pairs if pair.dataset == dataset and pair.p is None]
-        of_dataset += [f"not tested{'' if compared.suite else ' (A, B)'}: {reason}." for reason, _ in by_reason(pairs)]
+        of_dataset += [f"not tested{sign}: {reason}." for reason, _ in by_reason(pairs)]
     yield from collected_notes(notes)
 
 

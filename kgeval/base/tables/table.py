@@ -212,11 +212,11 @@ def _marked(cell: Cell, digits: int | None) -> Marked:
 def escape_markdown(text: str) -> str:
     r"""Write text so that Markdown shows it.
 
-    >>> print(escape_markdown("a|b *c* <script>"))
-    a\|b \*c\* &lt;script&gt;
+    >>> print(escape_markdown("a|b *c* <script> $d$"))  # many readers set text between dollars as a formula
+    a\|b \*c\* &lt;script&gt; \$d\$
     """
     plain = visible(" ".join(text.split())).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"([\\`*_{}\[\]#|~!])", r"\\\1", plain)
+    return re.sub(r"([\\`*_{}\[\]#|~!$])", r"\\\1", plain)
 
 
 def _markdown_cell(text: str, figure: Figure, *, of_text: bool) -> str:

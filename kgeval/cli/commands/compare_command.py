@@ -93,17 +93,16 @@ def compare_command(runs: tuple[str, ...], allow: tuple[str, ...], across: bool,
     Example: kgeval compare runs/TransE runs/ComplEx -m mrr,hits@10
     """
     from kgeval.runs.metric_bounds import refuse_worse
+    from kgeval.runs.stored import option_name
 
     options = given(options)
     metrics = tuple(options.pop("metrics", ()))
     if options.pop("same", False):
         _compare_numbers(runs, metrics, options | {"across": across}, form=form)
         return
-    if across:
-        options.pop("by", None)  # ranks across datasets have no groups
+    if across and (idle := [name for name in ("fail_if_worse", "by", "margin") if options.get(name)]):
+        raise ConfigError(f"{option_name(idle[0])} has no effect on --across-datasets. Leave one of them out.")
     failing = options.pop("fail_if_worse", False)
-    if failing and across:
-        raise ConfigError("--fail-if-worse needs tests of pairs. Leave out --across-datasets.")
     if failing and (unlike := RULES & {*allow}):
         rules = ",".join(sorted(unlike))
         raise ConfigError(
@@ -139,6 +138,7 @@ def compare_runs(
     if across:
         refuse_classifications(compared, "--across-datasets")
         _show_datasets(grid, metrics or ("mrr",), policies, options, form=form)
+        show_notes([*notes_on_changes(compared), *notes_on_ties(compared, options), *notes_on_unfinished(named)])
         return None
     settings: dict[str, Any] = {name: options[name] for name in OF_TESTS if name in options} | policies
     settings |= {"metrics": metrics} if metrics else {}
