@@ -251,8 +251,9 @@ def _order_of_numbers(dataset: Dataset) -> str:
     """Say that labels which are numbers do not have the order of their ids; empty where they do, or are no numbers."""
     for labels in (dataset.entities, dataset.relations):
         if pc.all(pc.match_substring_regex(labels.labels, "^[0-9]{1,18}$")).as_py():
-            falls = np.flatnonzero(np.diff(np.asarray(labels.labels.cast(pa.int64()))) < 0)
-            for row in falls[:1] + 1:
+            numbers = np.asarray(labels.labels.cast(pa.int64()))
+            if (falls := numbers[1:] < numbers[:-1]).any():
+                row = int(np.argmax(falls)) + 1
                 fault = f" Its labels are numbers in another order: the {labels.kind} {labels[row]!r} has the id {row}"
                 return f"{fault}. If that is not its row in the model, give the model labels, a number for each row."
     return ""
