@@ -141,7 +141,8 @@ def times_in_order(columns: Mapping[str, pa.ChunkedArray], notes: list[str]) -> 
     A note names a time such as 9.5.2014 or t10, which may sort in another order as text.
     """
     labels = pc.unique(pa.chunked_array([chunk for column in columns.values() for chunk in column.chunks], pa.string()))
-    is_number, is_date = (pc.match_substring_regex(labels, f"(?i)^({it})$") for it in (NUMBER.pattern, DATES))
+    forms = f"^{NUMBER.pattern}$", f"^({DATES})$"
+    is_number, is_date = (pc.match_substring_regex(labels, form, ignore_case=True) for form in forms)
     kind = pa.float64() if pc.all(is_number, min_count=0).as_py() else pa.string()
     if kind == pa.string() and len(others := labels.filter(pc.invert(is_date))):
         fault = f"times that are neither numbers nor dates such as 2014-05-13, here {others[0].as_py()!r}"

@@ -184,7 +184,8 @@ def _match_ids(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | 
     if model_labels is not None:
         rows = model_labels.ids(labels.labels)
         if not (rows >= 0).any():
-            labelled = f"the model has {next(iter(model_labels), None)!r}, the dataset {labels[0]!r}"
+            own = repr(model_labels[0]) if len(model_labels) else "none"
+            labelled = f"the model has {own}, the dataset {labels[0]!r}"
             fault = f"no {labels.kind} label of the model occurs in dataset {dataset.name}"
             raise UsageError(f"{fault}: {labelled}. Is it the right dataset?")
         unknown, every = int((rows < 0).sum()), counted(len(labels), labels.kind)
@@ -250,7 +251,7 @@ def _refuse_foreign_ids(source: LabelledModel, dataset: Dataset) -> None:
 def _order_of_numbers(dataset: Dataset) -> str:
     """Say that labels which are numbers do not have the order of their ids; empty where they do, or are no numbers."""
     for labels in (dataset.entities, dataset.relations):
-        first = next(iter(labels), "")  # most labels are words, and all of a large graph are many
+        first = next(iter(labels), "")  # if it is a word, the others, perhaps millions, are not read
         if first.isdecimal() and pc.all(pc.match_substring_regex(labels.labels, "^[0-9]{1,18}$")).as_py():
             numbers = np.asarray(labels.labels.cast(pa.int64()))
             if (falls := numbers[1:] < numbers[:-1]).any():

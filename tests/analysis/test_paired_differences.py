@@ -221,7 +221,7 @@ def test_a_p_value_that_no_draw_reached_is_a_bound():
 
 
 def test_a_p_value_above_the_bound_of_its_family_is_none():
-    """Nine triples of the same sign: some draws are as large, so that .004 is counted, and .003 the bound of others."""
+    """In nine triples b is worse than a: three of 999 draws are as large, so that p is .004. Others have the bound."""
     greater, triple = TABLES["sums"].column("greater"), TABLES["sums"].column("triple")
     heads = TABLES["sums"].column("side") == "head"
     models = {

@@ -74,7 +74,7 @@ WRONG = {
     ),
     "no labels": (
         lambda path, data: kgeval.evaluate(lambda h, r, t: h, data, entities=[]),
-        "no entity label of the model occurs in dataset nations: the model has None, the dataset 'brazil'.",
+        "no entity label of the model occurs in dataset nations: the model has none, the dataset 'brazil'.",
     ),
     "known answers as lists of ids": (
         lambda path, data: kgeval.count(np.zeros((2, 3)), [0, 1], [[1], [1, 2]]),

@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import json
 import sys
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from kgeval import CallableScorer, Dataset, Triples, Vocabulary, evaluate, predict
 from kgeval.models.families.bilinear import DistMult
@@ -63,7 +65,10 @@ def status(name: str) -> int:
 
 def growth(work) -> int:
     """Measure by how many bytes the resident memory grows at the peak of some work."""
-    ctypes.CDLL(None).malloc_trim(0)  # what is free but kept would hide what the work takes
+    # What is garbage, or free but kept, would hide what the work takes.
+    gc.collect()
+    pa.default_memory_pool().release_unused()
+    ctypes.CDLL(None).malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5")  # VmHWM begins anew
     before = status("VmRSS")
     work()

@@ -88,8 +88,7 @@ def test_resident_memory_stays_within_the_limit():
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True)
     bound, free = map(json.loads, done.stdout.splitlines())
     assert {case: size for case, size in bound.items() if size > 1.2 * 20e6} == {}
-    # Memory that earlier cases left hides a part of what a later one takes.
-    assert {case: size for case, size in free.items() if size <= bound[case]} == {}
+    assert {case: size for case, size in free.items() if size < 1.2 * 20e6} == {}
 
 
 CORRUPTIONS = [
