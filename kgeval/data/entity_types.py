@@ -73,7 +73,8 @@ def read_types_of_entities(source: str | Path, dataset: Dataset) -> TypesOfEntit
     >>> types.names, list(data.entities), types.rows.ids
     (('Drug', 'Gene'), ['Drug::7', 'Gene::1', 'Gene::2'], array([0, 1, 1]))
     """
-    num_unknown, size = 0, len(dataset.entities)
+    unknown: list[str] = []
+    size = len(dataset.entities)
     if source == PREFIX:
         prefixes = pc.extract_regex(dataset.entities.labels, f"(?s)^(?P<type>.+?){SEPARATOR}")
         ids, types = np.where(prefixes.is_valid(), np.arange(size), -1), pc.struct_field(prefixes, "type")
@@ -87,12 +88,12 @@ def read_types_of_entities(source: str | Path, dataset: Dataset) -> TypesOfEntit
             raise DatasetError(f"{path}: no types in it. Expected an entity and its type in each row.")
         types = table["type"].combine_chunks()
         table.refuse(np.asarray(pc.equal(types, "")), "entity", "has no type. Add it, or delete the row.")
-        ids, num_unknown = ids_of_listed(path, table["entity"], dataset.entities)
+        ids, unknown = ids_of_listed(path, table["entity"], dataset.entities)
     known = ids >= 0
     names, numbers = np.unique(types.to_numpy(zero_copy_only=False)[known], return_inverse=True)
     owners, members = np.divmod(np.unique(ids[known] * len(names) + numbers), len(names))
     numbers_of_types = Rows.sized(np.bincount(owners, minlength=size), members)
-    return TypesOfEntities(tuple(names.tolist()), numbers_of_types, num_unknown)
+    return TypesOfEntities(tuple(names.tolist()), numbers_of_types, len(unknown))
 
 
 RelationCandidates: TypeAlias = tuple[dict[Side, Rows], tuple[str, ...]]
@@ -165,7 +166,7 @@ def read_candidates(path: Path, dataset: Dataset) -> RelationCandidates:
     owners = np.repeat(relations, [len(listed) for listed in lists.values()])
     known = (owners >= 0) & (entities >= 0)
     unknown = {"relation": unknown_relations, "entity": unknown_entities}.items()
-    notes = (f"{counted(count, kind)} in {path} not in the dataset: left out." for kind, count in unknown if count)
+    notes = (f"{counted(len(of), kind)} in {path} not in the dataset: left out." for kind, of in unknown if of)
     return {"tail": by_relation(owners[known], entities[known], dataset)}, tuple(notes)
 
 

@@ -2,7 +2,7 @@
 
 ``Dataset.split`` reads a file by its path with :func:`read_own`. Files of candidates, of negatives and of scores find
 their triples with :func:`read_triple_ids`. Triples with a label that the dataset does not have are refused; of lists
-(:func:`read_listed`, for corruptions and restricted evaluations) unknown labels are counted.
+(:func:`read_listed`, for corruptions and restricted evaluations) unknown labels are returned.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ def false_rows(table: NamedTable) -> BoolArray:
     return false
 
 
-def read_listed(source: Path | Sequence[str], vocabulary: Vocabulary) -> tuple[IntArray, int]:
-    """Read a list of labels, one in each line, or take them; their ids, ascending, and how many the dataset lacks.
+def read_listed(source: Path | Sequence[str], vocabulary: Vocabulary) -> tuple[IntArray, list[str]]:
+    """Read a list of labels, one in each line, or take them; their ids, ascending, and the labels of no id, in quotes.
 
     Raises
     ------
@@ -97,14 +97,14 @@ def read_listed(source: Path | Sequence[str], vocabulary: Vocabulary) -> tuple[I
         labels = read_columns(source, ["label"], delimiter=UNIT_SEPARATOR, quoted=False)["label"]
     if not len(labels):
         raise DatasetError(f"{where}: nothing in it. Expected a label in each line.")
-    ids, num_unknown = ids_of_listed(where, labels, vocabulary)
-    return np.unique(ids[ids >= 0]), num_unknown
+    ids, unknown = ids_of_listed(where, labels, vocabulary)
+    return np.unique(ids[ids >= 0]), unknown
 
 
 def ids_of_listed(
     where: Path | str, labels: pa.ChunkedArray | Sequence[str], vocabulary: Vocabulary
-) -> tuple[IntArray, int]:
-    """Find the ids of labels, -1 for unknown ones, int64[label], and count the distinct unknown labels.
+) -> tuple[IntArray, list[str]]:
+    """Find the ids of labels, -1 for unknown ones, int64[label], and the unknown labels, each once and in quotes.
 
     Raises
     ------
@@ -119,4 +119,4 @@ def ids_of_listed(
             vocabulary.id(str(labels[0]))
     except InputError as error:
         raise DatasetError(f"{where}: {fault}{error}") from error
-    return ids, len({str(labels[row]) for row in np.flatnonzero(ids < 0).tolist()})
+    return ids, list(dict.fromkeys(repr(str(labels[row])) for row in np.flatnonzero(ids < 0).tolist()))

@@ -16,7 +16,6 @@ from kgeval.base.settings import is_file
 from kgeval.data.dataset import Dataset
 from kgeval.data.labelled_triples import read_listed
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.ranking.corruption.unsampled import unknown_labels
 from kgeval.ranking.evaluation import Evaluation
 
 
@@ -40,8 +39,8 @@ def restriction(
             source = _source(name, named, labels, notes) if isinstance(named, str) else named
             ids, unknown = read_listed(source, labels)
             if unknown:
-                left_out = first_few(unknown_labels(source, labels))
-                notes.append(f"{name}: {counted(unknown, 'label')} not in the dataset: left out ({left_out}).")
+                count = counted(len(unknown), "label")
+                notes.append(f"{name}: {count} not in the dataset: left out ({first_few(unknown)}).")
         return np.ones(len(labels), np.bool_) if ids is None else np.isin(np.arange(len(labels)), ids)
 
     allowed = chosen("restrict_entities_to", dataset.entities, entities)

@@ -51,8 +51,8 @@ def test_rows_of_a_file_are_the_types_of_its_entities(tmp_path, seed):
 def test_a_list_of_entities_is_sorted_and_distinct(tmp_path):
     path = tmp_path / "drugs.txt"
     path.write_text("plain\nDrug::7\n\nunknown\nplain\nunknown\nZoë x::\u2026\n", encoding="utf-8")
-    ids, num_unknown = read_listed(path, labelled().entities)
-    assert (ids.tolist(), num_unknown) == ([2, 4, 6], 1)
+    ids, unknown = read_listed(path, labelled().entities)
+    assert (ids.tolist(), unknown) == ([2, 4, 6], ["'unknown'"])
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,8 @@ Modules are imported in functions here, since ``AllEntities`` is a default of ev
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from kgeval.data.entity_types import RelationCandidates
     from kgeval.data.queries import Queries, Rows
     from kgeval.data.triples import Triples
-    from kgeval.data.vocabulary import Vocabulary
     from kgeval.ranking.corruption.candidates import Candidates
 
 
@@ -77,8 +75,7 @@ class EntityList(CorruptionGenerator):
         """Read the ids of the entities, ascending, and the labels that the dataset does not have."""
         from kgeval.data.labelled_triples import read_listed
 
-        ids, num_unknown = read_listed(Path(self.path), dataset.entities)
-        return ids, unknown_labels(Path(self.path), dataset.entities) if num_unknown else []
+        return read_listed(Path(self.path), dataset.entities)
 
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
         import numpy as np
@@ -290,15 +287,3 @@ class CandidateUnion(CorruptionGenerator):
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         parts = [part.describe(dataset, sizes[:0]) for part in self.content(dataset)]
         return f"{size_range(sizes)}, the union of {' and '.join(parts)}"
-
-
-def unknown_labels(source: Path | Sequence[str], vocabulary: Vocabulary) -> list[str]:
-    """Find the labels of a list that a dataset does not have, each once and in quotes."""
-    import numpy as np
-
-    from kgeval.data.text import UNIT_SEPARATOR, read_columns
-
-    labels: Any = source
-    if isinstance(source, Path):
-        labels = read_columns(source, ["label"], delimiter=UNIT_SEPARATOR, quoted=False)["label"]
-    return list(dict.fromkeys(repr(str(labels[row])) for row in np.flatnonzero(vocabulary.ids(labels) < 0).tolist()))
