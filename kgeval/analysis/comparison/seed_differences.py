@@ -216,9 +216,8 @@ def seeds_needed(difference: float, variances: Float64Array, of_units: float, un
     """
 
     def is_seen(seeds: int) -> bool:
-        return detectable_over_seeds(*error_of_means(variances, np.full(2, seeds), of_units, units), level) <= abs(
-            difference
-        )
+        error = error_of_means(variances, np.full(2, seeds), of_units, units)
+        return detectable_over_seeds(*error, level) <= abs(difference)
 
     if not difference or not variances.any():
         return None
