@@ -129,8 +129,7 @@ class Typed(MappedScorer):
 
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
         types = self.types.of_relation[queries.side][queries.relations]
-        starts = starts_of_runs(types)
-        for start, stop in pairwise([*starts, len(queries)]):
+        for start, stop in pairwise([*starts_of_runs(types), len(queries)]):
             for part, view in views_of(self.model, self.map_queries(queries[start:stop])):
                 if not isinstance(view, VectorScorer):
                     raise TypeError("only vectors are looked up by type")

@@ -115,8 +115,7 @@ class VectorScorer(ABC):
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Return the canonical scores of candidates (int64[candidate] or int64[query, candidate])."""
         refuse_other_queries(queries, candidates)
-        flat = candidates.ravel()
-        vectors, biases = entity_arrays(self, queries.side, flat)
+        vectors, biases = entity_arrays(self, queries.side, candidates.ravel())
         query_vectors, offsets = query_arrays(self, queries)
         refuse_vector_widths(query_vectors, vectors)
         exact = as_float64(vectors, "the scorer's entity vectors").reshape(*candidates.shape, -1)

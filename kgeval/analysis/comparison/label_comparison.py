@@ -76,8 +76,7 @@ def compare_labels(
 
 def _part(summary: LabelSummary, predictor: str) -> LabelSummary:
     parts = [group for group in summary.groups if group.predictor == predictor and bool(group.key) == bool(summary.by)]
-    groups = (replace(group, predictor=MODEL) for group in parts)
-    return replace(summary, groups=tuple(groups))
+    return replace(summary, groups=tuple(replace(group, predictor=MODEL) for group in parts))
 
 
 def _orders(tables: Mapping[str, LabelTable]) -> dict[str, IntArray]:

@@ -54,8 +54,7 @@ def _describe(path: str, settings: dict[str, Any]) -> dict[str, Any]:
         return {"dataset": path, **_dataset_facts(path, settings)}
     if results := _results(path, place):
         return results
-    said = settings["options"] or settings["format"] != "auto"
-    if said or readers_of(place):
+    if settings["options"] or settings["format"] != "auto" or readers_of(place):
         return {"checkpoint": path, **labelled_checkpoint(place, settings, settings["nan"] or "error").describe()}
     return _dataset_or_other(path, settings)
 

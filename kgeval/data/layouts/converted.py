@@ -159,10 +159,9 @@ def _read_graph(folder: Path) -> Dataset:
     files = {name: _Stored.read(path) for name, path in paths.items() if name not in OPTIONAL or path.exists()}
     about = files["entities"].about()
     vocabularies = {name: files[name].vocabulary(kind) for name, kind in LABELS.items() if name in files}
-    splits: dict[str, Triples] = {split: files[split].triples() for split in SPLITS}
     dataset = Dataset.build(
         about["name"],
-        splits,
+        {split: files[split].triples() for split in SPLITS},
         **vocabularies,
         files=tuple(file.path for file in files.values()),
         confidences={split: files[split].numbers("confidence") for split in SPLITS if files[split].has("confidence")},

@@ -266,5 +266,4 @@ def _edges(path: Path, starts: IntArray) -> Triples:
     for side, ids, part in zip(("lhs", "rhs"), (triples.heads, triples.tails), parts, strict=True):
         if part >= len(starts) - 1 or (len(ids) and ids.max() >= starts[part + 1] - starts[part]):
             raise DatasetError(f"{path}: {side} names an id that partition {part} has no label for.")
-    offsets = np.array([starts[parts[0]], 0, starts[parts[1]]])
-    return Triples(triples.ids + offsets)
+    return Triples(triples.ids + np.array([starts[parts[0]], 0, starts[parts[1]]]))

@@ -58,8 +58,7 @@ class QueryVectors:
     def _rounded(self, precision: Precision) -> Rounded:
         from kgeval.ranking.kernels.rounding import round_rows
 
-        order = np.arange(len(self.vectors))
-        return round_rows(self.vectors, order, precision=precision, manhattan=self._manhattan)
+        return round_rows(self.vectors, np.arange(len(self.vectors)), precision=precision, manhattan=self._manhattan)
 
     @property
     def _manhattan(self) -> bool:

@@ -108,8 +108,7 @@ class PredictionTable(StoredTable):
         return tables[:QUERIES]
 
     def _size(self) -> str:
-        shown = min(QUERIES, self.queries)
-        return f"{shown} of {counted(self.queries, 'query')} shown{MORE}"
+        return f"{min(QUERIES, self.queries)} of {counted(self.queries, 'query')} shown{MORE}"
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a data frame with the columns of the table, and two that it does not store; labels are categorical.
