@@ -30,19 +30,20 @@ def _metrics() -> Listing:
 
     def row(entry: Any, ending: str, **facts: str) -> list[str]:
         """The fields of an entry with the names of the columns, and further facts; what it does not have is empty."""
-        facts["name"] = entry.name.partition("@")[0] + ending
+        facts["name"] = getattr(entry, "shape", "") or entry.name + ending
         return [facts.get(column, getattr(entry, column, "")) for column in columns]
 
-    among = [metric.among(1, 2) for metric in metrics().values() if metric.among]
+    every = [*metrics().values(), *metrics("labels").values(), *metrics("confidences").values()]
+    examples = [one.named(one.variants.example) for one in every if one.variants]
     rows = [
         row(
             metric,
-            "@k_n" if metric.pair else cutoffs[metric.cutoff],
+            cutoffs[metric.cutoff],
             range=f"{metric.lowest:g} … {metric.highest:g}",
             better=better[metric.increasing],
             synonyms=", ".join(metric.synonyms),
         )
-        for metric in [*metrics().values(), *among, *metrics("labels").values(), *metrics("confidences").values()]
+        for metric in [*every, *(found[0] for found in examples if found)]
     ]
     averages = [row(it, ".", needs="ranks, lists" if it.lists else "ranks") for it in WEIGHINGS.values()]
     prefixes = [*averages, *(row(policy, ".", needs="ranks") for policy in tie_policies().values())]

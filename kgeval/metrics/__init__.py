@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 from kgeval.base.first_use import on_first_use
 
 if TYPE_CHECKING:
+    from kgeval.metrics.confidence_metrics import mae as mae
+    from kgeval.metrics.confidence_metrics import mse as mse
     from kgeval.metrics.confidence_metrics import rmse as rmse
     from kgeval.metrics.intervals.interval import Interval as Interval
     from kgeval.metrics.intervals.interval import Intervals as Intervals

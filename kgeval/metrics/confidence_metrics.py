@@ -17,9 +17,9 @@ import numpy.typing as npt
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import MetricError
 from kgeval.metrics.array_inputs import as_number_row
-from kgeval.metrics.lists.gain import NDCG, NDCG_EXPONENTIAL
-from kgeval.metrics.lists.ranked_lists import RankedLists, answer_lists, places_of
-from kgeval.metrics.metric import Undefined, declared, defined
+from kgeval.metrics.lists.gain import normalised_gains, with_discounts
+from kgeval.metrics.lists.ranked_lists import PerList, RankedLists, answer_lists, places_of
+from kgeval.metrics.metric import Metric, Undefined, declared, defined
 from kgeval.metrics.ranks.rank_metrics import MR, MRR
 from kgeval.metrics.ranks.ranks import Ranks
 
@@ -96,7 +96,7 @@ class RankedFacts:
 
 
 def rmse(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
-    """Compute the root mean square error, √(Σ (y − ŷ)² / n).
+    """Compute the root mean squared error, √(Σ (y − ŷ)² / n).
 
     Parameters
     ----------
@@ -115,6 +115,31 @@ def rmse(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
     >>> rmse([1, 2, 3], [1, 2, 5])
     1.1547005383792515
     """
+    return _mean_error(lambda errors: np.sqrt(np.mean(errors**2)), 1, y_true, y_pred)
+
+
+def mse(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
+    """Compute the mean squared error, Σ (y − ŷ)² / n; see :func:`rmse`.
+
+    >>> mse([1, 2, 3], [1, 2, 5])
+    1.3333333333333333
+    """
+    return _mean_error(lambda errors: np.mean(errors**2), 2, y_true, y_pred)
+
+
+def mae(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
+    """Compute the mean absolute error, Σ |y − ŷ| / n; see :func:`rmse`.
+
+    >>> mae([1, 2, 3], [1, 2, 5])
+    0.6666666666666666
+    """
+    return _mean_error(lambda errors: np.mean(np.abs(errors)), 1, y_true, y_pred)
+
+
+def _mean_error(
+    mean: Callable[[Float64Array], Any], degree: int, y_true: npt.ArrayLike, y_pred: npt.ArrayLike
+) -> float:
+    """Compute a mean of errors: a function of them for which mean(c · errors) = c^degree · mean(errors)."""
     true, predicted = as_number_row(y_true, "y_true"), as_number_row(y_pred, "y_pred")
     if len(true) != len(predicted):
         raise MetricError(f"{len(true)} true but {len(predicted)} predicted values: expected as many.")
@@ -122,43 +147,21 @@ def rmse(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
     halves = np.ldexp(true, -1) - np.ldexp(predicted, -1)
     exponent = np.frexp(np.abs(halves).max())[1]
     with np.errstate(over="ignore"):
-        error = float(np.ldexp(np.sqrt(np.mean(np.ldexp(halves, -exponent) ** 2)), exponent + 1))
+        error = float(np.ldexp(mean(np.ldexp(halves, -exponent)), degree * (exponent + 1)))
     if np.isinf(error):
         raise Undefined("the error is larger than any number in float64")
     return error
 
 
-_error = partial(
-    declared,
-    source="Chen et al., 2019",
-    highest=np.inf,
-    increasing=False,
-    needs="confidences",
-    undefined="no facts; no mapping to confidences; beyond float64",
-)
+def _error(names: str, text: str, of: Callable[[npt.ArrayLike, npt.ArrayLike], float]) -> Metric:
+    about: dict[str, Any] = {"source": "Chen et al., 2019", "highest": np.inf, "increasing": False}
+    about |= {"needs": "confidences", "undefined": "no facts; no mapping to confidences; beyond float64"}
+    return declared(names, text, lambda data, _: of(data.confidences, data.predictions()), **about)
 
 
-def _mean_error(size: Callable[[Float64Array], Float64Array]) -> Callable[[ConfidencePredictions, int], float]:
-    """Make the mean of a size, such as the square, of the errors ŵ − w."""
-
-    def compute(data: ConfidencePredictions, _: int) -> float:
-        with np.errstate(over="ignore"):
-            return float(np.mean(size(data.confidences - data.predictions())))
-
-    return compute
-
-
-RMSE = _error(
-    "rmse root_mean_squared_error",
-    "root mean squared error of confidences: √(Σ (ŵ − w)² / n)",
-    lambda data, _: rmse(data.confidences, data.predictions()),
-)
-
-MSE = _error(
-    "mse mean_squared_error", "mean squared error of confidences: Σ (ŵ − w)² / n", _mean_error(lambda error: error**2)
-)
-
-MAE = _error("mae mean_absolute_error", "mean absolute error of confidences: Σ |ŵ − w| / n", _mean_error(np.abs))
+RMSE = _error("rmse root_mean_squared_error", "root mean squared error of confidences: √(Σ (ŵ − w)² / n)", rmse)
+MSE = _error("mse mean_squared_error", "mean squared error of confidences: Σ (ŵ − w)² / n", mse)
+MAE = _error("mae mean_absolute_error", "mean absolute error of confidences: Σ |ŵ − w| / n", mae)
 
 _weighted = partial(
     declared, source="Chen et al., 2021", needs="confidences", undefined="no facts, or all of confidence 0"
@@ -179,22 +182,23 @@ WMRR = _weighted(
     lambda data, _: MRR(data.ranked_facts().ranks),
 )
 
-_graded = partial(
-    declared,
-    source="Chen et al., 2019",
-    needs="confidences",
-    cutoff="optional",
-    undefined="no query has an answer of positive confidence",
-)
 
-GRADED_NDCG = _graded(
+def _graded(names: str, text: str, values: Callable[..., Float64Array], **further: Any) -> Metric:
+    about: dict[str, Any] = {"source": "Chen et al., 2019", "cutoff": "optional", "needs": "confidences"}
+    about |= {"undefined": "no query has an answer of positive confidence", **further}
+    return declared(names, text, lambda data, k: PerList(values)(data.ranked_facts().lists(), k), **about)
+
+
+GRADED_NDCG = with_discounts(
+    _graded,
     "graded-ndcg graded_ndcg",
-    "nDCG per (h, r, ?), graded by confidence: DCG / DCG of the best order, gain w",
-    lambda data, k: NDCG(data.ranked_facts().lists(), k=k),
+    "nDCG per (h, r, ?), graded by confidence: DCG / DCG of the best order, DCG = Σ w / {}",
+    normalised_gains,
 )
 
-GRADED_NDCG_EXPONENTIAL = _graded(
+GRADED_NDCG_EXPONENTIAL = with_discounts(
+    _graded,
     "graded-ndcg-exp graded_ndcg_exp",
-    "nDCG per (h, r, ?), graded by confidence, exponential: DCG / DCG of the best order, gain 2^w − 1",
-    lambda data, k: NDCG_EXPONENTIAL(data.ranked_facts().lists(), k=k),
+    "nDCG per (h, r, ?), graded by confidence, exponential: DCG / DCG of the best order, DCG = Σ (2^w − 1) / {}",
+    partial(normalised_gains, gain="exponential"),
 )

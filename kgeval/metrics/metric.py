@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal, Protocol, SupportsIndex, TypeVar, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, SupportsIndex, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -26,9 +26,6 @@ Cutoff = Literal["none", "optional", "required"]
 T = TypeVar("T")
 DIGITS = 18
 
-PAIR_DIGITS = 15
-"""of k and n in ``name@k_n``, which are exact in float64"""
-
 LARGEST_CUTOFF = 10**DIGITS - 1
 """so large that its sum with a count fits into int64"""
 
@@ -37,6 +34,17 @@ ROUNDING = 1e-9
 
 EXPECTED_TIES = "expected ties"
 """what is in ``undefined`` of a metric whose expectation over ties has no closed form"""
+
+
+class Variants(NamedTuple):
+    """The metrics that have the name of another and more in it, which says with what they are computed."""
+
+    example: str
+    """the name of one of them"""
+    pattern: str
+    """their names, a regular expression: its first group is what they have more, the group k their cut-off"""
+    make: Callable[[str], Metric]
+    """what they have more -> the metric, the same object each time"""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,13 +88,16 @@ class Metric(Brief):
     """other names, such as PyKEEN's; ``{k}`` is the cut-off"""
     undefined: str = "no ranks"
     """the cases in which it has no value"""
-    among: Callable[[int, int], Metric] | None = None
-    """(k, n) -> the metric ``name@k_n``, the same object each time, for k < n; ``None`` if there are no such metrics"""
+    variants: Variants | None = None
+    """the metrics that have its name and more, such as hits@10_50; ``None`` if there are none"""
+    shape: str = ""
+    """how the names of such metrics are formed, such as hits@k_n; empty of all others"""
     pair: tuple[int, int] | None = None
-    """the k and n of such a metric"""
+    """the k and n of hits@k_n"""
 
     def __post_init__(self) -> None:
-        check_name("metric", self.name.removesuffix("@{}_{}".format(*self.pair)) if self.pair else self.name)
+        if not self.shape:
+            check_name("metric", self.name)
 
     def __call__(self, data: Any, *, k: int = 0) -> float:
         try:
@@ -108,7 +119,7 @@ class Metric(Brief):
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
         """Pickle a metric that the registry has as its name, since its functions may be local ones."""
-        key = self.needs, self.name, self.pair
+        key = self.needs, self.name, self.shape
         return (_registered, key) if _registered(*key) is self else super().__reduce_ex__(protocol)
 
     def at(self, k: int) -> Metric:
@@ -129,7 +140,7 @@ class Metric(Brief):
         k, of = checked_cutoff(k), self.compute
         name, title = f"{self.name}-at-{k}", f"{self.title}, k = {k}"
         return replace(
-            self, name=name, title=title, cutoff="none", synonyms=(), among=None, compute=lambda data, _: of(data, k)
+            self, name=name, title=title, cutoff="none", synonyms=(), variants=None, compute=lambda data, _: of(data, k)
         )
 
     @property
@@ -162,7 +173,7 @@ class Metric(Brief):
         Raises
         ------
         MetricError
-            if it is ``name@…_…``, and k and n are no whole numbers with 1 ≤ k < n
+            if it is almost that of a variant, such as hits@50_10
 
         Examples
         --------
@@ -174,17 +185,8 @@ class Metric(Brief):
             if match := re.fullmatch(shape, text, re.ASCII):
                 k = match[1] if match.groups() else "0"
                 return (self, int(k)) if len(k) <= DIGITS else None
-        start, _, numbers = text.partition("@")
-        if self.among is None or start != self.name or "_" not in numbers:
-            return None
-        whole = f"([1-9][0-9]{{,{PAIR_DIGITS - 1}}})"
-        match = re.fullmatch(f"{whole}_{whole}", numbers, re.ASCII)
-        k, n = map(int, match.groups()) if match else (0, 0)
-        if k < n:
-            return self.among(k, n), 0
-        why = "where n is at most k, it is 1 at every rank" if match else f"found {numbers!r:.50}"
-        needs = f"{start}@k_n needs two whole numbers, k of at least 1 and n above k and below 10¹⁵"
-        raise MetricError(f"metric {text!r:.80}: {needs}; {why}. Write '{start}@10_50'.")
+        match = re.fullmatch(self.variants.pattern, text, re.ASCII) if self.variants else None
+        return (self.variants.make(match[1]), int(match["k"] or 0)) if self.variants and match else None
 
     def spellings(self) -> list[str]:
         """List its names, first that of results; ``{k}`` is the cut-off."""
@@ -209,27 +211,18 @@ def metrics(*needs: Needs) -> dict[str, Metric]:
     return by_name("metrics", [metric for metric in every if metric.needs in needs])
 
 
-def _registered(needs: Needs, name: str, pair: tuple[int, int] | None) -> Metric | None:
-    found = metrics(needs).get(name.partition("@")[0])
-    return found.among(*pair) if found and found.among and pair else found
+def _registered(needs: Needs, name: str, shape: str) -> Metric | None:
+    known = metrics(needs)
+    variants = (one.named(name) for one in known.values() if shape and one.variants)
+    return next((found[0] for found in variants if found), known.get(name))
 
 
-def declared(
-    names: str,
-    text: str,
-    compute: Callable[[Any, int], float],
-    *,
-    source: str,
-    lowest: float = 0,
-    highest: float = 1,
-    increasing: bool | None = True,
-    **further: Any,
-) -> Metric:
+def declared(names: str, text: str, compute: Callable[[Any, int], float], **fields: Any) -> Metric:
     """Declare a metric: ``"name synonym …"``, ``"title: formula"``; by default a share, of which more is better."""
     name, *others = names.split()
     title, _, formula = text.partition(": ")
-    limits = (lowest, highest, increasing)
-    return Metric(name, title, formula, source, *limits, compute, synonyms=tuple(others), **further)
+    fields = {"lowest": 0, "highest": 1, "increasing": True, **fields}
+    return Metric(name, title, formula, compute=compute, synonyms=tuple(others), **fields)
 
 
 def measured(names: str, text: str, **further: Any) -> Callable[[Callable[[Any], float]], Metric]:

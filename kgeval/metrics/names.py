@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast, get_args
@@ -84,7 +85,7 @@ def parse(requested: str | Metric, kind: KindName = "ranks", *, also: Iterable[M
         raise MetricError(f"metrics: expected names, such as 'mrr' or ['mrr', 'hits@10'], found {requested!r}.")
     known = {metric.name: metric for metric in also} | metrics(*KINDS[kind].needs)
     stem, at, cutoff = requested.strip().lower().replace("strat-", "strat.").partition("@")
-    *prefixes, last = stem.split(".")
+    *prefixes, last = re.split(r"(?<!\d)\.|\.(?!\d)", stem)  # but not at the point of a number
     side, ties, average = _prefixes(requested, prefixes, kind)
     metric, k = _resolve(requested, last + at + cutoff, kind, known)
     _refuse_unfit(requested, metric, ties, average)
@@ -145,7 +146,7 @@ def _resolve(text: str, last: str, kind: KindName, known: dict[str, Metric]) -> 
             what = f"{other.name} is computed from {other.needs}, not from {KINDS[kind].needs[0]}"
             raise MetricError(f"metric {text!r}: {what}.")
     names = [[name.replace("{k}", "10") for name in metric.spellings()] for metric in known.values()]
-    names += [[f"{metric.name}@10_50"] for metric in known.values() if metric.among]
+    names += [[metric.variants.example] for metric in known.values() if metric.variants]
     own, every = [first for first, *_ in names], [name for several in names for name in several]
     near = own if nearest(last, own) else every
     advice = f"{did_you_mean(last, near)} " if nearest(last, near) else ""

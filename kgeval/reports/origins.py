@@ -18,9 +18,8 @@ from kgeval.base.errors import counted
 from kgeval.data.triples import TARGETS
 from kgeval.metrics.intervals.interval import FEWEST_SEEDS, Intervals
 from kgeval.metrics.intervals.over_seeds import summary_over_seeds
-from kgeval.metrics.names import short_title, title_of
-from kgeval.metrics.ranks.ties import tie_policy
-from kgeval.metrics.selection import MetricOptions
+from kgeval.metrics.names import parse, short_title, title_of
+from kgeval.metrics.selection import MetricOptions, TableView
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Summary
 from kgeval.ranking.predictions.prediction_table import PredictionTable
@@ -231,34 +230,37 @@ def cumulative(study: Study) -> Section:
 
 
 def cumulative_points(study: Study) -> pd.DataFrame:
-    """Compute the share of ranks ≤ k for each model: columns model, k, share, low, high.
+    """Compute the share of ranks ≤ k for each model: columns model, k, share, low, high, as of :func:`at_every_k`."""
+    above = (run.table.column("greater") + run.table.column("tied") for run in study.runs)
+    at = cutoffs(1 + max(int(of_run.max(initial=0)) for of_run in above))
+    return at_every_k(study, "hits", at, ties=study.ties, seed=study.seed).rename(columns={"value": "share"})
 
-    Of several seeds the share is their mean, and low and high are one standard deviation from it; they are NaN of fewer
-    than three.
+
+def retrieval_points(study: Study) -> pd.DataFrame:
+    """Compute precision and recall at k, means over queries, of each model: columns as of ``pictures.curves_chart``."""
+    at = cutoffs(max(int(run.table.column("candidates").max(initial=1)) for run in study.runs))
+    points = at_every_k(study, "p", at, intervals=study.unit).rename(columns={"value": "precision"})
+    return points.assign(recall=at_every_k(study, "r", at)["value"], baseline=points["model"].isin(study.baselines))
+
+
+def at_every_k(study: Study, name: str, at: IntArray, **how: Any) -> pd.DataFrame:
+    """Compute a metric at several k for each model: columns model, k, value, low, high.
+
+    Low and high are the ends of its interval, if there is one. Of several seeds the value is their mean, and low and
+    high are one standard deviation from it; they are NaN of fewer than three.
     """
     import pandas as pd
 
-    tables = [run.table for run in study.runs]
-    worst = [(table.column("greater") + table.column("tied")).max() for table in tables if len(table)]
-    at = cutoffs(int(max(worst, default=0)) + 1)
     frames = []
     for model in study.models:
-        shares = np.array([hits_at_every(at, study, run.table) for run in model.runs])
-        mean, low, high = _band(shares, 0, 1)
-        frames.append(pd.DataFrame({"model": model.name, "k": at, "share": mean, "low": low, "high": high}))
+        names = [str(parse(f"{name}@{k}").of_part(TableView(model.table).pooled)) for k in at]
+        of_runs = [summarize(run.table, names, **how).groups[0] for run in model.runs]
+        values = np.array([list(group.values.values()) for group in of_runs], np.float64)
+        points = pd.DataFrame(dict(zip(("value", "low", "high"), _band(values, 0, 1), strict=True)))
+        for end in () if model.seeds else ("low", "high"):
+            points[end] = [getattr(one.interval, end, np.nan) for one in of_runs[0].records.values()]
+        frames.append(points.assign(model=model.name, k=at)[["model", "k", "value", "low", "high"]])
     return pd.concat(frames, ignore_index=True)
-
-
-def hits_at_every(at: IntArray, study: Study, table: RankTable) -> Float64Array:
-    """Compute Hits@k at several k, with expected ties their exact expectation; float64[k]."""
-    if tie_policy(study.ties).name != "expected":
-        counts = np.searchsorted(np.sort(study.ranks_of(table)), at, "right").astype(np.float64)
-    else:
-        best, places = 1 + table.column("greater"), 1 + table.column("tied")
-        tied = places > 1
-        counts = np.searchsorted(np.sort(best[~tied]), at, "right").astype(np.float64)
-        counts += [float(np.clip((k + 1 - best[tied]) / places[tied], 0, 1).sum()) for k in at.tolist()]
-    return counts / max(len(table), 1)
 
 
 def cutoffs(largest: int) -> IntArray:

@@ -26,8 +26,9 @@ TRIPLES = "number of test triples (log scale)"
 CURVES = {
     "roc": ("false_positive_rate", "true_positive_rate", "linear"),
     "precision_recall": ("recall", "precision", "step-after"),
+    "precision_recall_at_k": ("recall", "precision", "linear"),
 }
-"""of each curve of a classification, the columns across and up, and how its points are joined"""
+"""of each curve, of classifications and the last of ranks, the columns across and up, and how its points are joined"""
 
 WHOLE = re.compile("-?[0-9]{1,18}")
 """a time that is a number"""
@@ -479,19 +480,27 @@ def _segment(x: float, x2: float, y: float, y2: float, color: str, thick: float 
 def curves_chart(
     points: pd.DataFrame, palette: Palette = LIGHT, *, curve: str, title: Any = "", width: Any = 400
 ) -> alt.Chart:
-    """Draw a curve of each classification; the frame has the columns model, place (along the curve), x and y."""
+    """Draw a curve of each model.
+
+    The frame has the columns model, one that orders the points, those of ``CURVES``, baseline, bool, and low and high,
+    the ends of a band, if there is one.
+    """
     altair = library("altair")
     across, up, joined = CURVES[curve]
-    models = list(dict.fromkeys(points["model"]))
+    models, order = list(dict.fromkeys(points["model"])), f"{points.columns[1]}:Q"
+    baselines = [*points["model"][points["baseline"]]]
     named = palette.legend(models, width, symbolType="stroke", symbolSize=220)
     share = {"scale": altair.Scale(domain=[0, 1]), "axis": altair.Axis(tickCount=5, domain=False, ticks=False)}
-    x = altair.X("x:Q", title=across.replace("_", " "), **share)
-    y = altair.Y("y:Q", title=up.replace("_", " "), **share)
-    lines = altair.Chart(records(points)).mark_line(interpolate=joined, strokeWidth=2)
-    tooltip = [altair.Tooltip("model:N"), *(altair.Tooltip(f"{axis}:Q", format=".4f") for axis in "xy")]
-    color = altair.Color("model:N", scale=palette.scale("color", models), legend=named)
-    dash = altair.StrokeDash("model:N", scale=palette.scale("dash", models), legend=named)
-    drawn = lines.encode(x, y, color, dash, order="place:Q", tooltip=tooltip)
+    x = altair.X(f"{across}:Q", title=across.replace("_", " "), **share)
+    y = altair.Y(f"{up}:Q", title=up.replace("_", " "), **share)
+    rows = altair.Chart(records(points))
+    tooltip = [altair.Tooltip("model:N"), *(altair.Tooltip(f"{axis}:Q", format=".4f") for axis in (across, up))]
+    color = altair.Color("model:N", scale=palette.scale("color", models, baselines), legend=named)
+    dash = altair.StrokeDash("model:N", scale=palette.scale("dash", models, baselines), legend=named)
+    layers = [rows.mark_line(interpolate=joined, strokeWidth=2).encode(x, y, color, dash, order=order, tooltip=tooltip)]
+    if "low" in points:
+        layers.insert(0, rows.mark_area(opacity=0.2).encode(x, altair.Y("low:Q"), altair.Y2("high:Q"), color))
     about = f"{up} against {across} of each model, over all thresholds.".replace("_", " ")
     height = 400 if isinstance(width, str) else min(400, 0.84 * width)
-    return themed(drawn.properties(width=width, height=height, title=title, description=about), palette)
+    drawn = altair.layer(*layers).properties(width=width, height=height, title=title, description=about)
+    return themed(drawn, palette)

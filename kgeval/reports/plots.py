@@ -25,6 +25,7 @@ from kgeval.metrics.names import parse, short_title, title_of
 from kgeval.metrics.ranks.ties import Ties, common_ties
 from kgeval.reports.document import document, isolated, library, unvalidated, vega_version
 from kgeval.reports.evaluated_models import (
+    Classified,
     Runs,
     mean_of_runs,
     notes_on_ties,
@@ -39,6 +40,7 @@ from kgeval.reports.origins import (
     ranks_title,
     relation_scores,
     relations_title,
+    retrieval_points,
     scatter,
     slice_scores,
     slices_title,
@@ -325,26 +327,47 @@ def plot_critical_difference(
 
 def plot_roc(runs: Runs, *, width: float | None = None) -> alt.Chart:
     """Draw the ROC curves of runs of classifications."""
-    return _curves(runs, "roc", "ROC AUC", width)
-
-
-def plot_precision_recall(runs: Runs, *, width: float | None = None) -> alt.Chart:
-    """Draw the curves of precision and recall of runs of classifications."""
-    return _curves(runs, "precision_recall", "Average precision", width)
-
-
-def _curves(runs: Runs, curve: str, area: str, width: float | None) -> alt.Chart:
-    runs = with_names(runs)
-    summaries = {name: summary for name, (_, summary) in read_classifications(runs).items()}
-    points = curve_points(summaries, curve)
-    if not summaries and read_models(runs):  # which refuses what is no run
+    if not (classified := read_classifications(runs)) and read_models(runs):  # which refuses what is no run
         raise InputError("nothing to draw: these runs are no classifications.")
+    return _curves(classified, "roc", "ROC AUC", width)
+
+
+def plot_precision_recall(
+    runs: Runs,
+    *,
+    dataset: Source = None,
+    allow: str | Collection[str] = (),
+    intervals: Unit = "triple",
+    width: float | None = None,
+) -> alt.Chart:
+    """Draw precision against recall: of classifications over all thresholds, of ranks over every k.
+
+    Of ranks, a point has the means over queries of precision and recall at k, with a band of the intervals of the
+    precision or, of several seeds, its standard deviation. The area under the curve of one query is its average
+    precision; MAP is the mean of these areas. The arguments are those of :func:`kgeval.plot_leaderboard`; of
+    classifications only the width is used.
+    """
+    runs = with_names(runs)
+    if classified := read_classifications(runs):
+        return _curves(classified, "precision_recall", "Average precision", width)
+    study = _study(runs, dataset, intervals=intervals, allow=allow, metrics=["map"])
+    values = {name: study.block.scores[name, study.metric] for name in study.names}
+    if reasons := [value.reason for value in values.values() if value.value is None]:
+        raise InputError(f"nothing to draw: precision and recall at k are undefined: {reasons[0]}.")
+    title = f"MAP, the mean area: {', '.join(f'{isolated(name)} {of.value:.3f}' for name, of in values.items())}"
+    notes = _notes(study, f"band: 95 % interval (resampling {study.resampled})")
+    draw = partial(curves_chart, retrieval_points(study), curve="precision_recall_at_k")
+    return figure(draw, width, title=title, notes=notes)
+
+
+def _curves(classified: Classified, curve: str, area: str, width: float | None) -> alt.Chart:
+    summaries = {name: summary for name, (_, summary) in classified.items()}
+    points = curve_points(summaries, curve)
     if points.empty:
         raise InputError("nothing to draw: the test triples are all true or all false.")
     metric = area.lower().replace(" ", "_")
     areas = [f"{isolated(name)} {of[metric]:.3f}" for name, of in summaries.items() if metric in of]
-    title = f"{area}: {', '.join(areas)}"
-    return figure(partial(curves_chart, points, curve=curve), width, title=title)
+    return figure(partial(curves_chart, points, curve=curve), width, title=f"{area}: {', '.join(areas)}")
 
 
 PLOTS: dict[str, Callable[..., Any]] = {
@@ -443,6 +466,13 @@ def _empty(kind: Any) -> Any:
 def about(chart: alt.Chart) -> dict[str, Any]:
     """Return what a chart holds beside its picture: ``inches``, its width in print, and ``notes``."""
     return dict(chart.usermeta) if isinstance(chart.usermeta, dict) else {}
+
+
+def points_of(chart: alt.Chart) -> str:
+    """Write the points of curves as CSV."""
+    import pandas as pd
+
+    return pd.DataFrame(chart.to_dict(validate=False)["data"]["values"]).to_csv(index=False)
 
 
 def svg_of(chart: alt.Chart) -> str:

@@ -35,7 +35,6 @@ from kgeval.metrics.selection import MetricOptions, RowSelection, TableView
 from kgeval.metrics.summary import Spread, Value
 from kgeval.ranking.rank_table import TIME, RankTable
 from kgeval.reports.evaluated_models import EvaluatedModel, mean_of_runs, notes_on_ties, read_dataset, seed_of
-from kgeval.reports.pictures import CURVES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -276,12 +275,11 @@ def with_slices(tables: Tables, dataset: Dataset | None, names: Iterable[str]) -
 
 
 def curve_points(summaries: Mapping[str, LabelSummary], curve: str) -> pd.DataFrame:
-    """Lay the points of a curve of classifications out: columns model, place, x, y; none where it is undefined."""
+    """Lay the points of a curve of classifications out: columns as of ``pictures.curves_chart``; none if undefined."""
     import pandas as pd
 
-    across, up, _ = CURVES[curve]
     frames = [
-        pd.DataFrame({"model": name, "place": range(len(columns[across])), "x": columns[across], "y": columns[up]})
+        pd.DataFrame({"model": name, "place": range(len(columns["threshold"])), **columns, "baseline": False})
         for name, summary in summaries.items()
         if (columns := summary.curves.get(curve))
     ]

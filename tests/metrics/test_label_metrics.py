@@ -69,15 +69,21 @@ def test_metrics_agree_with_scikit_learn(case):
     assert value("brier", data) == pytest.approx(sk.brier_score_loss(truths, scores))
     assert value("recall", data) == pytest.approx(sk.recall_score(truths, called))
     assert value("f1", data) == pytest.approx(sk.f1_score(truths, called))
+    tn, fp, _, _ = sk.confusion_matrix(truths, called).ravel()
+    assert value("specificity", data) == pytest.approx(tn / (tn + fp))
+    assert value("fall-out", data) == pytest.approx(fp / (tn + fp))
+    assert value("balanced_accuracy", data) == pytest.approx(sk.balanced_accuracy_score(truths, called))
     pairs = [(t > f) + (t == f) / 2 for t in scores[truths] for f in scores[~truths]]
     assert value("roc_auc", data) == pytest.approx(np.mean(pairs))
     inside = judged(truths, 0.01 + 0.98 * scores)
     assert value("log_loss", inside) == pytest.approx(sk.log_loss(truths, inside.scores))
     for metric in METRICS.values():
-        if metric.name != "precision" or inside.decisions.any():
+        if metric.name not in ("precision", "mcc") or len(set(inside.decisions)) == 2:
             assert metric.lowest <= metric(inside) <= metric.highest, metric.name
     if called.any():
         assert value("precision", data) == pytest.approx(sk.precision_score(truths, called))
+    if len(set(called)) == 2:
+        assert value("mcc", data) == pytest.approx(sk.matthews_corrcoef(truths, called))
 
 
 @settings(max_examples=40, deadline=None)
@@ -141,6 +147,11 @@ def test_a_perfect_and_a_hopeless_model_are_told_apart_in_the_declared_direction
         ("precision", judged([0, 1], [0.1, 0.2]), "no triple was predicted true"),
         ("recall", judged([0, 0], [0.1, 0.9]), "no triple is true"),
         ("f1", judged([0, 0], [0.1, 0.2]), "no triple is true or was predicted true"),
+        ("specificity", judged([1, 1], [0.1, 0.9]), "no triple is false"),
+        ("fall-out", judged([1, 1], [0.1, 0.9]), "no triple is false"),
+        ("balanced_accuracy", judged([1, 1], [0.1, 0.9]), "all true"),
+        ("mcc", judged([1, 0], [0.7, 0.9]), "all were predicted to be the same"),
+        ("mcc", judged([1, 1], [0.1, 0.9]), "all triples are true"),
         ("log_loss", judged([1, 0], [0.0, 0.2]), "infinite"),
         ("log_loss", judged([1, 0], [0.7, 1.0]), "infinite"),
     ],

@@ -1,6 +1,12 @@
-"""scikit-learn, pytrec_eval and ranx on random lists: the same numbers, once their conventions are followed."""
+"""scikit-learn, pytrec_eval and ranx on random lists, stored values of LensKit and others: the same numbers.
+
+Their conventions are followed. ``other_tools/`` has the stored values, and the programs that made them.
+"""
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +16,11 @@ from hypothesis import strategies as st
 from kgeval.metrics import average_precision, dcg, f1_at_k, ndcg, precision_at_k, recall_at_k
 from kgeval.metrics.lists.ranked_lists import ranked
 from kgeval.metrics.metric import Undefined
+from kgeval.metrics.names import parse
 from tests.metrics.example_ranks import METRICS
 
 K = 4
+RECALLS = [f"iprec@{level / 10:g}" for level in range(11)]
 SERVED = {
     "map": average_precision,
     "map@4": lambda grades: average_precision(grades, k=K),
@@ -24,10 +32,12 @@ SERVED = {
     "ndcg": ndcg,
     "ndcg@4": lambda grades: ndcg(grades, k=K),
     "ndcg-exp@4": lambda grades: ndcg(grades, k=K, gain="exponential"),
+    **{name: lambda grades, name=name: parse(name)(ranked(grades)) for name in ("iprec", *RECALLS)},
 }
 PYTREC_EVAL = {
     "map": "map", "map_cut_4": "map@4", "P_4": "p@4", "recall_4": "r@4", "Rprec": "r-precision",
-    "recip_rank": "first-rr", "ndcg": "ndcg", "ndcg_cut_4": "ndcg@4",
+    "recip_rank": "first-rr", "ndcg": "ndcg", "ndcg_cut_4": "ndcg@4", "11pt_avg": "iprec",
+    **{f"iprec_at_recall_{float(name[6:]):.2f}": name for name in RECALLS},
 }  # fmt: skip
 RANX = {
     "map": "map", "map@4": "map@4", "precision@4": "p@4", "recall@4": "r@4", "f1@4": "f1@4",
@@ -71,6 +81,7 @@ def numbered(lists):
 def test_pytrec_eval_breaks_ties_by_name_from_the_last(lists):
     pytrec_eval = pytest.importorskip("pytrec_eval")
     wanted = {"map", "map_cut.4", "P.4", "recall.4", "Rprec", "recip_rank", "ndcg", "ndcg_cut.4"}
+    wanted |= {"11pt_avg", "iprec_at_recall"}
     grades = numbered([[grade for grade, _ in one] for one in lists])
     scores = numbered([[float(score) for _, score in one] for one in lists])
     found = pytrec_eval.RelevanceEvaluator(grades, wanted).evaluate(scores)
@@ -164,3 +175,52 @@ def test_scikit_learn_counts_tied_pairs_half_too(one):
     else:
         with pytest.raises(Undefined, match="no lists for which it is defined"):
             METRICS["auc"](ranked(grades, scores))
+
+
+STORED = {path.stem: json.loads(path.read_text()) for path in (Path(__file__).parent / "other_tools").glob("*.json")}
+
+
+@pytest.mark.parametrize("record", STORED["lenskit"]["records"], ids=lambda record: record["note"])
+def test_lenskit_discounts_as_the_original_does(record):
+    """What it calls NaN has no relevant item."""
+    relevance, ideal, k = record["relevance"], record["ideal"], record["k"]
+    if record["ndcg"] is None:
+        with pytest.raises(Undefined):
+            ndcg(relevance, k=k, discount="original")
+        return
+    assert ndcg(relevance, k=k, ideal=ideal, discount="original") == pytest.approx(record["ndcg"], rel=1e-12)
+    k = k or len(relevance) or 1  # an empty list counts 0 where k is given
+    assert dcg(relevance, k=k, discount="original") == pytest.approx(record["dcg"], rel=1e-12)
+
+
+@pytest.mark.parametrize("record", STORED["pyg"]["records"], ids=str)
+def test_pyg_divides_average_precision_by_k_or_all_relevant_items(record):
+    """Of a query without relevant items it leaves the value out; the stored one is its numerator."""
+    relevance, m, k = record["relevance"], record["m"], record["k"]
+    if m:
+        capped = METRICS["map-capped"](ranked(relevance, relevant=m), k=k)
+        assert capped == pytest.approx(record["value"], rel=1e-9)
+        assert average_precision(relevance, k=k, relevant=m) * m / min(k, m) == pytest.approx(capped, rel=1e-12)
+
+
+def test_recbole_divides_average_precision_by_k_or_all_relevant_items():
+    """tests/metrics/test_topk_metrics.py of RecBole 1.2.1: hits at the places, relevant items, MAP at 1, 2, 3."""
+    hits, m = [[0, 0, 0], [1, 1, 1], [1, 0, 1], [0, 0, 1]], [1, 3, 4, 2]
+    theirs = [[0, 0, 0], [1, 1, 1], [1, 1 / 2, 5 / 9], [0, 0, 1 / 6]]
+    for served, relevant, expected in zip(hits, m, theirs, strict=True):
+        lists = ranked(served, relevant=relevant)
+        assert [METRICS["map-capped"](lists, k=k) for k in (1, 2, 3)] == pytest.approx(expected)
+
+
+def test_spark_divides_average_precision_by_k_or_all_relevant_items():
+    """RankingMetricsSuite of Spark 3.4, to its five digits; a query without relevant items counts 0 there."""
+    asked = [
+        ([1, 6, 2, 7, 8, 3, 9, 10, 4, 5], {1, 2, 3, 4, 5}),
+        ([4, 1, 5, 6, 2, 7, 3, 8, 9, 10], {1, 2, 3}),
+        ([1, 2, 3, 4, 5], set()),
+    ]
+    lists = [ranked([item in known for item in items], relevant=len(known)) for items, known in asked if known]
+    for k, expected in ((1, 0.333334), (2, 0.25), (3, 0.24074)):
+        found = sum(METRICS["map-capped"](one, k=k) for one in lists) / len(asked)
+        assert found == pytest.approx(expected, abs=1e-5)
+    assert sum(METRICS["map"](one) for one in lists) / len(asked) == pytest.approx(0.355026, abs=1e-5)

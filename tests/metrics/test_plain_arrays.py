@@ -18,13 +18,17 @@ from kgeval.metrics import (
     dcg,
     f1_at_k,
     hits_at_k,
+    mae,
     mean_reciprocal_rank,
+    mse,
     ndcg,
     precision_at_k,
     recall_at_k,
     rmse,
 )
-from kgeval.metrics.metric import Undefined
+from kgeval.metrics.lists.ranked_lists import ranked
+from kgeval.metrics.metric import Undefined, metrics
+from kgeval.metrics.names import parse
 from tests.metrics.example_ranks import near
 
 RATINGS, WHOLE = [5, 3, 2, 1, 2], [5, 4, 3, 2, 2, 1, 0]
@@ -69,10 +73,42 @@ OF_SCIKIT_LEARN = [10, 0, 0, 1, 5]
         (ndcg(*ALIKE), 0.6404015779112125),
         (average_precision(*ALIKE), 25 / 48),
         (precision_at_k(*ALIKE, k=1), 0.25),
+        (dcg([3, 2], discount="ln"), 3 / np.log(2) + 2 / np.log(3)),
+        (dcg([2, 3], discount="ln"), 2 / np.log(2) + 3 / np.log(3)),
+        (dcg([3, 2, 4], discount="log10"), 3 / np.log10(2) + 2 / np.log10(3) + 4 / np.log10(4)),
+        (dcg([3, 2, 4], k=2, discount="log3"), 3 * np.log(3) / np.log(2) + 2),
+        (dcg([3, 2, 4, 1], discount="original"), 3 + 2 + 4 / np.log2(3) + 1 / 2),
+        (dcg([3, 2, 4, 1], discount="original3"), 3 + 2 + 4 + np.log(3) / np.log(4)),
+        (dcg([3, 2], gain="exponential", discount="original"), 7 + 3),
+        (ndcg([1, 2, 3], discount="original"), (3 + 3 / np.log2(3)) / (5 + 1 / np.log2(3))),
+        (ndcg([1, 2, 3], discount="original4"), 1),
+        (ndcg([1, 0, 2], k=2, ideal=[2, 2, 1], discount="original"), 1 / 4),
+        (ndcg([1, 2, 3], discount="ln"), 0.7899980042460358),
+        (dcg([3, 2], k=5), dcg([3, 2])),
+        (precision_at_k([1, 1], k=5), 2 / 5),
+        (ndcg([3, 2], k=5, ideal=[3, 2, 1]), (3 + 2 / np.log2(3)) / (3 + 2 / np.log2(3) + 1 / 2)),
+        (average_precision([1, 0, 1, 1][:3], relevant=min(3, 4)), (1 + 2 / 3) / 3),
+        (mse([1, 2, 3], [1, 2, 5]), 4 / 3),
+        (mae([1, 2, 3], [1, 2, 5]), 2 / 3),
+        *((value, 0) for value in (dcg([], k=3), cumulative_gain([], k=3), precision_at_k([], k=3))),
+        *((value, 0) for value in (ndcg([], ideal=[2, 1]), recall_at_k([], relevant=2), f1_at_k([], [], relevant=2))),
+        (average_precision([], relevant=2, k=1), 0),
     ],
 )
 def test_published_and_worked_numbers(found, expected):
     assert found == near(expected)
+
+
+def test_the_example_of_jarvelin_and_kekalainen():
+    """Their G' and its vectors DCG' (base 2) and DCG of the ideal I', of two digits, a few cut off (TOIS 20, 2002)."""
+    gains, ideal = [3, 2, 3, 0, 0, 1, 2, 2, 3, 0], [3, 3, 3, 2, 2, 2, 1, 1, 1, 1]
+    vector = [3, 5, 6.89, 6.89, 6.89, 7.28, 7.99, 8.66, 9.61, 9.61]
+    of_ideal = [3, 6, 7.89, 8.89, 9.75, 10.52, 10.88, 11.21, 11.53, 11.83]
+    for order, expected in ((gains, vector), (ideal, of_ideal)):
+        found = [dcg(order, k=k, discount="original") for k in range(1, 11)]
+        assert found == pytest.approx(expected, abs=0.008)
+    shares = [ndcg(gains, k=k, discount="original", ideal=ideal) for k in range(1, 11)]
+    assert shares == pytest.approx(np.divide(vector, of_ideal), abs=0.001)
 
 
 FUNCTIONS = {
@@ -85,6 +121,11 @@ FUNCTIONS = {
     "ndcg": ndcg,
     "exponential dcg": lambda *args, k: dcg(*args, k=k, gain="exponential"),
     "exponential ndcg": lambda *args, k: ndcg(*args, k=k, gain="exponential"),
+    "original dcg": lambda *args, k: dcg(*args, k=k, discount="original"),
+    "original ndcg": lambda *args, k: ndcg(*args, k=k, discount="original1.5"),
+    "map-capped": lambda *args, k: metrics()["map-capped"](ranked(*args), k=k or 4),
+    "iprec": lambda *args, k: parse("iprec")(ranked(*args)),
+    "iprec@.3": lambda *args, k: parse("iprec@.3")(ranked(*args)),
 }
 
 
@@ -140,11 +181,12 @@ def test_a_served_order_gives_the_definitions(relevance, k):
 
 @settings(deadline=None)
 @given(values=st.lists(st.tuples(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3)), min_size=1))
-def test_the_root_mean_square_error_is_scikit_learns(values):
-    from sklearn.metrics import root_mean_squared_error
+def test_errors_are_scikit_learns(values):
+    from sklearn.metrics import mean_absolute_error, mean_squared_error, root_mean_squared_error
 
     true, predicted = map(list, zip(*values, strict=True))
-    assert rmse(true, predicted) == pytest.approx(root_mean_squared_error(true, predicted), rel=1e-12, abs=1e-12)
+    for ours, theirs in ((rmse, root_mean_squared_error), (mse, mean_squared_error), (mae, mean_absolute_error)):
+        assert ours(true, predicted) == pytest.approx(theirs(true, predicted), rel=1e-12, abs=1e-12)
 
 
 def test_without_anything_relevant_gains_are_zero_and_shares_of_it_undefined():
@@ -163,7 +205,22 @@ def test_without_anything_relevant_gains_are_zero_and_shares_of_it_undefined():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: ndcg([]), r"relevance: expected one row of at least one number, found shape \(0,\)"),
+        (lambda: ndcg([]), "relevance: the list is empty. To count it as 0, give k, relevant or"),
+        (lambda: precision_at_k(np.array([])), "the list is empty"),
+        (lambda: dcg([], [1, 2], k=3), r"relevance: expected one row of at least one number, found shape \(0,\)"),
+        (
+            lambda: precision_at_k([1, 0], 2),
+            r"scores: expected one row of numbers, found 2. Is it the cut-off\? Write k=2",
+        ),
+        (lambda: ndcg([1, 0], np.int64(2)), r"Write k=2"),
+        (lambda: dcg([1], discount="log"), r"unknown discount 'log'. Choose log2 \(the default\), ln, original, or"),
+        (lambda: dcg([1], discount="log1"), "with a base above 1"),
+        (lambda: ndcg([1], discount="original0.5"), "unknown discount 'original0.5'"),
+        (lambda: ndcg([1], discount="log" + 5000 * "9"), "unknown discount 'log999"),
+        (lambda: ndcg([1], discount=2), "unknown discount 2"),
+        (lambda: mse([1e200], [-1e200]), "the error is larger than any number in float64"),
+        (lambda: mae([], []), "y_true: expected one row of at least one number"),
+        (lambda: mse([1], [1, 2]), "1 true but 2 predicted"),
         (lambda: ndcg([[1, 0]]), r"found shape \(1, 2\)"),
         (lambda: ndcg(["x"]), "relevance: expected numbers"),
         (lambda: ndcg([1, -1]), r"relevance\[1\] is -1: grades of relevance are 0 or more"),
@@ -265,6 +322,8 @@ def test_small_grades_have_an_exponential_gain():
 
 
 def test_large_errors_are_not_infinite():
+    assert mae([1e308], [-5e307]) == near(1.5e308)
+    assert mse([1e-150], [-1e-150]) == near(4e-300)
     assert rmse([1e200], [-1e200]) == near(2e200)
     assert rmse([1e-300], [-1e-300]) == near(2e-300)
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgeval.metrics.ranks.moments import mean_of_powers, sum_of_discounts, sum_of_inverse_squares, sum_of_reciprocals
+from kgeval.metrics.lists.gain import discount_named
+from kgeval.metrics.ranks.moments import mean_of_powers, sum_of_inverse_squares, sum_of_reciprocals, sums_over_places
 
 ranges = st.tuples(st.integers(1, 60) | st.integers(10**5, 10**9), st.integers(0, 40)).map(lambda r: (r[0], sum(r)))
 
@@ -41,10 +42,21 @@ def test_powers(span, power):
     assert mean_of_powers(np.array([low]), np.array([high]), power)[0] == pytest.approx(exact, rel=1e-13)
 
 
-@given(st.integers(1, 500), st.integers(-1, 100))
-def test_discounts(low, further):
-    exact = math.fsum(1 / math.log2(j + 1) for j in range(low, low + further + 1))
-    assert sum_of_discounts(np.array([low]), np.array([low + further]))[0] == pytest.approx(exact, rel=1e-14, abs=0)
+DIVISORS = {
+    "log2": lambda place: math.log2(place + 1),
+    "ln": lambda place: math.log(place + 1),
+    "log10": lambda place: math.log10(place + 1),
+    "log1.5": lambda place: math.log(place + 1, 1.5),
+    "original": lambda place: max(1, math.log2(place)),
+    "original3.5": lambda place: 1 if place < 3.5 else math.log(place, 3.5),
+}
+
+
+@given(st.integers(1, 500), st.integers(-1, 100), st.sampled_from([*DIVISORS]))
+def test_discounts(low, further, word):
+    exact = math.fsum(1 / DIVISORS[word](j) for j in range(low, low + further + 1))
+    found = sums_over_places(discount_named(word), np.array([low]), np.array([low + further]))[0]
+    assert found == pytest.approx(exact, rel=1e-13, abs=0)
 
 
 def test_nothing_to_sum():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from importlib.resources import files
 from itertools import combinations
 from pathlib import Path
@@ -17,6 +18,7 @@ from kgeval.base.errors import InputError, RunError, visible
 from kgeval.reports.evaluated_models import EvaluatedModel
 from kgeval.reports.plots import PLOTS, save_picture, svg_of
 from kgeval.reports.theme import DASHES, LIGHT, SHAPES
+from tests.conftest import random_dataset
 from tests.reports.conftest import family, ranks_of
 
 pytest.importorskip("altair")
@@ -153,6 +155,34 @@ def test_the_leaderboard_has_the_values_and_intervals_of_summarize():
         summary = kgeval.summarize(TABLES[row["model"]], "both.mrr", intervals="triple")
         interval = summary.interval("both.mrr")
         assert (row["value"], row["low"], row["high"]) == (summary["both.mrr"], interval.low, interval.high)
+
+
+def test_precision_and_recall_at_every_k_are_those_of_summarize():
+    data = random_dataset(13)
+    tables = {f"m{by}": kgeval.evaluate(lambda h, r, t, by=by: (h * by + r + t * 7) % 11, data) for by in (3, 5)}
+    floor = EvaluatedModel("floor", kgeval.evaluate(lambda h, r, t: h * t % 5, data), {"model": {"baseline": {}}})
+    chart = PLOTS["precision-recall"]({**tables, "floor": floor}, intervals="query")
+    tables["floor"] = floor.table
+    rows = values_in(chart.to_dict())
+    assert {row["model"] for row in rows if row["baseline"]} == {"floor"}
+    assert next(iter(scales_in(chart.to_dict(), "color")))["floor"] == LIGHT.muted
+    of_map = {name: kgeval.summarize(table, "map")["map"] for name, table in tables.items()}
+    del of_map["floor"]
+    best = max(of_map, key=of_map.get)
+    listed = ", ".join(f"{name} {of_map[name]:.3f}" for name in sorted(of_map, key=of_map.get, reverse=True))
+    assert chart.title.startswith(f"MAP, the mean area: {listed}, floor 0.")
+    assert rows[0]["model"] == best
+    for row in (row for row in rows if row["k"] in (1, 3, 17)):
+        names = [f"both.{name}@{row['k']}" for name in "pr"]
+        summary = kgeval.summarize(tables[row["model"]], names, intervals="query")
+        ends = summary.interval(names[0])
+        assert [row["precision"], row["recall"]] == pytest.approx([summary[name] for name in names], rel=1e-12)
+        assert [row["low"], row["high"]] == pytest.approx([ends.low, ends.high], rel=1e-12)
+    last = {row["model"]: row for row in rows}
+    assert [row["recall"] for row in last.values()] == pytest.approx([1.0, 1.0, 1.0])
+    raw = replace(tables["m3"], filter=("train",))
+    with pytest.raises(InputError, match="nothing to draw: precision and recall at k are undefined: the test split"):
+        PLOTS["precision-recall"]({"raw": raw})
 
 
 def test_slices_are_the_groups_of_summarize():

@@ -195,9 +195,10 @@ def test_a_classification_has_a_page_of_its_metrics_and_curves(classified):
     assert chart["title"] == f"ROC AUC: mine {roc_auc_score(scored.is_true, scored.scores):.3f}"
     rates = roc_curve(scored.is_true, scored.scores)[:2]
     points = chart["data"]["values"] if "values" in chart["data"] else next(iter(chart["datasets"].values()))
-    assert [(point["x"], point["y"]) for point in points] == list(zip(*(rate.tolist() for rate in rates), strict=True))
+    found = [(point["false_positive_rate"], point["true_positive_rate"]) for point in points]
+    assert found == list(zip(*(rate.tolist() for rate in rates), strict=True))
     chart = PLOTS["precision-recall"]({"mine": classified / "labels"}).to_dict()
-    assert chart["encoding"]["y"]["title"] == "precision"
+    assert chart["layer"][0]["encoding"]["y"]["title"] == "precision"
     assert chart["title"] == f"Average precision: mine {average_precision_score(scored.is_true, scored.scores):.3f}"
 
 

@@ -67,6 +67,8 @@ def list_command(what: str, name: str | None, form: str) -> None:
 def _entry(what: str, name: str, entries: list[dict[str, str]]) -> dict[str, str]:
     """Find an entry by its name or a synonym, with a cutoff or without."""
     from kgeval.base.errors import ConfigError, did_you_mean
+    from kgeval.metrics.kinds import KINDS
+    from kgeval.metrics.metric import metrics
 
     names: dict[str, dict[str, str]] = {}
     for entry in entries:
@@ -74,7 +76,11 @@ def _entry(what: str, name: str, entries: list[dict[str, str]]) -> dict[str, str
         synonyms = entry.get("synonyms", "").split(", ")
         for spelled in (own, own.removesuffix("[@k]"), own.removesuffix("@k"), own.removesuffix("."), *synonyms):
             names.setdefault(spelled.lower(), entry)
-    wanted = re.sub(r"@\d+$", "", re.sub(r"@\d+_\d+$", "@k_n", name.lower()))
+    wanted = re.sub(r"@\d+$", "", name.lower())
+    if what == "metrics":
+        found = (metric.named(name.lower()) for kind in KINDS.values() for metric in metrics(*kind.needs).values())
+        for variant in (one[0] for one in found if one and one[0].shape):
+            return names[variant.shape.lower()] | {key: getattr(variant, key) for key in ("title", "formula", "source")}
     if wanted not in names:
         raise ConfigError(f"no {name!r} among the {what}. {did_you_mean(name, filter(None, names), listed=what)}")
     return names[wanted]

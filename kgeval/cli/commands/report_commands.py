@@ -77,10 +77,11 @@ class Chart(Drawing):
     """What is drawn, and how."""
 
     kind = option(required=True, type=click.Choice(KINDS))
-    """Kind of chart. critical-difference needs runs of several datasets, roc and precision-recall those of
-    classifications."""
-    out = option(required=True, type=click.Path(path_type=Path))
+    """Kind of chart. critical-difference needs runs of several datasets, roc those of classifications."""
+    out = option(type=click.Path(path_type=Path))
     """File to write (.svg, .png, .pdf or .html)."""
+    form = option("--format", type=click.Choice(["csv"]))
+    """Print the points of the curves instead, for --kind roc and precision-recall."""
     metrics = option(
         *("--metric", "-m"), multiple=True, callback=split_at_commas, type=OneOf("metrics"), metavar="METRIC"
     )
@@ -92,32 +93,40 @@ class Chart(Drawing):
     width = option(type=float, metavar="INCHES")
     """Exact width for print, with text of 8 points and no title: about 3.3 for a column of a paper, 7 for a page."""
     intervals = option(type=UNITS)
-    """Unit that is resampled for the intervals, for --kind leaderboard, slices and times. [default: triple]"""
+    """Unit that is resampled for the intervals, for --kind leaderboard, slices, times and precision-recall (of ranks).
+    [default: triple]"""
 
 
 @click.command("plot")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PATH)
-@options_of(Chart, "kind", "out", "metrics", "by", "width", "intervals", "dataset", "ties", "allow", "force")
+@options_of(Chart, "kind", "out", "form", "metrics", "by", "width", "intervals", "dataset", "ties", "allow", "force")
 @options_of(JsonAlone, "quiet", "as_json")
-def plot_command(runs: tuple[str, ...], kind: str, out: Path, *, force: bool, as_json: bool, **options: Any) -> None:
+def plot_command(
+    runs: tuple[str, ...], kind: str, out: Path | None, form: str | None, *, force: bool, as_json: bool, **options: Any
+) -> None:
     """Draw a chart of runs, each given as PATH or NAME=PATH.
 
     The kinds are: leaderboard (metrics with intervals), slices (a metric by slice), relations (a dot for each
     relation), times (a metric over the times of a temporal graph), distribution (Hits@k for every k),
-    critical-difference (average ranks of models over datasets), roc and precision-recall (curves of classifications).
+    critical-difference (average ranks of models over datasets), roc (of classifications) and precision-recall (of
+    classifications over all thresholds, of ranks over every k).
 
     Example: kgeval plot runs/TransE runs/ComplEx --kind slices --by cardinality --out slices.pdf
     """
     from kgeval.cli.display import show_file, show_notes, watching
-    from kgeval.reports.plots import PLOTS, about, check_picture, save_picture
+    from kgeval.reports.plots import PLOTS, about, check_picture, points_of, save_picture
 
-    check_picture(out)
-    refuse_file(out, force=force)
+    if (out is None) == (form is None) or (form and kind not in ("roc", "precision-recall")):
+        raise ConfigError("give --out FILE for a picture, or --format csv for the points of roc or precision-recall.")
+    if out is not None:
+        check_picture(out)
+        refuse_file(out, force=force)
     arguments = _arguments(kind, options, list(signature(PLOTS[kind]).parameters))
     with watching("drawing", None):
         picture = PLOTS[kind](named_runs(runs), **arguments)
-        save_picture(picture, out)
-    show_file(out, as_json=as_json)
+        if out is not None:
+            save_picture(picture, out)
+    say(points_of(picture).rstrip()) if out is None else show_file(out, as_json=as_json)
     show_notes(about(picture).get("notes", ()))
 
 

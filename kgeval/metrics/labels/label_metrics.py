@@ -1,23 +1,23 @@
 """Metrics of labels, such as accuracy and ROC AUC, and the curves behind them: ROC, precision and recall, reliability.
 
-Each reads :class:`LabelPredictions`. To add a metric that is a ratio of sums over triples, decorate the function that
-returns the terms of both sums with ``@_of_sums(names, text, …)``; any other with ``measured``. One that is
+Each reads :class:`LabelPredictions`. A ratio of TP, FP, FN and TN is declared by its formula, ``_of_confusion``; one of
+other sums over triples by ``_of_sums``, any other metric by ``declared`` or ``@measured``. One that is
 :class:`Linearised` has intervals and tests (``label_intervals.py``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from kgeval.base.arrays import Float64Array
+from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.metrics.labels.fitted import LabelPredictions
-from kgeval.metrics.metric import Metric, Undefined, declared, defined, measured
+from kgeval.metrics.metric import Metric, Undefined, declared, measured
 
 BINS = 15
 """bins of the reliability curve and the expected calibration error, as Guo et al. (2017)"""
@@ -27,6 +27,8 @@ Curve = dict[str, npt.NDArray[Any]]
 
 Terms = tuple[npt.NDArray[Any], npt.NDArray[Any]]
 """what each triple adds to the numerator and to the denominator; [triple] both"""
+
+OfTriples = Callable[[LabelPredictions], Terms]
 
 
 @dataclass(frozen=True)
@@ -43,61 +45,61 @@ class Linearised:
         return self.value(data)
 
 
-def _of_sums(names: str, text: str, *, undefined: str, **further: Any) -> Callable[[Callable[..., Terms]], Metric]:
+def _of_sums(names: str, text: str, terms: OfTriples, *, undefined: str, **further: Any) -> Metric:
     """Declare a ratio of sums over triples, undefined where the denominator is 0."""
 
-    def declare(terms: Callable[[LabelPredictions], Terms]) -> Metric:
-        def value(data: LabelPredictions) -> float:
-            above, below = terms(data)
-            if not (total := below.sum()):
-                raise Undefined(undefined)
-            return float(above.sum() / total)
+    def value(data: LabelPredictions) -> float:
+        above, below = terms(data)
+        if not (total := below.sum()):
+            raise Undefined(undefined)
+        return float(above.sum() / total)
 
-        def contributions(data: LabelPredictions) -> Float64Array:
-            above, below = terms(data)
-            return np.asarray((above - value(data) * below) / below.sum(), np.float64)
+    def contributions(data: LabelPredictions) -> Float64Array:
+        above, below = terms(data)
+        return np.asarray((above - value(data) * below) / below.sum(), np.float64)
 
-        compute = Linearised(value, contributions, lambda data: int(np.count_nonzero(terms(data)[1])))
-        return declared(names, text, compute, needs="labels", undefined=undefined, **further)
-
-    return declare
+    compute = Linearised(value, contributions, lambda data: int(np.count_nonzero(terms(data)[1])))
+    return declared(names, text, compute, needs="labels", undefined=undefined, **further)
 
 
-_of_confusion = partial(_of_sums, source="van Rijsbergen, 1979")
-_error = partial(_of_sums, increasing=False)
+def _of_confusion(names: str, title: str, formula: str, undefined: str, **further: Any) -> Metric:
+    """Declare a ratio of sums of TP, FP, FN and TN, which is computed as its formula is written."""
+    above, below = map(_weights, formula.split(" / "))
+
+    def terms(data: LabelPredictions) -> Terms:
+        places = 2 * ~data.present(data.decisions) + ~data.truths
+        return above[places], below[places]
+
+    about = {"source": "van Rijsbergen, 1979", "undefined": undefined} | further
+    return _of_sums(names, f"{title} of triple classification: {formula}", terms, **about)
+
+
+def _weights(formula: str) -> IntArray:
+    """How often TP, FP, FN and TN are in a sum of them, or of n, which is all four.
+
+    >>> _weights("(2 TP + FP + FN)"), _weights("n")
+    (array([2, 1, 1, 0]), array([1, 1, 1, 1]))
+    """
+    spelled = formula.replace("n", "TP + FP + FN + TN")
+    return np.array([spelled.count(cell) + spelled.count(f"2 {cell}") for cell in ("TP", "FP", "FN", "TN")])
+
+
+def _error(names: str, text: str, **further: Any) -> Callable[[OfTriples], Metric]:
+    return lambda terms: _of_sums(names, text, terms, increasing=False, **further)
+
+
+NO_LABELS = "no triples, or no validation triples to choose thresholds on"
+ACCURACY = _of_confusion("accuracy", "accuracy", "(TP + TN) / n", NO_LABELS, source="Socher et al., 2013")
+PRECISION = _of_confusion("precision ppv", "precision", "TP / (TP + FP)", "no triple was predicted true")
+RECALL = _of_confusion("recall sensitivity tpr", "recall (sensitivity)", "TP / (TP + FN)", "no triple is true")
+F1 = _of_confusion("f1", "F1", "2 TP / (2 TP + FP + FN)", "no triple is true or was predicted true")
+
+SPECIFICITY = _of_confusion(
+    "specificity tnr", "specificity", "TN / (TN + FP)", "no triple is false", source="Yerushalmy, 1947"
+)
+FALL_OUT = _of_confusion("fall-out fallout fpr", "fall-out", "FP / (FP + TN)", "no triple is false", increasing=False)
+
 _of_scores = partial(declared, needs="labels", undefined="all triples are true, or all are false")
-
-
-@_of_sums(
-    "accuracy",
-    "accuracy of triple classification: (TP + TN) / n",
-    source="Socher et al., 2013",
-    undefined="no triples, or no validation triples to choose thresholds on",
-)
-def accuracy(predictions: LabelPredictions) -> Terms:
-    correct = predictions.present(predictions.decisions) == predictions.truths
-    return correct, np.ones(len(correct))
-
-
-@_of_confusion(
-    "precision", "precision of triple classification: TP / (TP + FP)", undefined="no triple was predicted true"
-)
-def precision(predictions: LabelPredictions) -> Terms:
-    decisions = defined(predictions.decisions)
-    return predictions.truths & decisions, decisions
-
-
-@_of_confusion("recall", "recall of triple classification: TP / (TP + FN)", undefined="no triple is true")
-def recall(predictions: LabelPredictions) -> Terms:
-    return predictions.truths & defined(predictions.decisions), predictions.truths
-
-
-@_of_confusion(
-    "f1", "F1 of triple classification: 2 TP / (2 TP + FP + FN)", undefined="no triple is true or was predicted true"
-)
-def f1(predictions: LabelPredictions) -> Terms:
-    decisions = defined(predictions.decisions)
-    return 2.0 * (predictions.truths & decisions), predictions.truths + decisions.astype(np.int64)
 
 
 def auc_contributions(predictions: LabelPredictions) -> Float64Array:
@@ -157,11 +159,45 @@ roc_auc = _of_scores(
     source="Hanley and McNeil, 1982",
 )
 
+
+def _by_labels(data: LabelPredictions) -> LabelPredictions:
+    """The same with predicted labels as scores, whose area under the ROC curve is the balanced accuracy."""
+    return replace(data, scores=np.asarray(data.present(data.decisions), np.float64))
+
+
+BALANCED_ACCURACY = _of_scores(
+    "balanced_accuracy balanced-accuracy balanced_accuracy_score",
+    "balanced accuracy of triple classification: (TP / (TP + FN) + TN / (TN + FP)) / 2",
+    Linearised(lambda data: _roc_auc(_by_labels(data)), lambda data: auc_contributions(_by_labels(data))),
+    source="Brodersen et al., 2010",
+)
+
 average_precision = _of_scores(
     "average_precision pr_auc average_precision_score",
     "average precision of triple classification: Σ (Rₙ − Rₙ₋₁) Pₙ over the distinct scores",
     Linearised(_average_precision, precision_contributions),
     source="Zhu, 2004",
+)
+
+
+def _correlation(predictions: LabelPredictions) -> tuple[float, Float64Array]:
+    """Correlate the true and the predicted labels; also what each triple adds."""
+    true, called = (it - it.mean() for it in (predictions.truths, predictions.present(predictions.decisions)))
+    if not (true.any() and called.any()):
+        raise Undefined(ONE_LABEL)
+    true, called = true / np.linalg.norm(true), called / np.linalg.norm(called)
+    correlation = float(true @ called)
+    return correlation, true * called - correlation * (true**2 + called**2) / 2
+
+
+ONE_LABEL = "all triples are true, or all are false, or all were predicted to be the same"
+MCC = _of_scores(
+    "mcc matthews phi matthews_corrcoef",
+    "Matthews' correlation coefficient: (TP TN − FP FN) / √((TP + FP) (TP + FN) (TN + FP) (TN + FN))",
+    Linearised(lambda data: _correlation(data)[0], lambda data: _correlation(data)[1]),
+    source="Matthews, 1975",
+    lowest=-1,
+    undefined=ONE_LABEL,
 )
 
 

@@ -1,26 +1,52 @@
-"""Cumulative gain: plain (CG), discounted by position (DCG), and as a share of the best order's (nDCG).
+"""Cumulative gain: plain (CG), discounted by place (DCG), and as a share of the best order's (nDCG).
 
-Each is a metric of ranked lists, declared by ``list_metric``, and a public function of one list as plain arrays.
+Each is a metric of ranked lists, and a public function of one list as plain arrays.
 
-The gain of an item is its grade of relevance g, or 2^g − 1; its discount is 1 / log₂(position + 1).
+The gain of an item is its grade of relevance g, or 2^g − 1. A :class:`Discount` says how much it counts at a place. By
+default that is 1 / log₂(place + 1), which Burges et al. (2005) introduced with the gain 2^g − 1; trec_eval and
+scikit-learn use it with the linear gain. Järvelin and Kekäläinen (2002), who introduced CG, DCG and nDCG, discount by
+1 / log_b(place) from place b on: this is the discount ``original``.
 """
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Literal, get_args
+import re
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from kgeval.base.arrays import Float64Array
 from kgeval.base.errors import MetricError, refuse_unknown
-from kgeval.metrics.array_inputs import optional_cutoff
-from kgeval.metrics.lists.ranked_lists import RankedLists, list_metric, ranked, safe_divide, single_value
-from kgeval.metrics.ranks.moments import sum_of_discounts
+from kgeval.metrics.lists.ranked_lists import RankedLists, list_metric, safe_divide, value_of_list
+from kgeval.metrics.metric import Metric, Variants
+from kgeval.metrics.ranks.moments import OfPlaces, sums_over_places
 
 Gain = Literal["linear", "exponential"]
-GAINS: tuple[Gain, ...] = get_args(Gain)
+
+JK, BURGES, TREC = "Järvelin and Kekäläinen, 2002", "Burges et al., 2005", "Buckley, trec_eval"
+
+
+def discount_named(word: str) -> OfPlaces:
+    """Read what a gain is multiplied by at each place: ``log2``, ``ln``, ``original``, or one with another base.
+
+    >>> [float(discount_named(word)(np.array(4))) for word in ("original", "original1.5", "log5")]  # 1 / log₂ 4, …
+    [0.5, 0.2924812503605781, 1.0]
+    """
+    spelled = {"ln": f"log{np.e}", "original": "original2"}.get(word, word)
+    match = re.fullmatch(r"(log|original)(\d+(?:\.\d+)?)", str(spelled), re.ASCII)
+    base = np.longdouble(float(match[2]) if match else 0)
+    if match is None or not 1 < base < np.inf:
+        known = "log2 (the default), ln, original, or log or original with a base above 1, as in log10 and original3"
+        raise MetricError(f"unknown discount {word!r:.80}. Choose {known}.")
+    if match[1] == "log":
+        return lambda places: np.log2(base) / np.log2(places + 1)
+    return lambda places: 1 / np.maximum(np.log2(places) / np.log2(base), 1)
+
+
+LOG2 = discount_named("log2")
 
 
 def cumulative_gains(lists: RankedLists, k: int | None, gain: Gain = "linear") -> Float64Array:
@@ -28,19 +54,24 @@ def cumulative_gains(lists: RankedLists, k: int | None, gain: Gain = "linear") -
     return lists.sums(_gains(lists, gain) * lists.probability_in_top_k(k))
 
 
-def discounted_gains(lists: RankedLists, k: int | None, gain: Gain = "linear") -> Float64Array:
+def discounted_gains(
+    lists: RankedLists, k: int | None, gain: Gain = "linear", discount: OfPlaces = LOG2
+) -> Float64Array:
     """Σ gain · discount over the first k of each list; float64[list]."""
-    discounts = sum_of_discounts(lists.num_above + 1, lists.num_above + lists.places(k)) / lists.tie_block_size
-    return lists.sums(_gains(lists, gain) * discounts)
+    low, high = lists.num_above + 1, lists.num_above + lists.places(k)
+    return lists.sums(_gains(lists, gain) * sums_over_places(discount, low, high) / lists.tie_block_size)
 
 
-def normalised_gains(lists: RankedLists, k: int | None, gain: Gain = "linear") -> Float64Array:
+def normalised_gains(
+    lists: RankedLists, k: int | None, gain: Gain = "linear", discount: OfPlaces = LOG2
+) -> Float64Array:
     """DCG / the DCG of the best order of each list, NaN where nothing is relevant; float64[list]."""
-    return safe_divide(discounted_gains(lists, k, gain), discounted_gains(lists.ideal(), k, gain))
+    own, best = (discounted_gains(order, k, gain, discount) for order in (lists, lists.ideal()))
+    return safe_divide(own, best)
 
 
 def _gains(lists: RankedLists, gain: Gain) -> Float64Array:
-    refuse_unknown("unknown gain", gain, GAINS, MetricError)
+    refuse_unknown("unknown gain", gain, get_args(Gain), MetricError)
     if gain == "linear":
         return lists.grades
     if lists.grades.max(initial=0) > 1000:
@@ -50,33 +81,50 @@ def _gains(lists: RankedLists, gain: Gain) -> Float64Array:
     return np.asarray(np.where(lists.grades < 1, small, np.exp2(lists.grades) - 1), np.float64)
 
 
-_gain = partial(list_metric, source="Järvelin and Kekäläinen, 2002", highest=np.inf, cutoff="optional")
-_burges = "Burges et al., 2005"
+def with_discounts(
+    declare: Callable[..., Metric], names: str, text: str, values: Callable[..., Float64Array], **further: Any
+) -> Metric:
+    """Declare a metric and, under NAME-DISCOUNT, the same with other discounts, whose divisor is ``{}`` in its text."""
+    name = names.partition(" ")[0]
+
+    @cache
+    def with_discount(word: str) -> Metric:
+        of, original = partial(values, discount=discount_named(word)), word.startswith("original")
+        log = f"log_{re.sub('[a-z]', '', word) or ('2' if original else 'e')}"
+        described = text.format(f"max(1, {log}(place))" if original else f"{log}(place + 1)")
+        described = described.replace(": ", f", discount {word}: ", 1)
+        about = further | {"shape": f"{name}-DISCOUNT", **({"source": JK} if original else {})}
+        return declare(f"{name}-{word}", described, of, **about)
+
+    pattern = rf"{name}-(ln|(?:log|original)[\d.]*)(?:@(?P<k>[1-9]\d{{0,17}}))?"
+    variants = Variants(f"{name}-original", pattern, with_discount)
+    return declare(names, text.format("log₂(place + 1)"), values, variants=variants, **further)
+
+
+_gain = partial(list_metric, source=JK, highest=np.inf, cutoff="optional")
+_dcg = partial(with_discounts, _gain, source=TREC)
+_exponential = partial(with_discounts, _gain, source=BURGES)
 CG = _gain("cg cumulative_gain cg_at_{k}", "cumulative gain: Σ g over places ≤ k", cumulative_gains)
 
-DCG = _gain(
-    "dcg discounted_cumulative_gain dcg_at_{k}", "discounted cumulative gain: Σ g / log₂(place + 1)", discounted_gains
-)
+DCG = _dcg("dcg discounted_cumulative_gain dcg_at_{k}", "discounted cumulative gain: Σ g / {}", discounted_gains)
 
-DCG_EXPONENTIAL = _gain(
+DCG_EXPONENTIAL = _exponential(
     "dcg-exp dcg-burges dcg_exponential",
-    "discounted cumulative gain, exponential: Σ (2^g − 1) / log₂(place + 1)",
+    "discounted cumulative gain, exponential: Σ (2^g − 1) / {}",
     partial(discounted_gains, gain="exponential"),
-    source=_burges,
 )
 
-NDCG = _gain(
+NDCG = _dcg(
     "ndcg normalised_discounted_cumulative_gain ndcg_at_{k}",
-    "normalised discounted cumulative gain: DCG / DCG of the best order",
+    "normalised discounted cumulative gain: DCG / DCG of the best order, DCG = Σ g / {}",
     normalised_gains,
     highest=1,
 )
 
-NDCG_EXPONENTIAL = _gain(
+NDCG_EXPONENTIAL = _exponential(
     "ndcg-exp ndcg-burges ndcg_exponential",
-    "normalised discounted cumulative gain, exponential: DCG / DCG of the best order, gain 2^g − 1",
+    "normalised discounted cumulative gain, exponential: DCG / DCG of the best order, DCG = Σ (2^g − 1) / {}",
     partial(normalised_gains, gain="exponential"),
-    source=_burges,
     highest=1,
 )
 
@@ -84,20 +132,25 @@ NDCG_EXPONENTIAL = _gain(
 def cumulative_gain(
     relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k: int | None = None, gain: Gain = "linear"
 ) -> float:
-    """Sum the gains of the first ``k`` items of a list, CG = Σ gain; see :func:`dcg`.
+    """Sum the gains of the first ``k`` items of a list, CG = Σ gain (Järvelin and Kekäläinen, 2002); see :func:`dcg`.
 
     Examples
     --------
     >>> cumulative_gain([5, 3, 2, 1, 2], k=3)
     10.0
     """
-    return float(cumulative_gains(ranked(relevance, scores), optional_cutoff(k), gain)[0])
+    return value_of_list(CG, partial(cumulative_gains, gain=gain), relevance, scores, k)
 
 
 def dcg(
-    relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k: int | None = None, gain: Gain = "linear"
+    relevance: npt.ArrayLike,
+    scores: npt.ArrayLike | None = None,
+    *,
+    k: int | None = None,
+    gain: Gain = "linear",
+    discount: str = "log2",
 ) -> float:
-    """Compute the discounted cumulative gain of a list, Σ gain / log₂(position + 1) (Järvelin and Kekäläinen, 2002).
+    """Compute the discounted cumulative gain of a list, by default Σ gain / log₂(place + 1), as trec_eval does.
 
     Parameters
     ----------
@@ -108,23 +161,32 @@ def dcg(
         what the list is ordered by, higher first; equal scores are averaged over their orders (McSherry and Najork,
         2008), as scikit-learn does. Shape (item,)
     k
-        only the first ``k`` places count
+        only the first ``k`` places count; places beyond the end of the list have no gain
     gain
         ``"linear"``, the grade g, or ``"exponential"``, 2^g − 1 (Burges et al., 2005)
+    discount
+        what a gain is divided by: ``"log2"``, log₂(place + 1); ``"ln"`` or ``"log10"``, with another base; or
+        ``"original"``, max(1, log₂(place)), the one of Järvelin and Kekäläinen (2002), who discount no place before
+        their base. ``"log"`` and ``"original"`` take any base above 1, as in ``"original10"``
 
     Raises
     ------
     MetricError
-        if the arrays, the cut-off or the gain are malformed
+        if the arrays, the cut-off, the gain or the discount are malformed
 
     Examples
     --------
     >>> round(dcg([7, 2, 5, 10, 1]), 12), round(dcg([7, 2, 5, 10, 1], gain="exponential"), 11)
     (15.455477895111, 585.36176097703)
+    >>> round(dcg([3, 2], discount="ln"), 4)  # 3 / ln 2 + 2 / ln 3
+    6.1486
+    >>> dcg([3, 2, 0, 1], discount="original")  # 3 + 2 / 1 + 1 / log₂ 4
+    5.5
     >>> round(dcg([1, 0], scores=[3, 3]), 6)  # first or second, (1 + 1 / log₂ 3) / 2
     0.815465
     """
-    return float(discounted_gains(ranked(relevance, scores), optional_cutoff(k), gain)[0])
+    of = partial(discounted_gains, gain=gain, discount=discount_named(discount))
+    return value_of_list(DCG, of, relevance, scores, k)
 
 
 def ndcg(
@@ -133,13 +195,16 @@ def ndcg(
     *,
     k: int | None = None,
     gain: Gain = "linear",
+    discount: str = "log2",
     ideal: npt.ArrayLike | None = None,
 ) -> float:
     """Compute the DCG of a list as a share of the DCG of its best order, from 0 to 1; see :func:`dcg`.
 
+    The best order has the same discount. Its base, but not that of ``"original"``, cancels.
+
     Parameters
     ----------
-    relevance, scores, k, gain
+    relevance, scores, k, gain, discount
         as of :func:`dcg`
     ideal
         the grades of all relevant items, in any order, if the list does not hold them all; shape (any,). Without ``k``
@@ -148,7 +213,7 @@ def ndcg(
     Raises
     ------
     MetricError
-        if the arrays, the cut-off or the gain are malformed; if ``ideal`` lacks grades that are in the list
+        if the arrays, the cut-off, the gain or the discount are malformed; if ``ideal`` lacks grades of the list
     Undefined
         if nothing is relevant
 
@@ -156,10 +221,12 @@ def ndcg(
     --------
     >>> ndcg([3, 2, 1]), round(ndcg([1, 2, 3]), 12)
     (1.0, 0.789998004246)
+    >>> round(ndcg([1, 2, 3], discount="original"), 12)  # (1 + 2 + 3 / log₂ 3) / (3 + 2 + 1 / log₂ 3)
+    0.868913212354
     >>> round(ndcg([5, 3, 2, 1, 2], gain="exponential", ideal=[5, 4, 3, 2, 2, 1], k=5), 12)
     0.82961263164
     >>> round(ndcg([5, 3, 2, 1, 2], ideal=[5, 4, 3, 2, 2, 1]), 12)
     0.82589050184
     """
-    lists = ranked(relevance, scores, ideal=ideal)
-    return single_value(NDCG, normalised_gains(lists, optional_cutoff(k), gain))
+    of = partial(normalised_gains, gain=gain, discount=discount_named(discount))
+    return value_of_list(NDCG, of, relevance, scores, k, ideal=ideal)

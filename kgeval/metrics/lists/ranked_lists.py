@@ -24,7 +24,7 @@ import numpy.typing as npt
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import MetricError
 from kgeval.data.queries import starts_of_runs
-from kgeval.metrics.array_inputs import order_preserving_float64, relevances
+from kgeval.metrics.array_inputs import optional_cutoff, order_preserving_float64, relevances
 from kgeval.metrics.averages import means_of_groups
 from kgeval.metrics.metric import Metric, Undefined, declared
 from kgeval.metrics.ranks.ranks import Ranks
@@ -66,15 +66,10 @@ class RankedLists:
         sizes = self.relevant[chosen]
         offsets = np.r_[0, np.cumsum(sizes)]
         items = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][chosen] - offsets[:-1], sizes)
-        return RankedLists(
-            offsets,
-            self.num_above[items],
-            self.tie_block_size[items],
-            self.grades[items],
-            self.lengths[chosen],
-            None if self.weights is None else self.weights[chosen],
-            None if self.retrieved is None else self.retrieved[items],
-        )
+        above, sizes, grades = (column[items] for column in (self.num_above, self.tie_block_size, self.grades))
+        weights = None if self.weights is None else self.weights[chosen]
+        retrieved = None if self.retrieved is None else self.retrieved[items]
+        return RankedLists(offsets, above, sizes, grades, self.lengths[chosen], weights, retrieved)
 
     @property
     def relevant(self) -> IntArray:
@@ -168,6 +163,8 @@ def ranked(
     >>> lists.grades, lists.retrieved, lists.lengths
     (array([2., 1., 3.]), array([ True,  True, False]), array([3]))
     """
+    if isinstance(scores, int | np.integer):
+        raise MetricError(f"scores: expected one row of numbers, found {scores}. Is it the cut-off? Write k={scores}.")
     grades = relevances(relevance, "relevance")
     keys = -np.arange(float(len(grades))) if scores is None else order_preserving_float64(scores, "scores")
     if len(keys) != len(grades):
@@ -250,11 +247,15 @@ def _lacking_ones(served: int, relevant: int | None) -> Float64Array:
     return np.ones(relevant - served)
 
 
+Values = Callable[[RankedLists, int | None], Float64Array]
+"""(lists, cut-off or none) -> a value of each list"""
+
+
 @dataclass(frozen=True)
 class PerList:
-    """The mean over lists of a function of (lists, cut-off or none) that gives a value for each list."""
+    """The mean over lists of a value of each."""
 
-    values: Callable[[RankedLists, int | None], Float64Array]
+    values: Values
 
     def __call__(self, lists: RankedLists, k: int) -> float:
         return lists.mean(self.values(lists, k or None))
@@ -264,10 +265,8 @@ class PerList:
         return lists.means(self.values(lists, k or None), starts)
 
 
-def list_metric(
-    names: str, text: str, values: Callable[[RankedLists, int | None], Float64Array], **further: Any
-) -> Metric:
-    """Declare the mean over lists of a function of (lists, cut-off or none) that gives a value for each list."""
+def list_metric(names: str, text: str, values: Values, **further: Any) -> Metric:
+    """Declare the mean over lists of a value of each."""
     further = {"needs": "lists", "undefined": "no ranks; no common list", **further}
     return declared(names, text, PerList(values), **further)
 
@@ -278,8 +277,16 @@ def safe_divide(numerator: Float64Array, denominator: IntArray | Float64Array) -
     return np.asarray(np.divide(numerator, denominator, out=undefined, where=denominator > 0), np.float64)
 
 
-def single_value(metric: Metric, values: Float64Array) -> float:
-    """The value of the only list, within the range of the metric."""
-    if np.isnan(values[0]):
+def value_of_list(
+    metric: Metric, values: Values, relevance: npt.ArrayLike, scores: npt.ArrayLike | None, k: int | None, **whole: Any
+) -> float:
+    """Compute a metric of one list, of which ``whole`` has what it may lack; an empty one counts 0 on request."""
+    k = optional_cutoff(k)
+    if np.size(relevance) == 0 and (scores is None or np.size(scores) == 0):
+        if k is None and all(lacking is None for lacking in whole.values()):
+            raise MetricError("relevance: the list is empty. To count it as 0, give k, relevant or (ndcg) ideal.")
+        relevance, scores = [0], None
+    (value,) = values(ranked(relevance, scores, **whole), k)
+    if np.isnan(value):
         raise Undefined("nothing in the list is relevant")
-    return metric.bounded(float(values[0]))
+    return metric.bounded(float(value))

@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
-from kgeval.metrics.array_inputs import optional_cutoff
-from kgeval.metrics.lists.ranked_lists import RankedLists, list_metric, ranked, safe_divide, single_value
+from kgeval.metrics.lists.ranked_lists import RankedLists, list_metric, safe_divide, value_of_list
 from kgeval.metrics.ranks.moments import sum_of_reciprocals
 
 
@@ -26,8 +25,8 @@ def precisions(lists: RankedLists, k: int | None) -> Float64Array:
     return lists.sums(lists.probability_in_top_k(k)) / (lists.lengths if k is None else k)
 
 
-def recalls(lists: RankedLists, k: int | None) -> Float64Array:
-    """R = c / m of each list, NaN where nothing is relevant; float64[list]."""
+def recalls(lists: RankedLists, k: int | IntArray | None) -> Float64Array:
+    """R = c / m of each list (k may be int64[item]), NaN where nothing is relevant; float64[list]."""
     return safe_divide(lists.sums(lists.probability_in_top_k(k)), lists.relevant)
 
 
@@ -44,9 +43,7 @@ F1 = _at_k("f1 f1_at_{k}", "F1 at k: 2 #{answers at places ≤ k} / (k + m)", f1
 R_PRECISION = list_metric(
     "r-precision rprec r_precision",
     "precision at the number of answers: #{answers at places ≤ m} / m",
-    lambda lists, _: safe_divide(
-        lists.sums(lists.probability_in_top_k(lists.relevant[lists.list_ids])), lists.relevant
-    ),
+    lambda lists, _: recalls(lists, lists.relevant[lists.list_ids]),
     source="Buckley and Voorhees, 2000",
 )
 
@@ -74,7 +71,7 @@ def precision_at_k(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None
     >>> precision_at_k([1, 0, 1, 1], k=2), precision_at_k([1, 0, 1], scores=[1, 1, 1], k=1)
     (0.5, 0.6666666666666666)
     """
-    return single_value(PRECISION, precisions(ranked(relevance, scores), optional_cutoff(k)))
+    return value_of_list(PRECISION, precisions, relevance, scores, k)
 
 
 def recall_at_k(
@@ -101,7 +98,7 @@ def recall_at_k(
     >>> recall_at_k([1, 0, 1, 1], k=2), recall_at_k([1, 0, 1, 1], relevant=4)
     (0.3333333333333333, 0.75)
     """
-    return single_value(RECALL, recalls(ranked(relevance, scores, relevant=relevant), optional_cutoff(k)))
+    return value_of_list(RECALL, recalls, relevance, scores, k, relevant=relevant)
 
 
 def f1_at_k(
@@ -116,11 +113,11 @@ def f1_at_k(
     >>> f1_at_k([1, 0, 1, 1], k=2)  # 2 · 1 / (2 + 3)
     0.4
     """
-    return single_value(F1, f1_scores(ranked(relevance, scores, relevant=relevant), optional_cutoff(k)))
+    return value_of_list(F1, f1_scores, relevance, scores, k, relevant=relevant)
 
 
-def average_precisions(lists: RankedLists, k: int | None) -> Float64Array:
-    """The average precision of each list, over all of its relevant items, NaN where there are none; float64[list].
+def average_precisions(lists: RankedLists, k: int | None, *, capped: bool = False) -> Float64Array:
+    """The average precision of each list, over its m relevant items or, capped, min(k, m); NaN if m = 0; float64[list].
 
     An item of a tied block with n items, r of them relevant, after t items with R relevant, stands at place t + i with
     probability 1/n, and then R + (i − 1)(r − 1)/(n − 1) + 1 relevant items are expected up to it. Summed over i:
@@ -131,15 +128,23 @@ def average_precisions(lists: RankedLists, k: int | None) -> Float64Array:
     reciprocals = sum_of_reciprocals(lists.num_above + 1, lists.num_above + places)
     others = (tied - 1) / np.maximum(lists.tie_block_size - 1, 1)
     each = ((above + 1) * reciprocals + others * (places - (lists.num_above + 1) * reciprocals)) / lists.tie_block_size
-    return safe_divide(lists.sums(each), lists.relevant)
+    return safe_divide(lists.sums(each), np.minimum(lists.relevant, k) if capped and k else lists.relevant)
 
 
 MAP = list_metric(
     "map ap mean_average_precision ap_at_{k} map_at_{k}",
-    "mean average precision: Σ P@place of each answer / m",
+    "mean average precision: Σ P@place of each answer / m, also at k, m answers in the list",
     average_precisions,
     source="Buckley and Voorhees, 2000",
     cutoff="optional",
+)
+
+MAP_CAPPED = list_metric(
+    "map-capped map_capped map-min",
+    "mean average precision at k, divided by min(k, m): Σ P@place of each answer at places ≤ k / min(k, m)",
+    partial(average_precisions, capped=True),
+    source="Spark (MLlib), RecBole",
+    cutoff="required",
 )
 
 
@@ -155,7 +160,8 @@ def average_precision(
     k
         only the first ``k`` places count; still divided by all m relevant items, as trec_eval does
     relevant
-        m, if the list does not hold all relevant items
+        m, if the list does not hold all relevant items. Of a list that is cut at k, ``relevant=min(k, m)`` divides by
+        this, as Spark, RecBole and PyTorch Geometric do: ``map-capped@k``
 
     Raises
     ------
@@ -172,8 +178,10 @@ def average_precision(
     0.75
     >>> average_precision([1, 0, 1], relevant=3)  # (1 + 2/3 + 0) / 3
     0.5555555555555555
+    >>> average_precision([1, 0, 1], k=2), average_precision([1, 0], relevant=min(2, 2))  # at 2 of m = 2
+    (0.5, 0.5)
     """
-    return single_value(MAP, average_precisions(ranked(relevance, scores, relevant=relevant), optional_cutoff(k)))
+    return value_of_list(MAP, average_precisions, relevance, scores, k, relevant=relevant)
 
 
 def first_reciprocals(lists: RankedLists, k: int | None = None) -> Float64Array:  # noqa: ARG001

@@ -37,6 +37,10 @@ MOST_NODES = 1000
 """the most nodes of a quadrature, whose computation takes the square of their number"""
 
 
+OfPlaces = Callable[[npt.NDArray[np.longdouble]], npt.NDArray[np.longdouble]]
+"""a function of places; [place] both"""
+
+
 @dataclass(frozen=True)
 class Mean:
     """The (weighted) mean of a function of each rank; under random ranking E = Σ w E_i / W and V = Σ w² V_i / W²."""
@@ -192,12 +196,12 @@ def sum_of_inverse_squares(count: IntArray) -> Float64Array:
     return np.asarray(np.pi**2 / 6 - zeta(2, count + 1.0), np.float64)
 
 
-def sum_of_discounts(low: IntArray, high: IntArray) -> Float64Array:
-    """Σ 1/log₂(j + 1), the discounts of DCG; 0 where the range is empty."""
+def sums_over_places(of: OfPlaces, low: IntArray, high: IntArray) -> Float64Array:
+    """Sum a function of the place over low … high, such as the discounts of DCG; 0 where the range is empty."""
     last = int(high.max(initial=0))
     # Totals in extended precision, where there is one, keep the difference of two of them exact.
     totals = np.zeros(last + 1, np.longdouble)
-    np.cumsum(1 / np.log2(np.arange(2, last + 2, dtype=np.longdouble)), out=totals[1:])
+    np.cumsum(of(np.arange(1, last + 1, dtype=np.longdouble)), out=totals[1:])
     return np.asarray(totals[np.maximum(high, low - 1)] - totals[low - 1], np.float64)
 
 

@@ -20,6 +20,7 @@ counted among the N − 1 without the answer, an answer may rank below all that 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
@@ -29,8 +30,9 @@ import numpy as np
 import numpy.typing as npt
 
 from kgeval.base.arrays import Float64Array, IntArray
+from kgeval.base.errors import MetricError
 from kgeval.metrics.array_inputs import as_number_row, refuse_items
-from kgeval.metrics.metric import EXPECTED_TIES, Metric, Undefined, checked_cutoff, declared, measured
+from kgeval.metrics.metric import EXPECTED_TIES, Metric, Undefined, Variants, checked_cutoff, declared, measured
 from kgeval.metrics.ranks.moments import (
     GEOMETRIC_MEAN,
     HITS_AT_K,
@@ -126,8 +128,19 @@ def hits_among(k: int, n: int) -> Metric:
         "hits at k among n candidates: mean of Σ C(n − 1, i) fⁱ (1 − f)ⁿ⁻¹⁻ⁱ over i < k, f = (r − 1) / (N − 1)",
         FunctionOfMeans(lambda value: value, (chance,)),
         source="Zhu et al., 2021; Galkin et al., 2024 (ULTRA)",
+        shape="hits@k_n",
         pair=(k, n),
     )
+
+
+def _among(numbers: str) -> Metric:
+    # Numbers of 15 digits are exact in float64.
+    k, n = (int(one) if re.fullmatch("[1-9][0-9]{,14}", one) else 0 for one in numbers.split("_", 1))
+    if 0 < k < n:
+        return hits_among(k, n)
+    why = "where n is at most k, it is 1 at every rank" if k and n else f"found {numbers!r:.50}"
+    needs = "hits@k_n needs two whole numbers, k of at least 1 and n above k and below 10¹⁵"
+    raise MetricError(f"metric {f'hits@{numbers}'!r:.80}: {needs}; {why}. Write 'hits@10_50'.")
 
 
 HITS = _share(
@@ -136,7 +149,7 @@ HITS = _share(
     mean_of(HITS_AT_K),
     source=BORDES,
     cutoff="required",
-    among=hits_among,
+    variants=Variants("hits@10_50", "hits@(.*_.*)(?P<k>)", _among),
 )
 
 

@@ -1,0 +1,114 @@
+"""Interpolated precision: the best precision from a recall on, and its mean over the eleven recalls 0, .1, … 1.
+
+The precision at the place of the j-th of m relevant items is j / place. ``iprec@R`` is the largest one from the
+⌊R m + .9⌋-th item on: of the recalls R = 0, .1, … 1 that is the first place with at least this recall (trec_eval up to
+version 9, with its rounding).
+
+Where relevant items tie with others, the metric is the mean over the orders of the tied blocks: its values v in order,
+each step to the next times the probability that v is reached. In a block of n items with r relevant ones, behind t
+items with R relevant ones, the j-th relevant one reaches v at one of the first u_j = ⌊(R + j) / v⌋ − t places; how many
+are there is hypergeometric. If it is the last that reaches v, exactly j are. So P(v is reached) = Σ_j P(j among u_j)
+S_j, S_j being the probability that no later one does, S_j = 1 − Σ_i P(i among u_i, given j among u_j) S_i over i > j.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, partial
+
+import numpy as np
+
+from kgeval.base.arrays import Float64Array, IntArray
+from kgeval.base.errors import MetricError
+from kgeval.metrics.lists.ranked_lists import RankedLists, list_metric
+from kgeval.metrics.lists.retrieval import average_precisions
+from kgeval.metrics.metric import Metric, Undefined, Variants
+
+MOST = 5e8
+"""of n r³, summed over the tied blocks of several relevant items, for which some seconds are enough"""
+
+
+def interpolated_precisions(lists: RankedLists, _: int | None = None, *, recalls: tuple[float, ...]) -> Float64Array:
+    """The mean over recalls of the best precision from each on, NaN where nothing is relevant; float64[list].
+
+    >>> from kgeval.metrics.lists.ranked_lists import ranked
+    >>> interpolated_precisions(ranked([0, 1, 0, 1, 1]), recalls=(0.5,))  # from the second on: 2/4 or 3/5
+    array([0.6])
+    """
+    above, tied = lists.blocks
+    number = np.arange(len(above)) - lists.offsets[lists.list_ids] + 1
+    served = np.ones(len(above), np.bool_) if lists.retrieved is None else lists.retrieved
+    first = np.maximum(np.floor(np.outer(recalls, lists.relevant) + 0.9), 1).astype(np.int64)
+    at_worst = number / (lists.num_above + lists.tie_block_size - tied + number - above)  # behind all that tie
+    best = np.zeros(first.shape)
+    np.maximum.at(best.T, lists.list_ids, (at_worst * (served & (number >= first[:, lists.list_ids]))).T)
+    mixed = np.flatnonzero(served & (tied < lists.tie_block_size) & (lists.relevant[lists.list_ids] > 1))
+    items = np.stack([number, lists.num_above, lists.tie_block_size, above, tied])[:, mixed]
+    if (items[2] * items[4] ** 2).sum() > MOST:
+        raise Undefined(f"up to {items[4].max():,} answers of one query tie, in too many orders to average. Use map")
+    rows, starts = np.unique(lists.list_ids[mixed], return_index=True)
+    for row, of_row in zip(rows, np.split(items, starts, axis=1)[1:], strict=True):
+        best[:, row] = _expected(of_row, first[:, row], best[:, row])
+    # Of a single answer, it is the expected reciprocal of its place at every recall.
+    return np.where(lists.relevant > 1, best.mean(axis=0), average_precisions(lists, None))
+
+
+def _expected(items: IntArray, first: IntArray, best: Float64Array) -> Float64Array:
+    """The mean over the orders of tied blocks of the largest precision of some items, ``best`` or more; by recall.
+
+    An item has its number in the list and the t, n, R and r of its block; int64[5, item].
+    """
+    number, t, n, found, r = items
+    ends = zip(number, t + number - found, n - r + 1, strict=True)
+    hits, places = np.concatenate([[np.full(size, j), start + np.arange(size)] for j, start, size in ends], axis=1)
+    values, order = np.unique(hits / places, return_index=True)
+    steps = np.diff(np.maximum(np.r_[0, values], best[:, None]))
+    wanted = np.flatnonzero(steps.any(axis=0))
+    reached = _last_reached(items[:, :, None], hits[order[wanted]], places[order[wanted]])
+    chances = np.stack([reached[number >= one].sum(axis=0) for one in first])
+    return np.asarray(best + (steps[:, wanted] * chances).sum(axis=1), np.float64)
+
+
+def _last_reached(items: IntArray, hits: IntArray, places: IntArray) -> Float64Array:
+    """The probability that an item is the last that reaches each precision hits / places; float64[item, precision]."""
+    from scipy.special import binom, poch
+
+    number, t, n, found, r = items
+
+    def among(n: IntArray, r: IntArray, u: IntArray, j: IntArray) -> Float64Array:
+        """The probability that j of r relevant items are among the first u of n, in falling factorials."""
+        ways = binom(r, j) * poch(u - j + 1, j) * poch(n - u - r + j + 1, r - j)
+        return np.asarray(ways / poch(n - r + 1, r), np.float64)
+
+    j = number - found
+    u = np.clip(number * places // hits - t, 0, n - r + j)
+    reached, no_later = among(n, r, u, j), np.ones(u.shape)
+    for i in reversed(range(len(u) - 1)):
+        same = np.flatnonzero(t[:, 0] == t[i])  # the items of its block; others are independent
+        given, others = same[same > i], np.arange(same[-1] + 1, len(u))
+        given_i = among(n[i] - u[i], r[i] - j[i], u[given] - u[i], j[given] - j[i])
+        no_later[i] -= (given_i * no_later[given]).sum(axis=0) + (reached[others] * no_later[others]).sum(axis=0)
+    return reached * no_later
+
+
+@cache
+def _at(recall: str) -> Metric:
+    if not re.fullmatch(r"0?\.\d{1,15}|[01](\.0*)?", recall):
+        raise MetricError(f"metric 'iprec@{recall:.80}': iprec@R needs a recall from 0 to 1. Write 'iprec@0.1'.")
+    if recall != f"{float(recall):g}":
+        return _at(f"{float(recall):g}")
+    return _interpolated(
+        f"iprec@{recall}",
+        "interpolated precision at recall R: the largest j / place of the j-th answer over j ≥ ⌊R m + .9⌋",
+        partial(interpolated_precisions, recalls=(float(recall),)),
+        shape="iprec@R",
+    )
+
+
+_interpolated = partial(list_metric, source="Buckley, trec_eval 9")
+IPREC = _interpolated(
+    "iprec 11pt_avg eleven-point",
+    "eleven-point interpolated average precision: mean of iprec@R over R = 0, .1, … 1",
+    partial(interpolated_precisions, recalls=tuple(level / 10 for level in range(11))),
+    variants=Variants("iprec@0.1", "iprec(?:@|_at_recall_)(.*)(?P<k>)", _at),
+)
