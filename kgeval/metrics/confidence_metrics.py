@@ -154,7 +154,7 @@ def _mean_error(
 
 
 def _error(names: str, text: str, of: Callable[[npt.ArrayLike, npt.ArrayLike], float]) -> Metric:
-    about: dict[str, Any] = {"source": "Chen et al., 2019", "highest": np.inf, "increasing": False}
+    about: dict[str, Any] = {"source": "Chen et al., 2019 (MSE, MAE)", "highest": np.inf, "increasing": False}
     about |= {"needs": "confidences", "undefined": "no facts; no mapping to confidences; beyond float64"}
     return declared(names, text, lambda data, _: of(data.confidences, data.predictions()), **about)
 

@@ -500,7 +500,7 @@ def curves_chart(
     layers = [rows.mark_line(interpolate=joined, strokeWidth=2).encode(x, y, color, dash, order=order, tooltip=tooltip)]
     if "low" in points:
         layers.insert(0, rows.mark_area(opacity=0.2).encode(x, altair.Y("low:Q"), altair.Y2("high:Q"), color))
-    about = f"{up} against {across} of each model, over all thresholds.".replace("_", " ")
+    about = f"{up} against {across} of each model.".replace("_", " ")
     height = 400 if isinstance(width, str) else min(400, 0.84 * width)
     drawn = altair.layer(*layers).properties(width=width, height=height, title=title, description=about)
     return themed(drawn, palette)

@@ -354,7 +354,7 @@ def plot_precision_recall(
     values = {name: study.block.scores[name, study.metric] for name in study.names}
     if reasons := [value.reason for value in values.values() if value.value is None]:
         raise InputError(f"nothing to draw: precision and recall at k are undefined: {reasons[0]}.")
-    title = f"MAP, the mean area: {', '.join(f'{isolated(name)} {of.value:.3f}' for name, of in values.items())}"
+    title = f"MAP: {', '.join(f'{isolated(name)} {of.value:.3f}' for name, of in values.items())}"
     notes = _notes(study, f"band: 95 % interval (resampling {study.resampled})")
     draw = partial(curves_chart, retrieval_points(study), curve="precision_recall_at_k")
     return figure(draw, width, title=title, notes=notes)

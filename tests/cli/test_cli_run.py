@@ -32,10 +32,22 @@ def test_the_folder_is_named_after_the_file_by_default(done, place):
 
 def test_any_metric_can_be_configured(data, place):
     wanted = ["map", "ndcg@3", "z-mrr", "strat-mrr", "relation.hits@1", "random.mrr", "head.median"]
+    wanted += ["ndcg-original2.5@3", "dcg-ln", "iprec@0.50", "map-capped@2"]
     write_config(place / "many.yaml", {**CONFIG, "metrics": wanted})
     found = data("run", "many.yaml", "--out", "new")["metrics"]
-    assert set(found["both"]) == {"map", "ndcg@3", "z-mrr", "strat.mrr", "relation.hits@1", "random.mrr"}
+    named = {"map", "ndcg@3", "z-mrr", "strat.mrr", "relation.hits@1", "random.mrr"}
+    assert set(found["both"]) == named | {"ndcg-original2.5@3", "dcg-ln", "iprec@0.5", "map-capped@2"}
     assert set(found["head"]) == {*found["both"], "median"}
+
+
+def test_a_name_with_a_discount_is_the_same_everywhere(data, done, place):
+    name = "ndcg-original2.5@3"
+    write_config(place / "discount.yaml", {**CONFIG, "metrics": [name]})
+    value = data("run", "discount.yaml", "--out", "new")["metrics"]["both"][name]
+    assert data("summarize", "new", "-m", f"head.{name},{name}")["metrics"]["both"][name] == value
+    assert name in done("summarize", "new", "--by", "relation", "-m", name, "--format", "csv").splitlines()[0]
+    assert invoke("summarize", "new", "-m", name, "--fail-under", f"{name}={value / 2}").exit_code == 0
+    assert invoke("summarize", "new", "-m", name, "--fail-under", f"both.{name}={value * 2}").exit_code == 1
 
 
 def test_a_warning_tells_that_ties_decide(place):

@@ -185,6 +185,15 @@ def test_the_first_of_several_in_a_wide_tie(above, level, relevant):
     assert first_reciprocals(lists)[0] == pytest.approx(float(exact), rel=1e-12)
 
 
+@settings(deadline=None)
+@given(relevance=st.lists(st.booleans(), min_size=1, max_size=20).filter(any))
+def test_the_area_under_the_precision_recall_curve_of_a_list_is_its_average_precision(relevance):
+    every = range(1, len(relevance) + 1)
+    recalls = [0.0, *(recall_at_k(relevance, k=k) for k in every)]
+    area = sum(precision_at_k(relevance, k=k) * (recalls[k] - recalls[k - 1]) for k in every)
+    assert area == pytest.approx(average_precision(relevance), rel=1e-12)
+
+
 @settings(max_examples=60, deadline=None)
 @given(items=st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0, 0.25, 1, 3]), st.integers(0, 3)), min_size=1))
 def test_many_lists_are_each_by_itself(items):

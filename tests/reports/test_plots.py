@@ -170,7 +170,7 @@ def test_precision_and_recall_at_every_k_are_those_of_summarize():
     del of_map["floor"]
     best = max(of_map, key=of_map.get)
     listed = ", ".join(f"{name} {of_map[name]:.3f}" for name in sorted(of_map, key=of_map.get, reverse=True))
-    assert chart.title.startswith(f"MAP, the mean area: {listed}, floor 0.")
+    assert chart.title.startswith(f"MAP: {listed}, floor 0.")
     assert rows[0]["model"] == best
     for row in (row for row in rows if row["k"] in (1, 3, 17)):
         names = [f"both.{name}@{row['k']}" for name in "pr"]

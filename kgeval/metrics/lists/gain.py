@@ -26,7 +26,11 @@ from kgeval.metrics.ranks.moments import OfPlaces, sums_over_places
 
 Gain = Literal["linear", "exponential"]
 
-JK, BURGES, TREC = "Järvelin and Kekäläinen, 2002", "Burges et al., 2005", "Buckley, trec_eval"
+JK, BURGES, TREC = (
+    "Järvelin and Kekäläinen, 2002",
+    "Burges et al., 2005",
+    "Järvelin and Kekäläinen, 2002, discount of trec_eval",
+)
 
 
 def discount_named(word: str) -> OfPlaces:
@@ -115,7 +119,7 @@ DCG_EXPONENTIAL = _exponential(
 )
 
 NDCG = _dcg(
-    "ndcg normalised_discounted_cumulative_gain ndcg_at_{k}",
+    "ndcg normalised_discounted_cumulative_gain normalized_discounted_cumulative_gain ndcg_at_{k}",
     "normalised discounted cumulative gain: DCG / DCG of the best order, DCG = Σ g / {}",
     normalised_gains,
     highest=1,

@@ -1,8 +1,8 @@
 """Interpolated precision: the best precision from a recall on, and its mean over the eleven recalls 0, .1, … 1.
 
 The precision at the place of the j-th of m relevant items is j / place. ``iprec@R`` is the largest one from the
-⌊R m + .9⌋-th item on: of the recalls R = 0, .1, … 1 that is the first place with at least this recall (trec_eval up to
-version 9, with its rounding).
+⌊R m + .9⌋-th item on, in float64, as in trec_eval 9: of the recalls R = 0, .1, … 1 that is the first place with at
+least this recall, but for rounding at a few m.
 
 Where relevant items tie with others, the metric is the mean over the orders of the tied blocks: its values v in order,
 each step to the next times the probability that v is reached. In a block of n items with r relevant ones, behind t
@@ -107,7 +107,7 @@ def _at(recall: str) -> Metric:
 
 _interpolated = partial(list_metric, source="Buckley, trec_eval 9")
 IPREC = _interpolated(
-    "iprec 11pt_avg eleven-point",
+    "iprec 11pt_avg",
     "eleven-point interpolated average precision: mean of iprec@R over R = 0, .1, … 1",
     partial(interpolated_precisions, recalls=tuple(level / 10 for level in range(11))),
     variants=Variants("iprec@0.1", "iprec(?:@|_at_recall_)(.*)(?P<k>)", _at),
