@@ -210,10 +210,12 @@ def _kept() -> dict[str, Any]:
 
 def arranged_as_wanted(tables: Sequence[Table]) -> list[Table]:
     """Sort and cut tables as the options of the command want."""
+    from kgeval.metrics.names import POINT
+
     sort, shown = _kept().get("kgeval.sort"), [table for table in tables if table.item]
     if sort is not None and shown and all(sort.column(table) is None for table in shown):
         columns = [_metric_of(column) for table in shown for column in table.columns[table.keys :]]
-        sort.refuse_other({column.rpartition(".")[2] for column in columns if " " not in column})
+        sort.refuse_other({POINT.split(column)[-1] for column in columns if " " not in column})
     return [arranged(table, sort, _kept().get("kgeval.limit")) for table in tables]
 
 

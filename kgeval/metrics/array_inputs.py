@@ -6,7 +6,7 @@ The public functions that take plain arrays, such as ``ndcg`` and ``rmse``, and 
 from __future__ import annotations
 
 from numbers import Number
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,9 @@ import numpy.typing as npt
 from kgeval.base.arrays import BoolArray, Float64Array, array_or
 from kgeval.base.errors import MetricError, reason
 from kgeval.metrics.metric import checked_cutoff
+
+Row: TypeAlias = npt.ArrayLike
+"""one row of numbers: a list, an array or a tensor"""
 
 MAX_GRADE = 1e300
 """the largest grade of relevance, whose sums stay finite"""

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import MetricError
-from kgeval.metrics.array_inputs import as_number_row
+from kgeval.metrics.array_inputs import Row, as_number_row
 from kgeval.metrics.lists.gain import normalised_gains, with_discounts
 from kgeval.metrics.lists.ranked_lists import PerList, RankedLists, answer_lists, places_of
 from kgeval.metrics.metric import Metric, Undefined, declared, defined
@@ -95,7 +95,7 @@ class RankedFacts:
         return replace(lists, grades=tails.confidences[places_of(tails.queries, tails.scores)[0]])
 
 
-def rmse(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
+def rmse(y_true: Row, y_pred: Row) -> float:
     """Compute the root mean squared error, √(Σ (y − ŷ)² / n).
 
     Parameters
@@ -118,7 +118,7 @@ def rmse(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
     return _mean_error(lambda errors: np.sqrt(np.mean(errors**2)), 1, y_true, y_pred)
 
 
-def mse(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
+def mse(y_true: Row, y_pred: Row) -> float:
     """Compute the mean squared error, Σ (y − ŷ)² / n; see :func:`rmse`.
 
     >>> mse([1, 2, 3], [1, 2, 5])
@@ -127,7 +127,7 @@ def mse(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
     return _mean_error(lambda errors: np.mean(errors**2), 2, y_true, y_pred)
 
 
-def mae(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
+def mae(y_true: Row, y_pred: Row) -> float:
     """Compute the mean absolute error, Σ |y − ŷ| / n; see :func:`rmse`.
 
     >>> mae([1, 2, 3], [1, 2, 5])
@@ -136,9 +136,7 @@ def mae(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
     return _mean_error(lambda errors: np.mean(np.abs(errors)), 1, y_true, y_pred)
 
 
-def _mean_error(
-    mean: Callable[[Float64Array], Any], degree: int, y_true: npt.ArrayLike, y_pred: npt.ArrayLike
-) -> float:
+def _mean_error(mean: Callable[[Float64Array], Any], degree: int, y_true: Row, y_pred: Row) -> float:
     """Compute a mean of errors: a function of them for which mean(c · errors) = c^degree · mean(errors)."""
     true, predicted = as_number_row(y_true, "y_true"), as_number_row(y_pred, "y_pred")
     if len(true) != len(predicted):
@@ -153,7 +151,7 @@ def _mean_error(
     return error
 
 
-def _error(names: str, text: str, of: Callable[[npt.ArrayLike, npt.ArrayLike], float]) -> Metric:
+def _error(names: str, text: str, of: Callable[[Row, Row], float]) -> Metric:
     about: dict[str, Any] = {"source": "Chen et al., 2019 (MSE, MAE)", "highest": np.inf, "increasing": False}
     about |= {"needs": "confidences", "undefined": "no facts; no mapping to confidences; beyond float64"}
     return declared(names, text, lambda data, _: of(data.confidences, data.predictions()), **about)
@@ -184,20 +182,19 @@ WMRR = _weighted(
 
 
 def _graded(names: str, text: str, values: Callable[..., Float64Array], **further: Any) -> Metric:
-    about: dict[str, Any] = {"source": "Chen et al., 2019", "cutoff": "optional", "needs": "confidences"}
+    about: dict[str, Any] = {"cutoff": "optional", "needs": "confidences"}
     about |= {"undefined": "no query has an answer of positive confidence", **further}
     return declared(names, text, lambda data, k: PerList(values)(data.ranked_facts().lists(), k), **about)
 
 
-GRADED_NDCG = with_discounts(
-    _graded,
+_graded_gain = partial(with_discounts, _graded, source="Chen et al., 2019")
+GRADED_NDCG = _graded_gain(
     "graded-ndcg graded_ndcg",
     "nDCG per (h, r, ?), graded by confidence: DCG / DCG of the best order, DCG = Σ w / {}",
     normalised_gains,
 )
 
-GRADED_NDCG_EXPONENTIAL = with_discounts(
-    _graded,
+GRADED_NDCG_EXPONENTIAL = _graded_gain(
     "graded-ndcg-exp graded_ndcg_exp",
     "nDCG per (h, r, ?), graded by confidence, exponential: DCG / DCG of the best order, DCG = Σ (2^w − 1) / {}",
     partial(normalised_gains, gain="exponential"),

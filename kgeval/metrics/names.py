@@ -28,6 +28,10 @@ PREFIXES: dict[str, Part] = {"relation_side" if part == "relation" else part: pa
 _PREFIX_OF = {part: prefix for prefix, part in PREFIXES.items()}
 
 
+POINT = re.compile(r"(?<!\d)\.|\.(?!\d)")
+"""what separates the parts of a name, but not the digits of a number"""
+
+
 @dataclass(frozen=True)
 class MetricName:
     """A metric with its cut-off, and the rows, tie policy and average that it is computed with."""
@@ -85,7 +89,7 @@ def parse(requested: str | Metric, kind: KindName = "ranks", *, also: Iterable[M
         raise MetricError(f"metrics: expected names, such as 'mrr' or ['mrr', 'hits@10'], found {requested!r}.")
     known = {metric.name: metric for metric in also} | metrics(*KINDS[kind].needs)
     stem, at, cutoff = requested.strip().lower().replace("strat-", "strat.").partition("@")
-    *prefixes, last = re.split(r"(?<!\d)\.|\.(?!\d)", stem)  # but not at the point of a number
+    *prefixes, last = POINT.split(stem)
     side, ties, average = _prefixes(requested, prefixes, kind)
     metric, k = _resolve(requested, last + at + cutoff, kind, known)
     _refuse_unfit(requested, metric, ties, average)
@@ -158,7 +162,7 @@ def _explain_cutoff(text: str, last: str, known: dict[str, Metric]) -> None:
     """Refuse the name of a metric whose cut-off is the only thing that is wrong."""
     stem, at, k = last.partition("@")
     for metric in known.values():
-        if stem not in {metric.name, *metric.synonyms}:
+        if stem not in {metric.name, *metric.synonyms} and not metric.named(stem):
             continue
         if metric.cutoff == "none":
             raise MetricError(f"metric {text!r}: {stem} has no cut-off. Write {stem!r}.")
@@ -193,8 +197,8 @@ ARROWS = {True: "↑", False: "↓", None: ""}
 """which direction is better"""
 
 
-TITLES = {"hits": "Hits", "f1": "F1", "brier": "Brier score", "roc_auc": "ROC AUC"}
-TITLES |= {"average_precision": "average precision", "log_loss": "log loss"}
+TITLES = {"hits": "Hits", "f1": "F1", "brier": "Brier score", "roc_auc": "ROC AUC", "iprec": "interpolated precision"}
+TITLES |= {"average_precision": "average precision", "log_loss": "log loss", "balanced_accuracy": "balanced accuracy"}
 """what papers call metrics whose names are no acronyms"""
 
 

@@ -90,9 +90,6 @@ Run: TypeAlias = str | Path | RankTable | EvaluatedModel
 """a run directory, a folder of runs, a file of ranks; or in memory, a table, or one with what is known of it"""
 
 
-Classified: TypeAlias = "dict[str, tuple[LabelTable, LabelSummary]]"
-"""classifications by the names of their models"""
-
 Runs: TypeAlias = Run | Iterable[Run | tuple[str, Run]] | Mapping[str, Run]
 
 
@@ -232,9 +229,9 @@ def first_value(group: Group) -> float:
     return np.nan if value is None else value
 
 
-def read_classifications(runs: Runs, intervals: Unit | None = None) -> Classified:
+def read_classifications(runs: Runs, intervals: Unit | None = None) -> dict[str, tuple[LabelTable, LabelSummary]]:
     """Summarize runs of classifications by the names of their models; nothing if none of the runs is one."""
-    classified: Classified = {}
+    classified: dict[str, tuple[LabelTable, LabelSummary]] = {}
     places = [
         (f"{name} {place}".strip(), StoredRun(path))
         for name, run in with_names(runs)

@@ -6,7 +6,8 @@ and titles serve the pictures of ``plots.py`` too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +17,11 @@ from kgeval.analysis.slices.slice import slices
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import counted
 from kgeval.data.triples import TARGETS
-from kgeval.metrics.intervals.interval import FEWEST_SEEDS, Intervals
+from kgeval.metrics.intervals.interval import FEWEST_SEEDS, Intervals, Unit
 from kgeval.metrics.intervals.over_seeds import summary_over_seeds
 from kgeval.metrics.names import parse, short_title, title_of
-from kgeval.metrics.selection import MetricOptions, TableView
+from kgeval.metrics.ranks.ties import tie_policy
+from kgeval.metrics.selection import MetricOptions, RowSelection, TableView
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Summary
 from kgeval.ranking.predictions.prediction_table import PredictionTable
@@ -233,33 +235,49 @@ def cumulative_points(study: Study) -> pd.DataFrame:
     """Compute the share of ranks ≤ k for each model: columns model, k, share, low, high, as of :func:`at_every_k`."""
     above = (run.table.column("greater") + run.table.column("tied") for run in study.runs)
     at = cutoffs(1 + max(int(of_run.max(initial=0)) for of_run in above))
-    return at_every_k(study, "hits", at, ties=study.ties, seed=study.seed).rename(columns={"value": "share"})
+    return at_every_k(study, at, "share", partial(hits_at_every, at, study))
+
+
+def hits_at_every(at: IntArray, study: Study, table: RankTable) -> Float64Array:
+    """Compute Hits@k at several k, with expected ties their exact expectation; float64[k, 3] as :func:`values_at`."""
+    expected, found = tie_policy(study.ties).name == "expected", np.full((len(at), 3), np.nan)
+    best = 1 + table.column("greater") if expected else np.ceil(study.ranks_of(table))
+    places = 1 + table.column("tied") if expected else 1
+    found[:, 0] = np.array([np.clip((k + 1 - best) / places, 0, 1).sum() for k in at]) / max(len(table), 1)
+    return found
 
 
 def retrieval_points(study: Study) -> pd.DataFrame:
     """Compute precision and recall at k, means over queries, of each model: columns as of ``pictures.curves_chart``."""
-    at = cutoffs(max(int(run.table.column("candidates").max(initial=1)) for run in study.runs))
-    points = at_every_k(study, "p", at, intervals=study.unit).rename(columns={"value": "precision"})
-    return points.assign(recall=at_every_k(study, "r", at)["value"], baseline=points["model"].isin(study.baselines))
+    views = [TableView(run.table) for run in study.runs]
+    lists = [RowSelection(view, view.rows_of(view.pooled)).unweighed for view in views]
+    at = cutoffs(max(int(of_run.lengths.max()) for of_run in lists))
+    points = at_every_k(study, at, "precision", partial(values_at, at, "p", study.unit))
+    recall = at_every_k(study, at, "recall", partial(values_at, at, "r", None))["recall"]
+    return points.assign(recall=recall, baseline=points["model"].isin(study.baselines))
 
 
-def at_every_k(study: Study, name: str, at: IntArray, **how: Any) -> pd.DataFrame:
-    """Compute a metric at several k for each model: columns model, k, value, low, high.
+def values_at(at: IntArray, name: str, unit: Unit | None, table: RankTable) -> Float64Array:
+    """Compute a metric at several k with its intervals, NaN without one: value, low, high; float64[k, 3]."""
+    names = [str(parse(f"{name}@{k}").of_part(TableView(table).pooled)) for k in at]
+    values = summarize(table, names, intervals=None if table.sampling else unit).groups[0].records.values()
+    found = [(one.value, getattr(one.interval, "low", None), getattr(one.interval, "high", None)) for one in values]
+    return np.array(found, np.float64)
 
-    Low and high are the ends of its interval, if there is one. Of several seeds the value is their mean, and low and
+
+def at_every_k(study: Study, at: IntArray, name: str, of_table: Callable[[RankTable], Float64Array]) -> pd.DataFrame:
+    """Compute a metric at several k for each model: columns model, k, its name, low, high.
+
+    Low and high are the ends of its interval, if it has one. Of several seeds the metric is their mean, and low and
     high are one standard deviation from it; they are NaN of fewer than three.
     """
     import pandas as pd
 
     frames = []
     for model in study.models:
-        names = [str(parse(f"{name}@{k}").of_part(TableView(model.table).pooled)) for k in at]
-        of_runs = [summarize(run.table, names, **how).groups[0] for run in model.runs]
-        values = np.array([list(group.values.values()) for group in of_runs], np.float64)
-        points = pd.DataFrame(dict(zip(("value", "low", "high"), _band(values, 0, 1), strict=True)))
-        for end in () if model.seeds else ("low", "high"):
-            points[end] = [getattr(one.interval, end, np.nan) for one in of_runs[0].records.values()]
-        frames.append(points.assign(model=model.name, k=at)[["model", "k", "value", "low", "high"]])
+        of_runs = np.array([of_table(run.table) for run in model.runs])
+        mean, low, high = _band(of_runs[..., 0], 0, 1) if model.seeds else of_runs[0].T
+        frames.append(pd.DataFrame({"model": model.name, "k": at, name: mean, "low": low, "high": high}))
     return pd.concat(frames, ignore_index=True)
 
 

@@ -20,12 +20,11 @@ from kgeval.base.errors import ConfigError, InputError, did_you_mean, visible
 from kgeval.base.settings_text import map_texts
 from kgeval.base.storage import replacing, write_text
 from kgeval.data.loading import Source, as_dataset
-from kgeval.metrics.intervals.interval import FEWEST_SEEDS, Unit
+from kgeval.metrics.intervals.interval import FEWEST_SEEDS, PLURAL, Unit
 from kgeval.metrics.names import parse, short_title, title_of
 from kgeval.metrics.ranks.ties import Ties, common_ties
 from kgeval.reports.document import document, isolated, library, unvalidated, vega_version
 from kgeval.reports.evaluated_models import (
-    Classified,
     Runs,
     mean_of_runs,
     notes_on_ties,
@@ -337,30 +336,33 @@ def plot_precision_recall(
     *,
     dataset: Source = None,
     allow: str | Collection[str] = (),
-    intervals: Unit = "triple",
+    intervals: Unit | None = None,
     width: float | None = None,
 ) -> alt.Chart:
     """Draw precision against recall: of classifications over all thresholds, of ranks over every k.
 
     Of ranks, a point has the means over queries of precision and recall at k, with a band of the intervals of the
     precision or, of several seeds, its standard deviation. The area under the curve of one query is its average
-    precision; MAP is the mean of these areas. The arguments are those of :func:`kgeval.plot_leaderboard`; of
-    classifications only the width is used.
+    precision; MAP is the mean of these areas. The arguments are those of :func:`kgeval.plot_leaderboard`, of
+    classifications the width alone.
     """
     runs = with_names(runs)
     if classified := read_classifications(runs):
+        if dataset or allow or intervals:
+            raise ConfigError("--dataset, --allow and --intervals are for runs of ranks, not of classifications.")
         return _curves(classified, "precision_recall", "Average precision", width)
-    study = _study(runs, dataset, intervals=intervals, allow=allow, metrics=["map"])
+    study = _study(runs, dataset, intervals=intervals or "triple", allow=allow, metrics=["map"])
     values = {name: study.block.scores[name, study.metric] for name in study.names}
     if reasons := [value.reason for value in values.values() if value.value is None]:
         raise InputError(f"nothing to draw: precision and recall at k are undefined: {reasons[0]}.")
     title = f"MAP: {', '.join(f'{isolated(name)} {of.value:.3f}' for name, of in values.items())}"
-    notes = _notes(study, f"band: 95 % interval (resampling {study.resampled})")
+    interval = f"95 % interval of the precision (resampling {PLURAL[study.unit].replace('triples', 'queries')})"
+    notes = [*_notes(study, "band: the standard deviation over seeds"), f"The band of a single run is the {interval}."]
     draw = partial(curves_chart, retrieval_points(study), curve="precision_recall_at_k")
     return figure(draw, width, title=title, notes=notes)
 
 
-def _curves(classified: Classified, curve: str, area: str, width: float | None) -> alt.Chart:
+def _curves(classified: Mapping[str, Any], curve: str, area: str, width: float | None) -> alt.Chart:
     summaries = {name: summary for name, (_, summary) in classified.items()}
     points = curve_points(summaries, curve)
     if points.empty:

@@ -55,7 +55,14 @@ def test_the_points_of_a_precision_recall_curve_are_printed(tables):
         assert [at_five["precision"], at_five["recall"]] == pytest.approx([told["p@5"], told["r@5"]])
         assert of_model["recall"].is_monotonic_increasing
     assert invoke(*plot, "--out", "curve.png").exit_code == 0
-    for options in ([], ["--format", "csv", "--out", "curve.svg"], ["--kind", "slices", "--format", "csv"]):
+    csv = ["--format", "csv"]
+    for options in (
+        [],
+        [*csv, "--out", "curve.svg"],
+        ["--kind", "slices", *csv],
+        [*csv, "--json"],
+        [*csv, "--width", "3"],
+    ):
         done = invoke(*plot, *options)
         assert done.exit_code == 2
-        assert "give --out FILE for a picture, or --format csv for the points of roc or precision-recall" in done.output
+        assert "give --out FILE for a picture, or --format csv alone for points (roc, precision-recall)" in done.output

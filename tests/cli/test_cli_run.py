@@ -36,7 +36,7 @@ def test_any_metric_can_be_configured(data, place):
     write_config(place / "many.yaml", {**CONFIG, "metrics": wanted})
     found = data("run", "many.yaml", "--out", "new")["metrics"]
     named = {"map", "ndcg@3", "z-mrr", "strat.mrr", "relation.hits@1", "random.mrr"}
-    assert set(found["both"]) == named | {"ndcg-original2.5@3", "dcg-ln", "iprec@0.5", "map-capped@2"}
+    assert set(found["both"]) == named | {"ndcg-original2.5@3", "dcg-ln", "iprec@0.50", "map-capped@2"}
     assert set(found["head"]) == {*found["both"], "median"}
 
 

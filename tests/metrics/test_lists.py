@@ -185,6 +185,17 @@ def test_the_first_of_several_in_a_wide_tie(above, level, relevant):
     assert first_reciprocals(lists)[0] == pytest.approx(float(exact), rel=1e-12)
 
 
+def test_relevant_items_that_were_not_retrieved_have_no_precision():
+    assert METRICS["iprec"](ranked([0], relevant=3)) == 0
+    assert METRICS["iprec"](ranked([0, 1, 0], relevant=2)) == pytest.approx(6 * 0.5 / 11)  # the recalls 0, .1, … .5
+
+
+def test_too_many_orders_of_ties_are_refused():
+    many = ranked([1] * 100 + [0] * 9900, [0] * 10_000)
+    with pytest.raises(Undefined, match="answers of one query tie in too many orders: up to 100"):
+        METRICS["iprec"](many)
+
+
 @settings(deadline=None)
 @given(relevance=st.lists(st.booleans(), min_size=1, max_size=20).filter(any))
 def test_the_area_under_the_precision_recall_curve_of_a_list_is_its_average_precision(relevance):

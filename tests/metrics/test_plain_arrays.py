@@ -205,16 +205,22 @@ def test_without_anything_relevant_gains_are_zero_and_shares_of_it_undefined():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: ndcg([]), "relevance: the list is empty. To count it as 0, give k, relevant or"),
-        (lambda: precision_at_k(np.array([])), "the list is empty"),
+        (lambda: ndcg([], k=3), "relevance: the list is empty. To count it as 0, give ideal"),
+        (lambda: recall_at_k([], k=3), "relevance: the list is empty. To count it as 0, give relevant"),
+        (lambda: precision_at_k(np.array([])), "the list is empty. To count it as 0, give k"),
+        (lambda: precision_at_k([[]], k=3), r"relevance: expected one row of numbers, found shape \(1, 0\)"),
+        (lambda: precision_at_k([1, 0], True), r"scores: expected one row of numbers, found shape \(\)"),
         (lambda: dcg([], [1, 2], k=3), r"relevance: expected one row of at least one number, found shape \(0,\)"),
         (
             lambda: precision_at_k([1, 0], 2),
             r"scores: expected one row of numbers, found 2. Is it the cut-off\? Write k=2",
         ),
         (lambda: ndcg([1, 0], np.int64(2)), r"Write k=2"),
-        (lambda: dcg([1], discount="log"), r"unknown discount 'log'. Choose log2 \(the default\), ln, original, or"),
-        (lambda: dcg([1], discount="log1"), "with a base above 1"),
+        (
+            lambda: dcg([1], discount="log"),
+            r"unknown discount 'log'. Use log2, ln, original, or a base: log10, original1.5",
+        ),
+        (lambda: dcg([1], discount="log1"), "unknown discount 'log1'"),
         (lambda: ndcg([1], discount="original0.5"), "unknown discount 'original0.5'"),
         (lambda: ndcg([1], discount="log" + 5000 * "9"), "unknown discount 'log999"),
         (lambda: ndcg([1], discount=2), "unknown discount 2"),

@@ -77,7 +77,7 @@ def _entry(what: str, name: str, entries: list[dict[str, str]]) -> dict[str, str
         for spelled in (own, own.removesuffix("[@k]"), own.removesuffix("@k"), own.removesuffix("."), *synonyms):
             names.setdefault(spelled.lower(), entry)
     wanted = re.sub(r"@\d+$", "", name.lower())
-    if what == "metrics":
+    if what == "metrics" and name.lower() not in names:
         found = (metric.named(name.lower()) for kind in KINDS.values() for metric in metrics(*kind.needs).values())
         for variant in (one[0] for one in found if one and one[0].shape):
             return names[variant.shape.lower()] | {key: getattr(variant, key) for key in ("title", "formula", "source")}

@@ -116,8 +116,9 @@ def plot_command(
     from kgeval.cli.display import show_file, show_notes, watching
     from kgeval.reports.plots import PLOTS, about, check_picture, points_of, save_picture
 
-    if (out is None) == (form is None) or (form and kind not in ("roc", "precision-recall")):
-        raise ConfigError("give --out FILE for a picture, or --format csv for the points of roc or precision-recall.")
+    of_picture = kind not in ("roc", "precision-recall") or out or force or as_json or options["width"]
+    if of_picture if form else out is None:
+        raise ConfigError("give --out FILE for a picture, or --format csv alone for points (roc, precision-recall).")
     if out is not None:
         check_picture(out)
         refuse_file(out, force=force)

@@ -28,8 +28,6 @@ Curve = dict[str, npt.NDArray[Any]]
 Terms = tuple[npt.NDArray[Any], npt.NDArray[Any]]
 """what each triple adds to the numerator and to the denominator; [triple] both"""
 
-OfTriples = Callable[[LabelPredictions], Terms]
-
 
 @dataclass(frozen=True)
 class Linearised:
@@ -45,7 +43,7 @@ class Linearised:
         return self.value(data)
 
 
-def _of_sums(names: str, text: str, terms: OfTriples, *, undefined: str, **further: Any) -> Metric:
+def _of_sums(names: str, text: str, terms: Callable[..., Terms], *, undefined: str, **further: Any) -> Metric:
     """Declare a ratio of sums over triples, undefined where the denominator is 0."""
 
     def value(data: LabelPredictions) -> float:
@@ -84,7 +82,7 @@ def _weights(formula: str) -> IntArray:
     return np.array([spelled.count(cell) + spelled.count(f"2 {cell}") for cell in ("TP", "FP", "FN", "TN")])
 
 
-def _error(names: str, text: str, **further: Any) -> Callable[[OfTriples], Metric]:
+def _error(names: str, text: str, **further: Any) -> Callable[[Callable[..., Terms]], Metric]:
     return lambda terms: _of_sums(names, text, terms, increasing=False, **further)
 
 
@@ -184,20 +182,19 @@ def _correlation(predictions: LabelPredictions) -> tuple[float, Float64Array]:
     """Correlate the true and the predicted labels; also what each triple adds."""
     true, called = (it - it.mean() for it in (predictions.truths, predictions.present(predictions.decisions)))
     if not (true.any() and called.any()):
-        raise Undefined(ONE_LABEL)
+        raise Undefined("all triples are true, or all are false, or all were predicted to be the same")
     true, called = true / np.linalg.norm(true), called / np.linalg.norm(called)
     correlation = float(true @ called)
     return correlation, true * called - correlation * (true**2 + called**2) / 2
 
 
-ONE_LABEL = "all triples are true, or all are false, or all were predicted to be the same"
 MCC = _of_scores(
     "mcc matthews phi matthews_corrcoef",
     "Matthews' correlation coefficient: (TP TN − FP FN) / √((TP + FP) (TP + FN) (TN + FP) (TN + FN))",
     Linearised(lambda data: _correlation(data)[0], lambda data: _correlation(data)[1]),
     source="Matthews, 1975",
     lowest=-1,
-    undefined=ONE_LABEL,
+    undefined="all triples are true, or all are false, or were all predicted to be",
 )
 
 

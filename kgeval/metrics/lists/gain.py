@@ -2,9 +2,9 @@
 
 Each is a metric of ranked lists, and a public function of one list as plain arrays.
 
-The gain of an item is its grade of relevance g, or 2^g − 1. A :class:`Discount` says how much it counts at a place. By
-default that is 1 / log₂(place + 1), which Burges et al. (2005) introduced with the gain 2^g − 1; trec_eval and
-scikit-learn use it with the linear gain. Järvelin and Kekäläinen (2002), who introduced CG, DCG and nDCG, discount by
+The gain of an item is its grade of relevance g, or 2^g − 1. A discount says how much it counts at a place: by default
+1 / log₂(place + 1). Burges et al. (2005) use 1 / log(place + 1) with the gain 2^g − 1; trec_eval and scikit-learn use
+1 / log₂(place + 1) with the linear gain. Järvelin and Kekäläinen (2002), who introduced CG, DCG and nDCG, discount by
 1 / log_b(place) from place b on: this is the discount ``original``.
 """
 
@@ -16,24 +16,20 @@ from functools import cache, partial
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from kgeval.base.arrays import Float64Array
 from kgeval.base.errors import MetricError, refuse_unknown
+from kgeval.metrics.array_inputs import Row
 from kgeval.metrics.lists.ranked_lists import RankedLists, list_metric, safe_divide, value_of_list
 from kgeval.metrics.metric import Metric, Variants
-from kgeval.metrics.ranks.moments import OfPlaces, sums_over_places
+from kgeval.metrics.ranks.moments import Decay, sums_over_places
 
 Gain = Literal["linear", "exponential"]
 
-JK, BURGES, TREC = (
-    "Järvelin and Kekäläinen, 2002",
-    "Burges et al., 2005",
-    "Järvelin and Kekäläinen, 2002, discount of trec_eval",
-)
+JK = "Järvelin and Kekäläinen, 2002"
 
 
-def discount_named(word: str) -> OfPlaces:
+def discount_named(word: str) -> Decay:
     """Read what a gain is multiplied by at each place: ``log2``, ``ln``, ``original``, or one with another base.
 
     >>> [float(discount_named(word)(np.array(4))) for word in ("original", "original1.5", "log5")]  # 1 / log₂ 4, …
@@ -43,8 +39,7 @@ def discount_named(word: str) -> OfPlaces:
     match = re.fullmatch(r"(log|original)(\d+(?:\.\d+)?)", str(spelled), re.ASCII)
     base = np.longdouble(float(match[2]) if match else 0)
     if match is None or not 1 < base < np.inf:
-        known = "log2 (the default), ln, original, or log or original with a base above 1, as in log10 and original3"
-        raise MetricError(f"unknown discount {word!r:.80}. Choose {known}.")
+        raise MetricError(f"unknown discount {word!r:.80}. Use log2, ln, original, or a base: log10, original1.5.")
     if match[1] == "log":
         return lambda places: np.log2(base) / np.log2(places + 1)
     return lambda places: 1 / np.maximum(np.log2(places) / np.log2(base), 1)
@@ -58,17 +53,13 @@ def cumulative_gains(lists: RankedLists, k: int | None, gain: Gain = "linear") -
     return lists.sums(_gains(lists, gain) * lists.probability_in_top_k(k))
 
 
-def discounted_gains(
-    lists: RankedLists, k: int | None, gain: Gain = "linear", discount: OfPlaces = LOG2
-) -> Float64Array:
+def discounted_gains(lists: RankedLists, k: int | None, gain: Gain = "linear", discount: Decay = LOG2) -> Float64Array:
     """Σ gain · discount over the first k of each list; float64[list]."""
     low, high = lists.num_above + 1, lists.num_above + lists.places(k)
     return lists.sums(_gains(lists, gain) * sums_over_places(discount, low, high) / lists.tie_block_size)
 
 
-def normalised_gains(
-    lists: RankedLists, k: int | None, gain: Gain = "linear", discount: OfPlaces = LOG2
-) -> Float64Array:
+def normalised_gains(lists: RankedLists, k: int | None, gain: Gain = "linear", discount: Decay = LOG2) -> Float64Array:
     """DCG / the DCG of the best order of each list, NaN where nothing is relevant; float64[list]."""
     own, best = (discounted_gains(order, k, gain, discount) for order in (lists, lists.ideal()))
     return safe_divide(own, best)
@@ -94,11 +85,11 @@ def with_discounts(
     @cache
     def with_discount(word: str) -> Metric:
         of, original = partial(values, discount=discount_named(word)), word.startswith("original")
-        log = f"log_{re.sub('[a-z]', '', word) or ('2' if original else 'e')}"
-        described = text.format(f"max(1, {log}(place))" if original else f"{log}(place + 1)")
-        described = described.replace(": ", f", discount {word}: ", 1)
-        about = further | {"shape": f"{name}-DISCOUNT", **({"source": JK} if original else {})}
-        return declare(f"{name}-{word}", described, of, **about)
+        base = re.sub("[a-z]", "", word) or ("2" if original else "e")
+        described = text.format(f"max(1, log_{base}(place))" if original else f"log_{base}(place + 1)")
+        source = JK if original else f"{further['source']}, base {base}"
+        about = further | {"shape": f"{name}-DISCOUNT", "source": source}
+        return declare(f"{name}-{word}", described.replace(": ", f", discount {word}: ", 1), of, **about)
 
     pattern = rf"{name}-(ln|(?:log|original)[\d.]*)(?:@(?P<k>[1-9]\d{{0,17}}))?"
     variants = Variants(f"{name}-original", pattern, with_discount)
@@ -106,8 +97,8 @@ def with_discounts(
 
 
 _gain = partial(list_metric, source=JK, highest=np.inf, cutoff="optional")
-_dcg = partial(with_discounts, _gain, source=TREC)
-_exponential = partial(with_discounts, _gain, source=BURGES)
+_dcg = partial(with_discounts, _gain, source=f"{JK}, discount of trec_eval")
+_exponential = partial(with_discounts, _gain, source="Burges et al., 2005")
 CG = _gain("cg cumulative_gain cg_at_{k}", "cumulative gain: Σ g over places ≤ k", cumulative_gains)
 
 DCG = _dcg("dcg discounted_cumulative_gain dcg_at_{k}", "discounted cumulative gain: Σ g / {}", discounted_gains)
@@ -133,9 +124,7 @@ NDCG_EXPONENTIAL = _exponential(
 )
 
 
-def cumulative_gain(
-    relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k: int | None = None, gain: Gain = "linear"
-) -> float:
+def cumulative_gain(relevance: Row, scores: Row | None = None, *, k: int | None = None, gain: Gain = "linear") -> float:
     """Sum the gains of the first ``k`` items of a list, CG = Σ gain (Järvelin and Kekäläinen, 2002); see :func:`dcg`.
 
     Examples
@@ -147,12 +136,7 @@ def cumulative_gain(
 
 
 def dcg(
-    relevance: npt.ArrayLike,
-    scores: npt.ArrayLike | None = None,
-    *,
-    k: int | None = None,
-    gain: Gain = "linear",
-    discount: str = "log2",
+    relevance: Row, scores: Row | None = None, *, k: int | None = None, gain: Gain = "linear", discount: str = "log2"
 ) -> float:
     """Compute the discounted cumulative gain of a list, by default Σ gain / log₂(place + 1), as trec_eval does.
 
@@ -194,13 +178,13 @@ def dcg(
 
 
 def ndcg(
-    relevance: npt.ArrayLike,
-    scores: npt.ArrayLike | None = None,
+    relevance: Row,
+    scores: Row | None = None,
     *,
     k: int | None = None,
     gain: Gain = "linear",
     discount: str = "log2",
-    ideal: npt.ArrayLike | None = None,
+    ideal: Row | None = None,
 ) -> float:
     """Compute the DCG of a list as a share of the DCG of its best order, from 0 to 1; see :func:`dcg`.
 

@@ -24,8 +24,8 @@ from kgeval.metrics.lists.ranked_lists import RankedLists, list_metric
 from kgeval.metrics.lists.retrieval import average_precisions
 from kgeval.metrics.metric import Metric, Undefined, Variants
 
-MOST = 5e8
-"""of n r³, summed over the tied blocks of several relevant items, for which some seconds are enough"""
+MOST = 3e7
+"""of the precisions of a list, Σ n r, times Σ r², over its tied blocks: for so many, half a second is enough"""
 
 
 def interpolated_precisions(lists: RankedLists, _: int | None = None, *, recalls: tuple[float, ...]) -> Float64Array:
@@ -39,14 +39,15 @@ def interpolated_precisions(lists: RankedLists, _: int | None = None, *, recalls
     number = np.arange(len(above)) - lists.offsets[lists.list_ids] + 1
     served = np.ones(len(above), np.bool_) if lists.retrieved is None else lists.retrieved
     first = np.maximum(np.floor(np.outer(recalls, lists.relevant) + 0.9), 1).astype(np.int64)
-    at_worst = number / (lists.num_above + lists.tie_block_size - tied + number - above)  # behind all that tie
+    places = lists.num_above + lists.tie_block_size - tied + number - above  # behind all that tie
+    reached = np.where(served & (number >= first[:, lists.list_ids]), number / np.maximum(places, 1), 0)
     best = np.zeros(first.shape)
-    np.maximum.at(best.T, lists.list_ids, (at_worst * (served & (number >= first[:, lists.list_ids]))).T)
+    np.maximum.at(best.T, lists.list_ids, reached.T)
     mixed = np.flatnonzero(served & (tied < lists.tie_block_size) & (lists.relevant[lists.list_ids] > 1))
     items = np.stack([number, lists.num_above, lists.tie_block_size, above, tied])[:, mixed]
-    if (items[2] * items[4] ** 2).sum() > MOST:
-        raise Undefined(f"up to {items[4].max():,} answers of one query tie, in too many orders to average. Use map")
-    rows, starts = np.unique(lists.list_ids[mixed], return_index=True)
+    rows, starts, owners = np.unique(lists.list_ids[mixed], return_index=True, return_inverse=True)
+    if (np.bincount(owners, items[2]) * np.bincount(owners, items[4])).max(initial=0) > MOST:
+        raise Undefined(f"answers of one query tie in too many orders: up to {items[4].max():,} of them. Use map")
     for row, of_row in zip(rows, np.split(items, starts, axis=1)[1:], strict=True):
         best[:, row] = _expected(of_row, first[:, row], best[:, row])
     # Of a single answer, it is the expected reciprocal of its place at every recall.
@@ -83,11 +84,14 @@ def _last_reached(items: IntArray, hits: IntArray, places: IntArray) -> Float64A
     j = number - found
     u = np.clip(number * places // hits - t, 0, n - r + j)
     reached, no_later = among(n, r, u, j), np.ones(u.shape)
-    for i in reversed(range(len(u) - 1)):
-        same = np.flatnonzero(t[:, 0] == t[i])  # the items of its block; others are independent
-        given, others = same[same > i], np.arange(same[-1] + 1, len(u))
-        given_i = among(n[i] - u[i], r[i] - j[i], u[given] - u[i], j[given] - j[i])
-        no_later[i] -= (given_i * no_later[given]).sum(axis=0) + (reached[others] * no_later[others]).sum(axis=0)
+    later_blocks = np.zeros(u.shape[1])
+    for block in reversed(np.split(np.arange(len(u)), np.flatnonzero(np.diff(t[:, 0])) + 1)):
+        no_later[block] -= later_blocks  # which are independent of it
+        for i in reversed(block[:-1]):
+            rest = np.s_[i + 1 : block[-1] + 1]
+            given = among(n[i] - u[i], r[i] - j[i], u[rest] - u[i], j[rest] - j[i])
+            no_later[i] -= (given * no_later[rest]).sum(axis=0)
+        later_blocks = later_blocks + (reached[block] * no_later[block]).sum(axis=0)
     return reached * no_later
 
 
@@ -95,8 +99,6 @@ def _last_reached(items: IntArray, hits: IntArray, places: IntArray) -> Float64A
 def _at(recall: str) -> Metric:
     if not re.fullmatch(r"0?\.\d{1,15}|[01](\.0*)?", recall):
         raise MetricError(f"metric 'iprec@{recall:.80}': iprec@R needs a recall from 0 to 1. Write 'iprec@0.1'.")
-    if recall != f"{float(recall):g}":
-        return _at(f"{float(recall):g}")
     return _interpolated(
         f"iprec@{recall}",
         "interpolated precision at recall R: the largest j / place of the j-th answer over j ≥ ⌊R m + .9⌋",
@@ -105,7 +107,8 @@ def _at(recall: str) -> Metric:
     )
 
 
-_interpolated = partial(list_metric, source="Buckley, trec_eval 9")
+TIES = "no ranks; no common list; answers of a query tie in too many orders"
+_interpolated = partial(list_metric, source="Buckley, trec_eval 9", undefined=TIES)
 IPREC = _interpolated(
     "iprec 11pt_avg",
     "eleven-point interpolated average precision: mean of iprec@R over R = 0, .1, … 1",

@@ -19,12 +19,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import MetricError
 from kgeval.data.queries import starts_of_runs
-from kgeval.metrics.array_inputs import optional_cutoff, order_preserving_float64, relevances
+from kgeval.metrics.array_inputs import Row, floats, optional_cutoff, order_preserving_float64, relevances
 from kgeval.metrics.averages import means_of_groups
 from kgeval.metrics.metric import Metric, Undefined, declared
 from kgeval.metrics.ranks.ranks import Ranks
@@ -66,10 +65,10 @@ class RankedLists:
         sizes = self.relevant[chosen]
         offsets = np.r_[0, np.cumsum(sizes)]
         items = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][chosen] - offsets[:-1], sizes)
-        above, sizes, grades = (column[items] for column in (self.num_above, self.tie_block_size, self.grades))
+        above, level, grades = (column[items] for column in (self.num_above, self.tie_block_size, self.grades))
         weights = None if self.weights is None else self.weights[chosen]
         retrieved = None if self.retrieved is None else self.retrieved[items]
-        return RankedLists(offsets, above, sizes, grades, self.lengths[chosen], weights, retrieved)
+        return RankedLists(offsets, above, level, grades, self.lengths[chosen], weights, retrieved)
 
     @property
     def relevant(self) -> IntArray:
@@ -148,10 +147,10 @@ def answer_lists(
 
 
 def ranked(
-    relevance: npt.ArrayLike,
-    scores: npt.ArrayLike | None = None,
+    relevance: Row,
+    scores: Row | None = None,
     *,
-    ideal: npt.ArrayLike | None = None,
+    ideal: Row | None = None,
     relevant: int | None = None,
 ) -> RankedLists:
     """Make one list of the relevance of its items, in the order of their scores or, without scores, as it is.
@@ -163,7 +162,7 @@ def ranked(
     >>> lists.grades, lists.retrieved, lists.lengths
     (array([2., 1., 3.]), array([ True,  True, False]), array([3]))
     """
-    if isinstance(scores, int | np.integer):
+    if isinstance(scores, int | np.integer) and not isinstance(scores, bool):
         raise MetricError(f"scores: expected one row of numbers, found {scores}. Is it the cut-off? Write k={scores}.")
     grades = relevances(relevance, "relevance")
     keys = -np.arange(float(len(grades))) if scores is None else order_preserving_float64(scores, "scores")
@@ -230,7 +229,7 @@ def _refuse_different(
         )
 
 
-def _lacking_grades(served: Float64Array, ideal: npt.ArrayLike) -> Float64Array:
+def _lacking_grades(served: Float64Array, ideal: Row) -> Float64Array:
     lacking = Counter(relevances(ideal, "ideal").tolist())
     lacking.subtract(served.tolist())
     if grade := max((grade for grade, number in lacking.items() if number < 0), default=0):
@@ -278,13 +277,14 @@ def safe_divide(numerator: Float64Array, denominator: IntArray | Float64Array) -
 
 
 def value_of_list(
-    metric: Metric, values: Values, relevance: npt.ArrayLike, scores: npt.ArrayLike | None, k: int | None, **whole: Any
+    metric: Metric, values: Values, relevance: Row, scores: Row | None, k: int | None, **whole: Any
 ) -> float:
     """Compute a metric of one list, of which ``whole`` has what it may lack; an empty one counts 0 on request."""
     k = optional_cutoff(k)
-    if np.size(relevance) == 0 and (scores is None or np.size(scores) == 0):
-        if k is None and all(lacking is None for lacking in whole.values()):
-            raise MetricError("relevance: the list is empty. To count it as 0, give k, relevant or (ndcg) ideal.")
+    if not len(floats(relevance, "relevance")) and (scores is None or not len(floats(scores, "scores"))):
+        needed, given = next(iter(whole.items()), ("k", k))
+        if given is None:
+            raise MetricError(f"relevance: the list is empty. To count it as 0, give {needed}.")
         relevance, scores = [0], None
     (value,) = values(ranked(relevance, scores, **whole), k)
     if np.isnan(value):

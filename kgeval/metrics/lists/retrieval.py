@@ -13,9 +13,9 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
+from kgeval.metrics.array_inputs import Row
 from kgeval.metrics.lists.ranked_lists import RankedLists, list_metric, safe_divide, value_of_list
 from kgeval.metrics.ranks.moments import sum_of_reciprocals
 
@@ -48,7 +48,7 @@ R_PRECISION = list_metric(
 )
 
 
-def precision_at_k(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k: int | None = None) -> float:
+def precision_at_k(relevance: Row, scores: Row | None = None, *, k: int | None = None) -> float:
     """Compute the share of relevant items (a grade above 0) among the first ``k`` of a list.
 
     Parameters
@@ -75,7 +75,7 @@ def precision_at_k(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None
 
 
 def recall_at_k(
-    relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k: int | None = None, relevant: int | None = None
+    relevance: Row, scores: Row | None = None, *, k: int | None = None, relevant: int | None = None
 ) -> float:
     """Compute the share of all relevant items that is among the first ``k`` of a list.
 
@@ -101,9 +101,7 @@ def recall_at_k(
     return value_of_list(RECALL, recalls, relevance, scores, k, relevant=relevant)
 
 
-def f1_at_k(
-    relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k: int | None = None, relevant: int | None = None
-) -> float:
+def f1_at_k(relevance: Row, scores: Row | None = None, *, k: int | None = None, relevant: int | None = None) -> float:
     """Compute the harmonic mean of precision and recall at ``k``, 2 c / (k + m); see :func:`recall_at_k`.
 
     It is 0 where nothing is relevant.
@@ -149,7 +147,7 @@ MAP_CAPPED = list_metric(
 
 
 def average_precision(
-    relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k: int | None = None, relevant: int | None = None
+    relevance: Row, scores: Row | None = None, *, k: int | None = None, relevant: int | None = None
 ) -> float:
     """Compute the average precision of one list, AP = Σ P@position / m over the relevant items (a grade above 0).
 

@@ -37,8 +37,8 @@ MOST_NODES = 1000
 """the most nodes of a quadrature, whose computation takes the square of their number"""
 
 
-OfPlaces = Callable[[npt.NDArray[np.longdouble]], npt.NDArray[np.longdouble]]
-"""a function of places; [place] both"""
+Decay = Callable[[npt.NDArray[np.longdouble]], npt.NDArray[np.longdouble]]
+"""how much each place counts, such as the discount of DCG; [place] both"""
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ def sum_of_inverse_squares(count: IntArray) -> Float64Array:
     return np.asarray(np.pi**2 / 6 - zeta(2, count + 1.0), np.float64)
 
 
-def sums_over_places(of: OfPlaces, low: IntArray, high: IntArray) -> Float64Array:
+def sums_over_places(of: Decay, low: IntArray, high: IntArray) -> Float64Array:
     """Sum a function of the place over low … high, such as the discounts of DCG; 0 where the range is empty."""
     last = int(high.max(initial=0))
     # Totals in extended precision, where there is one, keep the difference of two of them exact.
