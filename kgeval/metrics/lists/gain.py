@@ -56,7 +56,7 @@ def cumulative_gains(lists: RankedLists, k: int | None, gain: Gain = "linear") -
 def discounted_gains(lists: RankedLists, k: int | None, gain: Gain = "linear", discount: Decay = LOG2) -> Float64Array:
     """Σ gain · discount over the first k of each list; float64[list]."""
     low, high = lists.num_above + 1, lists.num_above + lists.places(k)
-    return lists.sums(_gains(lists, gain) * sums_over_places(discount, low, high) / lists.tie_block_size)
+    return lists.sums(_gains(lists, gain) * (sums_over_places(discount, low, high) / lists.tie_block_size))
 
 
 def normalised_gains(lists: RankedLists, k: int | None, gain: Gain = "linear", discount: Decay = LOG2) -> Float64Array:
