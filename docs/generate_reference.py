@@ -71,7 +71,7 @@ TOPICS = {
         "summarize Summary framework_metrics annotate metrics.Intervals metrics.Interval metrics.interval_over_seeds "
         "metrics.OverSeeds metrics.average_precision metrics.cumulative_gain metrics.dcg metrics.f1_at_k "
         "metrics.hits_at_k metrics.mean_reciprocal_rank metrics.ndcg metrics.precision_at_k metrics.recall_at_k "
-        "metrics.rmse",
+        "metrics.rmse metrics.mse metrics.mae",
     ),
     "compare": (
         "Compare",
