@@ -4,8 +4,8 @@ Each is a metric of ranked lists, and a public function of one list as plain arr
 
 The gain of an item is its grade of relevance g, or 2^g − 1. A discount says how much it counts at a place: by default
 1 / log₂(place + 1). Burges et al. (2005) use 1 / log(place + 1) with the gain 2^g − 1; trec_eval and scikit-learn use
-1 / log₂(place + 1) with the linear gain. Järvelin and Kekäläinen (2002), who introduced CG, DCG and nDCG, discount by
-1 / log_b(place) from place b on: this is the discount ``original``.
+1 / log₂(place + 1) with the linear gain. Järvelin and Kekäläinen (2002) discount by 1 / log_b(place)
+from place b on: this is the discount ``original``.
 """
 
 from __future__ import annotations
