@@ -252,7 +252,8 @@ def retrieval_points(study: Study) -> pd.DataFrame:
     views = [TableView(run.table) for run in study.runs]
     lists = [RowSelection(view, view.rows_of(view.pooled)).unweighed for view in views]
     at = cutoffs(max(int(of_run.lengths.max()) for of_run in lists))
-    points = at_every_k(study, at, "precision", partial(values_at, at, "p", study.unit))
+    unit = None if all(model.seeds for model in study.models) else study.unit  # seeds have no intervals here
+    points = at_every_k(study, at, "precision", partial(values_at, at, "p", unit))
     recall = at_every_k(study, at, "recall", partial(values_at, at, "r", None))["recall"]
     return points.assign(recall=recall, baseline=points["model"].isin(study.baselines))
 

@@ -341,10 +341,11 @@ def plot_precision_recall(
 ) -> alt.Chart:
     """Draw precision against recall: of classifications over all thresholds, of ranks over every k.
 
-    Of ranks, a point has the means over queries of precision and recall at k, with a band of the intervals of the
-    precision or, of several seeds, its standard deviation. The area under the curve of one query is its average
-    precision; MAP is the mean of these areas. The arguments are those of :func:`kgeval.plot_leaderboard`, of
-    classifications the width alone.
+    For ranks, each point shows precision and recall at one k, both means over queries. The band is the interval of the
+    precision; for several seeds it is one standard deviation. MAP, in the title, is the mean over queries of the area
+    under the step curve of each query. It is not the area under the drawn curve.
+
+    The arguments are as in :func:`kgeval.plot_leaderboard`. Runs of classifications take ``width`` only.
     """
     runs = with_names(runs)
     if classified := read_classifications(runs):

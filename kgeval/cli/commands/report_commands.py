@@ -117,7 +117,7 @@ def plot_command(
     from kgeval.reports.plots import PLOTS, about, check_picture, points_of, save_picture
 
     of_picture = kind not in ("roc", "precision-recall") or out or force or as_json or options["width"]
-    if of_picture if form else out is None:
+    if (form and of_picture) or not (form or out):
         raise ConfigError("give --out FILE for a picture, or --format csv alone for points (roc, precision-recall).")
     if out is not None:
         check_picture(out)

@@ -194,7 +194,7 @@ MCC = _of_scores(
     Linearised(lambda data: _correlation(data)[0], lambda data: _correlation(data)[1]),
     source="Matthews, 1975",
     lowest=-1,
-    undefined="all triples are true, or all are false, or were all predicted to be",
+    undefined="all triples are true, or all are false, or all were predicted to be the same",
 )
 
 

@@ -83,8 +83,7 @@ def _last_reached(items: IntArray, hits: IntArray, places: IntArray) -> Float64A
 
     j = number - found
     u = np.clip(number * places // hits - t, 0, n - r + j)
-    reached, no_later = among(n, r, u, j), np.ones(u.shape)
-    later_blocks = np.zeros(u.shape[1])
+    reached, no_later, later_blocks = among(n, r, u, j), np.ones(u.shape), np.zeros(u.shape[1])
     for block in reversed(np.split(np.arange(len(u)), np.flatnonzero(np.diff(t[:, 0])) + 1)):
         no_later[block] -= later_blocks  # which are independent of it
         for i in reversed(block[:-1]):
