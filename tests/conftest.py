@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 # Torch and BLAS in one thread, unless the environment says otherwise: the runs of tests already take all cores, and
@@ -19,10 +22,14 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 from tests.reports.browser import SILENT, find_browser
+from tests.simulated import draws
 
 # A busy machine draws examples slowly, which says nothing about a test.
-settings.register_profile("kgeval", suppress_health_check=[HealthCheck.too_slow], deadline=None)
+settings.register_profile("kgeval", suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=draws(50))
 settings.load_profile("kgeval")
+
+SLOW, LIGHT = ({*Path(__file__).with_name(name).read_text("utf-8").splitlines()} for name in ("slow.txt", "light.txt"))
+"""tests that ``scripts/test quick`` leaves out, and files of tests that need neither torch nor PyKEEN"""
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -85,6 +92,37 @@ def random_dataset(seed: int = 0, *, entities: int = 30, relations: int = 4, tri
 def unwrapped(text: object) -> str:
     """A text in one line, for sentences that are longer than a line of it."""
     return " ".join(str(text).split())
+
+
+def pytest_addoption(parser):
+    parser.addoption("--write-slow", type=float, metavar="SECONDS", help="write the slower tests into tests/slow.txt")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Give the tests of ``slow.txt`` the mark ``slow``, and those in the files of ``light.txt`` the mark ``light``."""
+    for item in items:
+        if item.nodeid.partition("[")[0] in SLOW:
+            item.add_marker("slow")
+        if item.nodeid.partition("::")[0] in LIGHT:
+            item.add_marker("light")
+
+
+def pytest_collection_finish():
+    """What was collected stays to the end: the garbage collector need not look through it again and again."""
+    gc.freeze()
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Keep the names of the tests that took long, all cases of one together."""
+    if not config.getoption("write_slow"):
+        return
+    seconds = Counter()
+    for report in chain.from_iterable(terminalreporter.stats.values()):
+        if isinstance(report, pytest.TestReport):
+            seconds[report.nodeid.partition("[")[0]] += report.duration
+    slow = sorted(name for name, total in seconds.items() if total > config.getoption("write_slow"))
+    Path(__file__).with_name("slow.txt").write_text("".join(f"{name}\n" for name in slow), encoding="utf-8")
 
 
 def pytest_runtest_setup(item):

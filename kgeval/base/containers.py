@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kgeval.base.errors import FileError, reason
+from kgeval.base.extras import refuse_missing
 from kgeval.base.files import LEAST, Budget, checked
 
 MAX_EXPANSION = 100
@@ -94,10 +95,9 @@ class _ShortReads(io.BufferedReader):
 @contextmanager
 def open_hdf5(path: Path, *, times: int = 1) -> Iterator[Arrays]:
     """Open an HDF5 file, of which ``times`` its size may be read: more than 1 where it is compressed."""
-    try:
-        import h5py
-    except ImportError as error:
-        raise FileError(f"{path}: it is read with h5py, which is not installed: pip install 'kgeval[pbg]'.") from error
+    refuse_missing(f"{path}: an HDF5 file needs", "h5py")
+    import h5py
+
     try:
         checked(path)
         file = h5py.File(path, "r")

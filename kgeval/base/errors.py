@@ -10,6 +10,7 @@ KgevalError
 │   ├── MetricError       a metric name, or a table that a metric cannot use
 │   ├── TableError        a table of ranks
 │   └── FileError         a file that is none of data, or asks for too much: all of the above but a MetricError
+│       └── MissingLibrary    a library is not installed; the message names the extra that brings it
 └── RunError           the work began and could not be finished                        (exit code 1)
     └── ScoreError        a model gave a score that cannot be ranked
 
@@ -92,6 +93,10 @@ class TableError(InputError):
 
 class FileError(CheckpointError, DatasetError, ConfigError, TableError):
     """A file is not a regular file, or needs too much memory or time for its size."""
+
+
+class MissingLibrary(FileError, ImportError):
+    """A library is not installed that a part of kgeval needs."""
 
 
 class RunError(KgevalError):

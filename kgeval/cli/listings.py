@@ -10,10 +10,13 @@ from collections.abc import Callable, Container
 from inspect import getdoc
 from typing import TYPE_CHECKING, Any
 
+from kgeval.base.extras import is_installed
 from kgeval.base.settings import plain
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+WITHOUT_PYKEEN = "datasets by name need PyKEEN, which is not installed: pip install 'kgeval[pykeen]'"
 
 Listing = tuple[list[str], list[list[str]]]
 """columns and rows"""
@@ -114,7 +117,8 @@ def _datasets() -> Listing:
     from kgeval.data.layouts.pykeen import names
 
     folders = [["folder", name, layout.summary] for name, layout in sorted(layouts().items())]
-    return ["kind", "name", "files"], [*folders, *(["PyKEEN", name, ""] for name in names())]
+    named = [["PyKEEN", name, ""] for name in names()] if is_installed("pykeen") else [["PyKEEN", "", WITHOUT_PYKEEN]]
+    return ["kind", "name", "files"], [*folders, *named]
 
 
 LISTS: dict[str, Callable[[], Listing]] = {

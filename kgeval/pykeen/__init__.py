@@ -12,6 +12,10 @@ import importlib.metadata
 import re
 import warnings
 
+from kgeval.base.extras import refuse_missing
+
+refuse_missing("kgeval.pykeen needs", "pykeen")
+
 TESTED = ((1, 11, 1), (1, 12))
 """the first version, and the first one that is not tested"""
 

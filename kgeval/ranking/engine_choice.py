@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgeval.base.errors import InputError
+from kgeval.base.extras import is_installed, refuse_missing
 from kgeval.base.files import free_memory
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
@@ -52,7 +53,7 @@ def engine_for(scorer: Aligned, triples: Triples, evaluation: Evaluation) -> Eng
     memory = evaluation.memory_limit or free_memory() // MEMORY_DIVISOR
     if device is None:
         screens = name == "auto" and _operations(scorer, triples, evaluation, PRODUCTS) > TORCH_PAYS
-        if screens or name == "bfloat16":
+        if (screens and is_installed("torch")) or name == "bfloat16":
             import torch  # noqa: F401
         if name == "auto" and not _loops_pay(scorer, triples, evaluation):
             name = "reference"
@@ -67,6 +68,8 @@ def engine_for(scorer: Aligned, triples: Triples, evaluation: Evaluation) -> Eng
 
 def named_device(evaluation: Evaluation) -> Any:
     """Return the ``torch.device`` that an evaluation names; None for the processor, or where it is to be chosen."""
+    if evaluation.kernel == "bfloat16":
+        refuse_missing("kernel: bfloat16 needs", "torch")
     if evaluation.device in ("auto", "cpu"):
         return None
     if evaluation.kernel != "auto":
@@ -74,17 +77,16 @@ def named_device(evaluation: Evaluation) -> Any:
             f"kernel: {evaluation.kernel!r} runs on the CPU, and device: {evaluation.device} has its own kernel. "
             "Leave the kernel out, or say device: cpu."
         )
+    refuse_missing(f"device: {evaluation.device} needs", "torch")
     return find_device(evaluation.device)
 
 
 def _device_for(scorer: Aligned, triples: Triples, evaluation: Evaluation) -> Any:
     """Return the ``torch.device`` that counts; None for the processor."""
-    if evaluation.device != "auto":
+    if evaluation.device != "auto" or evaluation.kernel != "auto":
         return named_device(evaluation)
-    if evaluation.kernel != "auto":
-        return None
     operations = _operations(scorer, triples, evaluation)
-    if operations <= (GPU_PAYS if "torch" in sys.modules else TORCH_PAYS):
+    if operations <= (GPU_PAYS if "torch" in sys.modules else TORCH_PAYS) or not is_installed("torch"):
         return None
     import torch
 

@@ -6,6 +6,7 @@ counts, and lays them out as a rank table.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -232,6 +233,8 @@ class Recorder:
         InputError
             if two processes recorded different counts of a triple
         """
+        if "torch" not in sys.modules:
+            return self
         from torch import distributed
 
         if distributed.is_available() and distributed.is_initialized():

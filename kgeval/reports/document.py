@@ -19,21 +19,17 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
-from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from kgeval.base.errors import InputError, KgevalError, counted
+from kgeval.base.errors import KgevalError, counted
+from kgeval.base.extras import refuse_missing
 from kgeval.base.provenance import UNKNOWN, LabelProvenance, Provenance, shared_description
 from kgeval.base.storage import write_text
 
 if TYPE_CHECKING:
     from kgeval.analysis.comparison.comparison import Comparison
-
-EXTRA = "kgeval[report]"
-
-PACKAGES = {"altair": "altair", "vl_convert": "vl-convert-python", "jinja2": "Jinja2"}
 
 
 def document(template: str, *, scripts: Sequence[str], data: Mapping[str, Any] | None = None, **content: Any) -> str:
@@ -96,7 +92,7 @@ def _vega() -> str:
     convert = library("vl_convert")
     place = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "kgeval"
     with suppress(OSError, RuntimeError, ValueError):  # no such file or folder, no home, not as it was written
-        place = place.expanduser() / f"vega-{vega_version()}-{version(PACKAGES['vl_convert'])}.js"
+        place = place.expanduser() / f"vega-{vega_version()}-{version('vl-convert-python')}.js"
         digest, bundle = place.read_text(encoding="utf-8").split("\n", 1)
         if hashlib.sha256(bundle.encode()).hexdigest() == digest:
             return bundle
@@ -126,19 +122,8 @@ def template_text(name: str) -> str:
 
 def library(module: str) -> ModuleType:
     """Import a library of the extra, or say how to install it."""
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name != module:
-            raise
-        raise InputError(
-            f"pages and pictures need {PACKAGES[module]}, which is not installed. Run: pip install '{EXTRA}'"
-        ) from error
-
-
-def has_libraries() -> bool:
-    """Whether all libraries of the extra are installed."""
-    return all(find_spec(module) is not None for module in PACKAGES)
+    refuse_missing("reports and pictures need", module)
+    return importlib.import_module(module)
 
 
 def unvalidated() -> AbstractContextManager[None]:

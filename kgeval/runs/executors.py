@@ -21,6 +21,7 @@ from pydantic import Field
 
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import ConfigError, KgevalError, RunError, reason
+from kgeval.base.extras import refuse_missing
 from kgeval.base.progress import unreported
 from kgeval.base.settings import ByKind, Settings
 from kgeval.base.threads import bound_threads
@@ -147,10 +148,9 @@ class RayExecutor(Executor):
     def _connected(self, threads: int, warn: Callable[[str], None]) -> Iterator[Any]:
         """Connect to a cluster, or start one on this machine; what was started is ended afterwards."""
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would tell its makers of each use
-        try:
-            import ray
-        except ImportError as error:
-            raise ConfigError("executor.kind: Ray is not installed. Run: pip install 'kgeval[ray]'") from error
+        refuse_missing("executor.kind: ray needs", "ray")
+        import ray
+
         if ray.is_initialized():
             yield ray
             return

@@ -10,13 +10,13 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from pydantic import ConfigDict, field_validator
 
 from kgeval.base.errors import ConfigError, RunError, reason
+from kgeval.base.extras import is_installed, refuse_missing
 from kgeval.base.files import exists_safely
 from kgeval.base.settings import Settings, as_validation_error
 from kgeval.runs.config.models import refuse_unknown_component
@@ -39,6 +39,7 @@ class TrackerConfig(Settings):
     @classmethod
     def _known(cls, value: str) -> str:
         with as_validation_error():
+            refuse_missing("a tracker needs", "pykeen")
             refuse_unknown_component("tracker", value)
         return value
 
@@ -67,7 +68,7 @@ def refuse_unusable(config: TrackerConfig | None, models: Iterable[str]) -> None
     if config is None:
         return
     for library in LIBRARIES:
-        if library in config.kind.casefold() and find_spec(library) is None:
+        if library in config.kind.casefold() and not is_installed(library):
             refusal = f"tracker.kind: {config.kind} needs the library {library}, which is not installed"
             raise ConfigError(f"{refusal}. Run: pip install {library}")
     for model in models:

@@ -63,10 +63,9 @@ def test_the_cluster_of_another_run_is_not_joined(cluster):
     assert done.stdout.splitlines() == cluster
 
 
-@pytest.mark.parametrize("workers", [2, 4])
-def test_any_number_of_workers_gives_the_bytes_of_one_process(cluster, config, place, workers):
+def test_workers_give_the_bytes_of_one_process(cluster, config, place):
     run(load_config(config()), place / "whole")
-    run(load_config(config(**ray_of(workers))), place / "run")
+    run(load_config(config(**ray_of(3))), place / "run")
     assert table(place / "run") == table(place / "whole")
 
 
@@ -154,7 +153,7 @@ def test_an_error_in_a_worker_is_that_of_one_process(cluster):
 
 def test_without_ray_the_command_that_installs_it_is_said(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
-    with pytest.raises(ConfigError, match=r"executor\.kind: Ray is not installed\. Run: pip install 'kgeval\[ray\]'"):
+    with pytest.raises(ConfigError, match=r"executor\.kind: ray needs Ray, .* pip install 'kgeval\[ray\]'"):
         table_of(prepared(undefined), RayExecutor())
 
 

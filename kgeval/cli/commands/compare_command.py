@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgeval.base.errors import ConfigError
+from kgeval.base.extras import OF_REPORT, refuse_missing
 from kgeval.base.tables.shown import Page
 from kgeval.cli.display import show, show_notes
 from kgeval.cli.options import PATH, option, options_of
@@ -95,6 +96,8 @@ def compare_command(runs: tuple[str, ...], allow: tuple[str, ...], across: bool,
     from kgeval.runs.metric_bounds import refuse_worse
     from kgeval.runs.stored import option_name
 
+    if form == "html":
+        refuse_missing("a page needs", *OF_REPORT)
     options = given(options)
     metrics = tuple(options.pop("metrics", ()))
     if options.pop("same", False):

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from kgeval.base.errors import ConfigError
+from kgeval.base.extras import OF_REPORT, refuse_missing
 from kgeval.base.storage import write_text
 from kgeval.cli.options import PATH, OneOf, option, options_of, split_at_commas
 from kgeval.cli.shared_options import UNITS, Comparing, JsonAlone, Replacing, named_runs, refuse_file
@@ -55,6 +56,7 @@ def report_command(
     from kgeval.reports.methods import methods
     from kgeval.reports.page import report
 
+    refuse_missing("a report needs", *OF_REPORT)
     if form == "methods" and options.pop("allow"):
         raise ConfigError("--format methods describes runs that were made by the same rules. Leave out --allow.")
     if form == "methods" and out is None:
@@ -116,6 +118,8 @@ def plot_command(
     from kgeval.cli.display import show_file, show_notes, watching
     from kgeval.reports.plots import PLOTS, about, check_picture, points_of, save_picture
 
+    if out is not None:
+        refuse_missing("a picture needs", *OF_REPORT)
     of_picture = kind not in ("roc", "precision-recall") or out or force or as_json or options["width"]
     if (form and of_picture) or not (form or out):
         raise ConfigError("give --out FILE for a picture, or --format csv alone for points (roc, precision-recall).")

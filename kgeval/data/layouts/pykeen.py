@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from kgeval.base.errors import DatasetError, did_you_mean, nearest
+from kgeval.base.extras import is_installed, refuse_missing
 from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.layouts.inductive import with_training_graph
@@ -82,9 +83,11 @@ def _key(name: str) -> str:
 
 def _resolver(name: str) -> Any:
     """Find the registry of PyKEEN that has a dataset."""
+    here = [entry.name for entry in Path().iterdir() if entry.is_dir() and not entry.name.startswith(".")]
+    hint = f" ({did_you_mean(name, near)})" if (near := nearest(name, here)) else ""
+    refuse_missing(f"no folder is called {name!r}{hint}, and datasets by name need", "pykeen")
     resolver = next((resolver for resolver in _resolvers() if _key(name) in resolver.lookup_dict), None)
     if resolver is None:
-        here = [entry.name for entry in Path().iterdir() if entry.is_dir() and not entry.name.startswith(".")]
         near = nearest(name, [*names(), *here])
         hint = did_you_mean(name, near or names(), listed="datasets")  # a folder that is not near may be anything
         raise DatasetError(f"no folder and no PyKEEN dataset is called {name!r}. {hint}")
@@ -95,7 +98,7 @@ def _files(key: str) -> dict[str, Path]:
     """Find the file of each split: in PyKEEN's package, or where it was downloaded to; none if one is missing."""
     if key in SHIPPED and (package := importlib.util.find_spec("pykeen")) is not None:
         folder = Path(str(package.origin)).parent / "datasets" / key
-    elif key in UNPACKED:
+    elif key in UNPACKED and is_installed("pystow"):
         with writable_home():
             import pystow
 

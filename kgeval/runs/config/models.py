@@ -26,6 +26,7 @@ from pydantic import (
 )
 
 from kgeval.base.errors import ConfigError, MetricError, NoPathError, did_you_mean, refuse_unknown
+from kgeval.base.extras import is_installed, refuse_missing
 from kgeval.base.files import exists_safely, refuse_special, suggest_paths
 from kgeval.base.setting_problems import UNTRAINED, Problem, short_repr
 from kgeval.base.settings import ByKind, PathText, Settings, as_validation_error, or_text
@@ -262,6 +263,13 @@ class TrainingConfig(Settings):
     device: str | None = None
     """the device for training, for example ``cpu`` or ``cuda:0``; by default a GPU if there is one"""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _has_pykeen(cls, value: Any) -> Any:
+        with as_validation_error():
+            refuse_missing("kind: pykeen needs", "pykeen")
+        return value
+
     @field_validator(
         *("model", "loss", "regularizer", "optimizer", "lr_scheduler"),
         *("training_loop", "negative_sampler", "stopper", "device"),
@@ -358,7 +366,7 @@ def wrong_arguments(training: Mapping[str, Any]) -> Iterator[Problem]:
 
     ``training`` is the block as it was written. The arguments of an unknown component are not checked.
     """
-    for part in PARTS:
+    for part in PARTS if is_installed("pykeen") else ():  # without PyKEEN the block itself is refused
         block = f"{part}_kwargs"
         arguments = training.get(block)
         if not isinstance(arguments, dict):

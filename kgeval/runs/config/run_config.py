@@ -12,6 +12,7 @@ from typing import Annotated, Any, cast
 from pydantic import ConfigDict, Field, PrivateAttr, TypeAdapter, field_validator, model_validator
 
 from kgeval.base.errors import ConfigError
+from kgeval.base.extras import OF_REPORT, refuse_missing
 from kgeval.base.settings import ExistingFile, PathText, Settings, as_validation_error, writable
 from kgeval.data.dataset import Dataset
 from kgeval.data.dataset_config import DatasetConfig, dataset_block, readable
@@ -149,15 +150,11 @@ class RunConfig(TaskRequest, Evaluated):
 
     @model_validator(mode="after")
     def _no_contradictions(self) -> RunConfig:
-        from kgeval.reports.document import EXTRA, has_libraries
-
         is_task, is_sample = self.task is not None, self.evaluation.estimate is not None
         in_shards = self.executor is not None or self.evaluation.shards is not None
         mistakes = {
             "give either model (one) or models (several, by name)": (self.model is None) == (self.models is None),
             "report: a page needs ranks, and a task has none. Leave it out": self.report and is_task,
-            f"report: a page needs libraries that are not installed. Run: pip install '{EXTRA}'": self.report
-            and not has_libraries(),
             "intervals: an estimate always has intervals. Leave intervals out": is_sample and self.intervals,
             "estimate: a sample is not ranked in shards. Leave out evaluation.shards and executor": is_sample
             and in_shards,
@@ -169,6 +166,9 @@ class RunConfig(TaskRequest, Evaluated):
         for mistake, is_made in mistakes.items():
             if is_made:
                 raise ValueError(mistake)
+        if self.report:
+            with as_validation_error():
+                refuse_missing("report: a page needs", *OF_REPORT)
         return self
 
     @property

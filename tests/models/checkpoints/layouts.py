@@ -208,6 +208,40 @@ def libkge_transh(folder):
     return plain(score, r=table(3, 8, 1).astype(float)), "given", {}
 
 
+def libkge_conve(folder):
+    """Reciprocal, 2 × 2 images; column 0 of an entity is the bias of a tail."""
+    torch.manual_seed(0)
+    layers = {
+        "convolution": torch.nn.Conv2d(1, 2, 2),
+        "bn1": torch.nn.BatchNorm2d(2, affine=False),
+        "projection": torch.nn.Linear(6, 4),
+        "bn2": torch.nn.BatchNorm1d(4, affine=False),
+    }
+    for name in ("bn1", "bn2"):
+        layers[name].running_mean.uniform_(0.5, 1.5)
+        layers[name].running_var.uniform_(0.5, 1.5)
+    prefix = "_base_model._scorer."
+    state = {f"{prefix}{name}.{key}": v for name, layer in layers.items() for key, v in layer.state_dict().items()}
+    for kind, rows in (("entity", table(7, 5)), ("relation", table(6, 5, 1))):
+        state[f"_base_model._{kind}_embedder._embeddings.weight"] = torch.from_numpy(rows)
+    settings = {
+        "model": "reciprocal_relations_model",
+        "reciprocal_relations_model": {"base_model": {"type": "conve"}},
+        "conve": {"2D_aspect_ratio": 1, "convolution_bias": True, "stride": 1, "padding": 0},
+    }
+    meta = {"entity_ids": ENTITIES, "relation_ids": RELATIONS}
+    saved_by_libkge(folder / "model_best.pt", settings, state, type="package", dataset={"meta": meta})
+    of_images = torch.nn.Sequential(layers["convolution"], layers["bn1"], torch.nn.ReLU(), torch.nn.Flatten())
+    network = torch.nn.Sequential(of_images, layers["projection"], layers["bn2"], torch.nn.ReLU()).double().eval()
+
+    def score(h, r, t):
+        image = torch.from_numpy(np.concatenate([h[1:], r[1:]]).reshape(1, 1, 4, 2))
+        with torch.no_grad():
+            return network(image).numpy()[0] @ t[1:] + t[0]
+
+    return two_ways(score, behind, table(7, 5).astype(float), table(6, 5, 1).astype(float)), "given", {}
+
+
 def openke_json(folder):
     """A normalised TransE in JSON."""
     content = {"ent_embeddings.weight": E.tolist(), "rel_embeddings.weight": R.tolist()}
@@ -779,7 +813,7 @@ LAYOUTS = {
     "dicee": [dicee_aconex, dicee_keci, dicee_lfmult, dicee_pykeen, dicee_qmult],
     "dglke": [dglke_simple],
     "kbc": [kbc_cp],
-    "libkge": [libkge_package, libkge_transh],
+    "libkge": [libkge_package, libkge_transh, libkge_conve],
     "marius": [marius_distmult],
     "openke": [openke_json, openke_transr],
     "pbg": [pbg_static, pbg_types],
