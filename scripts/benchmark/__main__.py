@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import logging
 import platform
@@ -9,6 +10,7 @@ import statistics
 import time
 from collections.abc import Callable
 from datetime import date
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,9 @@ from scripts.benchmark.tools import CASES, LIVE, Case, InPyKEEN, Kgeval, PyKEEN,
 SAMPLE = 256
 """test triples that the slow peers are timed on; their time is scaled to the whole split"""
 
+HISTORY = Path("docs/benchmarks.csv")
+"""of each run that was kept: how many times faster than PyKEEN each model was ranked"""
+
 CHECKED = 32
 """test triples on which everybody's ranks are compared, in float64, before anything is timed"""
 
@@ -51,8 +56,16 @@ CHECKED = 32
 @click.option("--test", type=int, help="With --device: a synthetic graph of so many test triples.")
 @click.option("--large", is_flag=True, help="With --device: a made graph of the size of ogbl-wikikg2.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("runs/bench"), help="Where the results go.")
+@click.option("--keep", is_flag=True, help="Append the ratios to docs/benchmarks.csv.")
 def main(
-    repeat: int, only: tuple[str, ...], growth: bool, device: str | None, test: int | None, large: bool, out: Path
+    repeat: int,
+    only: tuple[str, ...],
+    growth: bool,
+    device: str | None,
+    test: int | None,
+    large: bool,
+    out: Path,
+    keep: bool,
 ) -> None:
     """Run the benchmark."""
     for talkative in ("pykeen", "torch_max_mem"):
@@ -85,7 +98,28 @@ def main(
     }
     (out / "bench.json").write_text(json.dumps(result, indent=2) + "\n")
     (out / "bench.md").write_text(markdown(result))
+    if keep:
+        with HISTORY.open("a", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerows(kept_rows(result))
     click.echo(markdown(result))
+
+
+def kept_rows(result: dict[str, Any]) -> list[list[str]]:
+    """One row of the history for each model that PyKEEN ranked too."""
+    rows = ((row["name"], row["seconds"]["kgeval"], row["seconds"].get("PyKEEN")) for row in result["models"])
+    return [
+        [
+            result["date"],
+            version("kgeval"),
+            result["machine"],
+            name,
+            f"{ours:.2f}",
+            f"{theirs:.0f}",
+            f"{theirs / ours:.0f}",
+        ]
+        for name, ours, theirs in rows
+        if theirs is not None
+    ]
 
 
 def _on_device(device: str, repeat: int, graph: Dataset, cases: list[Case], out: Path) -> None:

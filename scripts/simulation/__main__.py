@@ -1,4 +1,4 @@
-"""Simulate seeds × triples, or relations of unequal sizes: how often 95 % intervals hold the truth; print a table."""
+"""Simulate how often 95 % intervals hold the truth, and tests at 5 % reject it; print tables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import chain
 
 import click
 
-from scripts.simulation import differences, units
+from scripts.simulation import differences, flips, grid, labels, units
 from scripts.simulation.design import Cell
 from scripts.simulation.methods import (
     Method,
@@ -81,12 +81,25 @@ def _row(keys: list[object], shares: dict[str, float]) -> str:
     return "| " + " | ".join([*map(str, keys), *(f"{100 * share:.1f}" for share in shares.values())]) + " |"
 
 
+WHAT = {
+    "seeds": rows,
+    "units": lambda draws: chain(units.rows(draws), differences.rows(draws)),
+    "flips": flips.rows,
+    "grid": grid.rows,
+    "labels": labels.rows,
+}
+
+
 @click.command()
-@click.argument("what", type=click.Choice(["seeds", "units"]), default="seeds")
+@click.argument("what", type=click.Choice([*WHAT]), default="seeds")
 @click.option("--draws", default=10_000, show_default=True, help="How often each cell is drawn.")
 def main(what: str, draws: int) -> None:
-    """Simulate intervals and tests over seeds × triples, or over UNITS of unequal sizes: how often they are right."""
-    for line in rows(draws) if what == "seeds" else chain(units.rows(draws), differences.rows(draws)):
+    """Simulate how often intervals and tests are right.
+
+    seeds: over seeds × triples; units: over relations of unequal sizes; flips: tests by sign flips; grid: over triples,
+    by metric, number and rarity, also of estimates; labels: of classified triples.
+    """
+    for line in WHAT[what](draws):
         click.echo(line)
 
 

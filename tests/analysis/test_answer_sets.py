@@ -109,7 +109,7 @@ def test_sets_are_those_of_the_definition_however_the_work_is_cut(similarity, na
         assert again.sizes.tolist() == whole.sizes.tolist()
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(st.data())
 def test_sets_of_any_scores_and_filters(data):
     """Whole numbers, most of which tie; infinite ones, which rule out or in."""

@@ -34,7 +34,7 @@ def cut(times, count):
     return [times[start : start + size] for start, size in zip(starts, sizes, strict=True)]
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(places=st.lists(st.integers(0, len(DAYS) - 1), min_size=1, unique=True), count=st.integers(1, 60))
 def test_periods_are_consecutive_times_of_the_split(places, count):
     data = dated(places)

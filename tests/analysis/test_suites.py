@@ -139,7 +139,7 @@ def test_ranks_over_graphs_are_those_of_rank_models(suite, results):
     ),
     increasing=st.booleans(),
 )
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_z_scores_and_borda_counts_by_their_definitions(values, increasing):
     results = {f"d{at}": {f"m{place}": value for place, value in enumerate(row)} for at, row in enumerate(values)}
     ranks, sign = rank_models(results, increasing=increasing), 1 if increasing else -1

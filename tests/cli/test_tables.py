@@ -38,7 +38,7 @@ def blocks(lines):
     return found
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(tables(), st.sampled_from([10, 40, 80, 120, 200, None]))
 def test_every_number_stands_in_its_row_under_its_name(table, width):
     """What is read back from the screen, word by word, is the table."""
@@ -62,7 +62,7 @@ def test_every_number_stands_in_its_row_under_its_name(table, width):
     assert [tuple(numbers) for numbers in read.values()] == [row[table.keys :] for row in table.rows]
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(tables(), st.sampled_from([40, 80, 120, 200]))
 def test_only_what_is_wider_than_the_terminal_is_left_to_it(table, width):
     """A line is too long only where a key, a name or a number of its own is, or a line of keys."""
@@ -81,7 +81,7 @@ def test_two_long_keys_leave_their_numbers_room():
     ]
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(tables())
 def test_a_part_begins_a_block(table):
     if not table.parts:
@@ -93,7 +93,7 @@ def test_a_part_begins_a_block(table):
             assert len({table.parts[table.columns.index(name) - table.keys] for name in names}) == 1
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.lists(st.tuples(LABELS, *[st.text("ab ,;", max_size=200)] * 3), min_size=1, max_size=4), st.integers(1, 200))
 def test_no_word_of_a_text_is_cut(rows, width):
     table = Table(("name", "title", "formula", "source"), tuple(rows), prose=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import runpy
 from pathlib import Path
 
 import grimp
@@ -51,3 +52,10 @@ def test_every_file_says_its_idea_in_its_first_line():
         docstring = ast.get_docstring(tree(path))
         assert docstring, path
         assert docstring.splitlines()[0].endswith((".", ":")), path
+
+
+def test_every_fault_of_the_mutations_can_be_made():
+    root = PACKAGE.parent
+    faults = runpy.run_path(str(root / "scripts/mutate"))["FAULT"].findall((root / "tests/mutations.txt").read_text())
+    assert len(faults) >= 20
+    assert {name for name, file, old, _ in faults if (root / file).read_text(encoding="utf-8").count(old) != 1} == set()

@@ -90,7 +90,7 @@ def test_of_several_columns_for_one_role_the_nearer_one_is_used():
 PACKED = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     names=st.one_of(st.none(), st.sampled_from([names[:3] for names in HEADERS])),
     order=st.permutations(range(3)),
@@ -200,7 +200,7 @@ def test_no_real_graph_is_suspected(shared, data):
     assert load_dataset(shared / "data" / data).suspicion is None
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(2, 30), st.integers(1, 19), st.integers(1, 200), st.integers(0, 2**32 - 1), st.booleans())
 def test_no_random_graph_is_suspected(entities, relations, triples, seed, numbered):
     draw = np.random.default_rng(seed)
@@ -301,7 +301,7 @@ def test_cells_without_text_are_noted_with_the_line(tmp_path):
     assert note.startswith(f"2 relation cells without text, the first in {tmp_path / 'train.txt'}, line 2:")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.text(
         st.characters(blacklist_categories=["Cs", "Cc", "Cf", "Zs", "Zl", "Zp"], blacklist_characters='<>"{}|^`\\'),

@@ -60,7 +60,7 @@ def test_the_forms_of_the_real_files_are_one_graph(tmp_path, train, entities):
 facts = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2), st.integers(0, 4), st.integers(-3, 300)), min_size=1)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(facts, facts, facts | st.none(), st.booleans())
 def test_ids_without_labels_are_as_many_as_stat_says(train, test, valid, wide):
     """Entities without facts count; a repeated fact counts once, with its multiplicity."""
@@ -143,7 +143,7 @@ def test_a_real_folder_has_the_facts_of_its_lines(shared):
         assert len(rows) == size
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(
     st.lists(st.tuples(st.integers(-5, 40), *[st.integers(0, 9)] * 3), min_size=1, max_size=50),
     st.sampled_from(["tkgl-made", "tkgl-yago"]),

@@ -308,7 +308,7 @@ def counts_by_sets(evaluated, split, known, scores):
 WHOLE = ("train", "valid", "test")
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     seed=st.integers(0, 10**6),
     write_folder=st.sampled_from(FOLDERS),

@@ -113,7 +113,7 @@ def test_what_are_no_names_is_refused(folder, given):
 text = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp"]), max_size=8).map(str.strip)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(st.dictionaries(text, text))
 def test_of_two_names_the_first_counts(content):
     content |= {"Adam": "the first man"}
@@ -122,7 +122,7 @@ def test_of_two_names_the_first_counts(content):
     assert with_names(data, [content, others]).names == {**content, "\0": "new"}
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(st.dictionaries(text.filter(lambda label: "\x85" not in label), text, min_size=1))
 def test_a_file_of_names_is_read_to_the_letter(tmp_path_factory, content):
     path = tmp_path_factory.mktemp("names") / "names.txt"

@@ -102,7 +102,7 @@ def dackgr(folder, splits):
     return folder
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(
     seed=st.integers(0, 10**6),
     write_folder=st.sampled_from([red_gnn, dackgr]),

@@ -76,7 +76,7 @@ def compressed(content):
 LABELS = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\x00"), max_size=8)
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(LABELS, LABELS, LABELS), min_size=1, max_size=6))
 def test_what_pythons_csv_writes_is_read_to_the_letter(tmp_path, rows):
     path = tmp_path / "triples.csv"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -25,12 +23,14 @@ from sklearn.metrics import (
 from kgeval import ScoredLabels, summarize
 from kgeval.base.errors import MetricError
 from kgeval.metrics.intervals.interval import Intervals, NoInterval
-from kgeval.metrics.intervals.selection_intervals import student_p
 from kgeval.metrics.labels.fitted import LabelPredictions
 from kgeval.metrics.labels.label_intervals import Scatter, added_by_units
 from kgeval.metrics.labels.label_intervals import label_interval as interval_around
 from kgeval.metrics.labels.label_summary import label_groups
 from kgeval.metrics.names import parse
+from scripts.simulation.labels import CASES, METRICS, held, rejected
+from scripts.simulation.labels import made as simulated
+from tests.simulated import draws, error
 
 SCORES = {
     "accuracy": lambda y, d, s, p, w: accuracy_score(y, d, sample_weight=w),
@@ -70,7 +70,7 @@ def test_contributions_are_the_derivatives_of_scikit_learns_weighted_metrics(nam
     arguments = data.truths, data.decisions, data.scores, data.probabilities
     added, strata = added_by_units(parse(name, "classification"), data, "triple")
     assert strata.tolist() == data.truths.tolist()
-    for row in range(len(data)):
+    for row in range(0, len(data), 3):
         step = 1e-4 * (np.arange(len(data)) == row)
         high, low = (SCORES[name](*arguments, 1 + sign * step) for sign in (1, -1))
         assert added[row] == pytest.approx((high - low) / 2e-4, abs=1e-6), row
@@ -201,84 +201,15 @@ def test_summaries_have_intervals_of_the_model_and_of_baselines():
         summarize(scored, "roc_auc", intervals="query")
 
 
-# Simulations: a share of n draws that is 95 % has a standard error of √(.95 · .05 / n), .34 % of 4,000.
-
-DRAWS = 4_000
-
-
-def plain_auc(data):
-    """The Mann-Whitney statistic, where no scores tie."""
-    truths = data.truths[np.argsort(data.scores)]
-    return np.cumsum(~truths)[truths].mean() / (~truths).sum()
-
-
-def plain_average_precision(data):
-    places = np.flatnonzero(data.truths[np.argsort(-data.scores)]) + 1
-    return np.mean(np.arange(1, len(places) + 1) / places)
-
-
-def plain_f1(data):
-    return 2 * (data.decisions & data.truths).sum() / (data.decisions.sum() + data.truths.sum())
-
-
-METRICS = {"roc_auc": plain_auc, "average_precision": plain_average_precision, "f1": plain_f1}
-"""the values that intervals are around, without scikit-learn's checks of every sample"""
-CASES = [(400, 0.5, 1.0), (400, 0.5, 2.0), (1_000, 0.2, 1.5)]
-"""the number of triples, the share of true ones, and how far their scores are apart"""
-
-
 @pytest.mark.parametrize("name", METRICS)
-def test_the_plain_metrics_are_the_metrics(name):
-    data = made(np.random.default_rng(23), 400)
+def test_the_metrics_of_the_simulation_are_the_metrics(name):
+    data = simulated(np.random.default_rng(23), 400, 0.5, 1.0)
     assert METRICS[name](data) == pytest.approx(parse(name, "classification")(data), abs=1e-14)
 
 
-def plain_interval(name, data):
-    return interval_around(parse(name, "classification"), data, METRICS[name](data), Intervals())
-
-
-@cache
-def population(name, share, shift):
-    """The value of a metric for very many triples."""
-    return METRICS[name](made(np.random.default_rng(11), 2_000_000, share=share, shift=shift))
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("name", METRICS)
-@pytest.mark.parametrize("case", CASES)
-def test_intervals_hold_the_value_of_the_population(name, case):
-    count, share, shift = case
-    rng, truth = np.random.default_rng(17), population(name, share, shift)
-    intervals = [plain_interval(name, made(rng, count, share=share, shift=shift)) for _ in range(DRAWS)]
-    assert np.mean([one.low <= truth <= one.high for one in intervals]) == pytest.approx(0.95, abs=0.015)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", METRICS)
-@pytest.mark.parametrize("case", CASES)
-def test_equal_models_differ_significantly_in_one_of_twenty_samples(name, case):
-    """Two models with the same distribution of scores, which correlate as the triples are hard for both."""
-    count, share, shift = case
-    rng, metric = np.random.default_rng(19), parse(name, "classification")
-    significant = 0
-    for _ in range(DRAWS):
-        data = made(rng, count, share=share, shift=0.0)
-        pair = []
-        for _ in range(2):
-            scores = 0.7 * data.scores + np.sqrt(0.51) * rng.normal(size=count) + shift * data.truths
-            pair.append(
-                LabelPredictions(data.truths, scores, data.relations, scores > shift / 2, 1 / (1 + np.exp(-scores)))
-            )
-        (one, strata), (other, _) = (added_by_units(metric, of, "triple") for of in pair)
-        difference = METRICS[name](pair[0]) - METRICS[name](pair[1])
-        significant += student_p(difference, *Scatter.of(one - other, strata, "triple")[:2]) <= 0.05
-    assert significant / DRAWS == pytest.approx(0.05, abs=0.012)
-
-
-@pytest.mark.slow
-def test_intervals_of_a_high_auc_with_few_true_triples_are_too_narrow():
-    """As the guide says: 92 % of 3,000 samples, of which the standard error is .5 %."""
-    rng, truth = np.random.default_rng(1), population("roc_auc", 0.1, 2.7)
-    assert truth == pytest.approx(0.97, abs=0.005)
-    intervals = [plain_interval("roc_auc", made(rng, 500, share=0.1, shift=2.7)) for _ in range(3_000)]
-    assert np.mean([one.low <= truth <= one.high for one in intervals]) == pytest.approx(0.92, abs=0.005)
+def test_intervals_hold_the_truth_and_tests_reject_as_often_as_they_say(name):
+    """``scripts/simulate labels`` draws 10,000 times, in four cases."""
+    count = draws(600)
+    assert held(name, CASES[0], count) == pytest.approx(0.95, abs=0.005 + error(0.95, count))
+    assert rejected(name, CASES[0], count) == pytest.approx(0.05, abs=0.002 + error(0.05, count))

@@ -57,7 +57,7 @@ def test_the_case_of_the_reference():
     assert value("roc_auc", data) == pytest.approx(5 / 6)  # 5 of 6 pairs are in order
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(cases())
 def test_metrics_agree_with_scikit_learn(case):
     truths, scores = case
@@ -86,7 +86,7 @@ def test_metrics_agree_with_scikit_learn(case):
         assert value("mcc", data) == pytest.approx(sk.matthews_corrcoef(truths, called))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(cases())
 def test_the_curves_end_where_they_must_and_hold_the_areas(case):
     truths, scores = case
@@ -100,7 +100,7 @@ def test_the_curves_end_where_they_must_and_hold_the_areas(case):
     assert (curve["precision"][-1], curve["recall"][-1], curve["recall"][0]) == (1, 0, 1)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(cases(), st.integers(1, 20))
 def test_the_reliability_curve_is_a_plain_loop_over_bins(case, bins):
     truths, scores = case
@@ -170,7 +170,7 @@ def accuracy_at(threshold, scores, truths):
     return np.mean((scores >= threshold) == truths)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(cases())
 def test_the_threshold_is_the_smallest_of_the_best_that_occur(case):
     truths, scores = case
@@ -226,7 +226,7 @@ def test_calibration_agrees_with_scikit_learn(calibration, method):
     np.testing.assert_allclose(calibrator(scored(scores, truths), calibration)(new), expected, atol=2e-5)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(cases(), st.sampled_from(["platt", "isotonic"]))
 def test_probabilities_never_fall_as_scores_rise_the_better_way(case, calibration):
     truths, scores = case

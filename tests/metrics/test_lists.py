@@ -133,7 +133,7 @@ AVERAGED = {
 }
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), levels=st.sampled_from([1, 2, 6, 10**6]))
 def test_the_table_gives_what_the_whole_lists_give(seed, levels):
     scores = np.random.default_rng(seed).integers(0, levels, (2, 25, 25)).astype(float)
@@ -150,7 +150,7 @@ def test_the_table_gives_what_the_whole_lists_give(seed, levels):
                 assert summary[f"{side}.{average}.{name}"] == pytest.approx(expected, rel=1e-11), (average, name)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(items=st.lists(st.tuples(st.booleans(), st.integers(0, 2)), min_size=1, max_size=6).filter(
     lambda items: any(hit for hit, _ in items)))  # fmt: skip
 def test_the_first_answer_and_the_area_over_every_order(items):
@@ -205,7 +205,7 @@ def test_the_area_under_the_precision_recall_curve_of_a_list_is_its_average_prec
     assert area == pytest.approx(average_precision(relevance), rel=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(items=st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0, 0.25, 1, 3]), st.integers(0, 3)), min_size=1))
 def test_many_lists_are_each_by_itself(items):
     owners, grades, scores = map(np.array, zip(*items, strict=True))
@@ -221,7 +221,7 @@ def test_many_lists_are_each_by_itself(items):
 
 
 @pytest.mark.parametrize("name", OF_LISTS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     items=st.lists(st.tuples(st.booleans(), st.integers(0, 4)), min_size=2, max_size=9).filter(
         lambda items: len({hit for hit, _ in items}) == 2

@@ -130,7 +130,7 @@ FUNCTIONS = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     items=st.lists(st.tuples(st.sampled_from([0, 0, 0.3, 1, 2.5]), st.integers(0, 3)), min_size=1, max_size=6),
     k=st.none() | st.integers(1, 8),
@@ -169,7 +169,7 @@ def served(relevance, k):
     }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     relevance=st.lists(st.sampled_from([0, 0.3, 1, 2.5]), min_size=1, max_size=12).filter(any),
     k=st.none() | st.integers(1, 14),

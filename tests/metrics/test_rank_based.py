@@ -28,6 +28,7 @@ from kgeval.metrics.ranks.moments import (
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import tie_policies
 from tests.metrics.example_ranks import CUTOFF, METRICS, OF_RANKS, near, ranks, some_ranks, tied_ranks
+from tests.simulated import draws
 
 STATISTICS = {
     "mr": MEAN_RANK,
@@ -172,7 +173,7 @@ def test_pykeen_has_the_same_expectations_and_variances(weighted):
 @pytest.mark.parametrize("name", STATISTICS)
 def test_random_ranking_has_the_expectation_and_the_variance(name, weighted):
     rng = np.random.default_rng(5)
-    sizes, trials = np.array([1, 2, 3, 7, 40, 300]), 15_000
+    sizes, trials = np.array([1, 2, 3, 7, 40, 300]), draws(4_000)
     weights = rng.random(len(sizes)) if weighted else None
     drawn = rng.integers(1, sizes + 1, (trials, len(sizes)))
     values = np.array([METRICS[name](ranks(row, sizes, weights), k=3 if name == "hits" else 0) for row in drawn])
@@ -184,18 +185,8 @@ def test_random_ranking_has_the_expectation_and_the_variance(name, weighted):
     assert abs(np.mean(centred**2) - variance_of(STATISTICS[name], table, 3)) < 4 * errors[1]
 
 
-@pytest.mark.parametrize("name", ["amri", "amrr", "ahits", "agmri", "z-mr", "z-mrr", "z-hits", "z-gmr"])
-def test_random_ranking_is_zero(name):
-    rng = np.random.default_rng(6)
-    sizes = np.tile([2, 9, 50, 400], 25)
-    scores = [METRICS[name](ranks(rng.integers(1, sizes + 1), sizes), k=CUTOFF[name]) for _ in range(3000)]
-    assert abs(np.mean(scores)) < 4 * np.std(scores) / np.sqrt(len(scores))
-    if name.startswith("z"):
-        assert np.std(scores) == pytest.approx(1, abs=0.06)
-
-
 @pytest.mark.parametrize("name", OF_RANKS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(table=some_ranks(), ties=st.sampled_from(sorted(tie_policies())))
 def test_every_value_lies_in_its_declared_range(name, table, ties):
     try:
@@ -304,7 +295,7 @@ def test_the_geometric_z_score_grows_with_the_root_of_the_number_of_ranks():
 
 
 @pytest.mark.parametrize("name", [name for name in OF_RANKS if METRICS[name].increasing is not None])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(table=some_ranks(), ties=st.sampled_from(sorted(tie_policies())), data=st.data())
 def test_no_metric_worsens_when_an_answer_rises(name, table, ties, data):
     metric, k = METRICS[name], CUTOFF[name]
@@ -322,7 +313,7 @@ def test_no_metric_worsens_when_an_answer_rises(name, table, ties, data):
 
 @pytest.mark.parametrize("name", ["mr", "mrr", "hits", "gmr", "igmr", "imr", "hmr", "amr", "amri", "amrr", "ahits",
                                   "median", "inverse-median", "variance", "std", "mad"])  # fmt: skip
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(rows=st.lists(st.tuples(st.integers(1, 9), st.integers(1, 4)), min_size=1, max_size=8))
 def test_whole_weights_are_repetitions(name, rows):
     values, weights = map(np.array, zip(*rows, strict=True))

@@ -19,7 +19,7 @@ from kgeval.base.provenance import UNKNOWN, Provenance
 from kgeval.metrics.intervals.over_seeds import interval_over_seeds
 from kgeval.metrics.names import parse
 from kgeval.metrics.selection import RowSelection, TableView
-from tests.metrics.test_interval_coverage import CANDIDATES, Made, intervals_of, ranked
+from scripts.simulation.made import CANDIDATES, Made, intervals_of, ranked
 
 
 def temporal(seed, times=30, facts=400):

@@ -60,7 +60,7 @@ def lines_of(table, data):
 
 
 @given(cases)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_lines_are_the_best_that_train_and_valid_do_not_know(case):
     ids, found = case.data.entities.id, {}
     for line in map(json.loads, lines_of(case.candidates(), with_names(case.data, {"e0003": "Three"}))):

@@ -125,7 +125,7 @@ def test_no_limit_changes_an_integer_or_a_note(data):
 
 
 @pytest.mark.filterwarnings("ignore:invalid value")  # of infinite vectors, which the reference kernel multiplies
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_nan_of_vectors_is_the_worst_as_that_of_finished_scores(data):
     """Plain loops say what is right; some vectors and some biases are no numbers, or infinite."""

@@ -97,7 +97,7 @@ def files_of_lists(draw):
     return [line for line, _ in lines.values()], blocks, unmatched
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(files_of_lists())
 def test_ranks_are_those_of_plain_python(tmp_path_factory, drawn):
     lines, blocks, unmatched = drawn

@@ -57,7 +57,7 @@ def test_counts_are_the_references(kind, similarity):
         assert evaluate(scorer, DATA, **screen).to_pandas().equals(expected), screen
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.sampled_from(COMPILED),
     st.sampled_from(SCREENS),

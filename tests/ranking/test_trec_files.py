@@ -1,4 +1,4 @@
-"""TREC files: pytrec_eval and ranx compute of them what kgeval computes of the ranks."""
+"""TREC files: pytrec_eval computes of them what kgeval computes of the ranks."""
 
 from __future__ import annotations
 
@@ -45,15 +45,6 @@ def test_pytrec_eval_computes_the_same(files, expected):
     assert set(found) == set(answers)
     for theirs, ours in (("map", "map"), ("ndcg_cut_10", "ndcg@10"), ("P_4", "p@4")):
         assert np.mean([values[theirs] for values in found.values()]) == pytest.approx(expected[ours], rel=1e-12)
-
-
-@pytest.mark.slow
-def test_ranx_computes_the_same(files, expected):
-    ranx = pytest.importorskip("ranx")
-    run, qrels = ranx.Run.from_file(str(files[0]), kind="trec"), ranx.Qrels.from_file(str(files[1]), kind="trec")
-    found = ranx.evaluate(qrels, run, ["map", "precision@4"])
-    assert found["map"] == pytest.approx(expected["map"], rel=1e-12)
-    assert found["precision@4"] == pytest.approx(expected["p@4"], rel=1e-12)
 
 
 def test_a_line_is_as_trec_has_it(files):

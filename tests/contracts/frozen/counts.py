@@ -65,7 +65,7 @@ def corruption(candidates: str, folder: Path, dataset):
 def compute(name: str) -> dict[str, str]:
     """Hash each case of a graph; kernels that count differently are named in place of the hash.
 
-    Every case is counted by three kernels, by all of them on the three graphs together; in 1 or 3 threads by turns, and
+    Every case is counted by two kernels, by all of them on the three graphs together; in 1 or 3 threads by turns, and
     some in little memory by one kernel after the other.
     """
     dataset, found = graph(name), {}
@@ -74,7 +74,7 @@ def compute(name: str) -> dict[str, str]:
         for number, (similarity, biased, protocol, candidates) in enumerate(cases):
             model = ExactModel(dataset, similarity, biased=biased)
             negatives = corruption(candidates, Path(folder), dataset)
-            turns = range(number + [*GRAPHS].index(name), number + [*GRAPHS].index(name) + 3)
+            turns = range(first := number + 2 * [*GRAPHS].index(name), first + 2)
             by_turns = [kernels()[turn % len(kernels())] for turn in turns]
             ways_to_count = [(kernel, THREADS[(number + turn) % 2], "1GB") for turn, kernel in enumerate(by_turns)]
             if number % EVERY[name] == 0:

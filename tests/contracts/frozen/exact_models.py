@@ -6,7 +6,7 @@ import numpy as np
 
 from kgeval import Dataset, Triples, VectorScorer, Vocabulary
 
-GRAPHS = {"small": (40, 3, 600), "wide": (300, 2, 900), "tall": (90, 12, 1500)}
+GRAPHS = {"small": (30, 3, 300), "wide": (200, 2, 450), "tall": (60, 12, 750)}
 """entities, relations, and triples before repeated ones are left out"""
 
 

@@ -155,7 +155,7 @@ def test_labels_that_no_line_survives_are_refused_before_anything_is_written(tmp
     assert list(tmp_path.iterdir()) == []
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=6), min_size=1, max_size=4, unique=True),
     st.sampled_from([".tsv", ".parquet"]),

@@ -131,8 +131,10 @@ def test_an_empty_filter_is_the_protocols_or_given():
 
 
 def test_candidates():
-    assert [LABELS[i] for i in np.flatnonzero(in_train(SMALL))] == ["b", "c", "d", "e"]
-    assert [LABELS[i] for i in np.flatnonzero(up_to_the_last_of_train(SMALL))] == ["a", "b", "c", "d", "e"]
+    for name, competing, labels in (("ampligraph", in_train, "bcde"), ("kbc", up_to_the_last_of_train, "abcde")):
+        assert [LABELS[i] for i in np.flatnonzero(competing(SMALL))] == [*labels]
+        table = evaluate(scored(*range(6)), SMALL, sides="tail", protocol=name)
+        assert table.column("raw_candidates").tolist() == [len(labels)]
 
 
 def test_means_differ_in_their_last_digits_only():

@@ -247,7 +247,7 @@ def facts(scores, labels):
     return ScoredLabels(np.asarray(scores, float), np.asarray(labels, float), np.zeros(len(scores), int))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.floats(0.2, 5), st.floats(-2, 2), st.sampled_from(["logistic", "bounded-linear"]))
 def test_a_fit_finds_the_mapping_that_made_the_confidences(weight, bias, kind):
     made = ConfidenceMapping(kind=kind, weight=weight / 5, bias=bias / 5 + 0.5)
