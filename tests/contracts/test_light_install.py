@@ -104,7 +104,6 @@ WORKS = {
     **{f"evaluate {name} --dataset graph --out runs/{name}": "mrr" for name in ("pykeen", "libkge", "conve")},
     "compare runs/pykeen runs/conve --same": "identical ranks",
     "compare runs/pykeen runs/libkge -m mrr": "detectable",
-    "summarize runs/conve --by relation": "likes",
     "predict libkge --dataset graph --query e0 likes ? -k 12": "e1",
     "explain pykeen --dataset graph --protocols pykeen,libkge": "libkge",
     "audit graph": "train",
@@ -167,9 +166,9 @@ REFUSED = {
     "evaluate libkge --dataset graph --device cuda --out runs/none": ("device: cuda needs torch", "torch"),
     "evaluate libkge --dataset graph --set evaluation.kernel=bfloat16": ("kernel: bfloat16 needs torch", "torch"),
     "report runs/pykeen --out none.html": ("a report needs altair", "report"),
-    "report runs/pykeen --format methods": ("a report needs altair", "report"),
-    "plot runs/pykeen --kind distribution --out none.svg": ("a picture needs altair", "report"),
+    "plot runs/pykeen --kind distribution --out none.svg": ("a chart needs altair", "report"),
     "compare runs/pykeen runs/libkge --format html": ("a page needs altair", "report"),
+    "run divided.yaml": ("executor.kind: ray needs Ray", "ray"),
     "run page.yaml": ("report: a page needs altair", "report"),
 }
 """what is called -> what the message says of it, and the extra that it names"""
@@ -178,6 +177,7 @@ BLOCKS = {
     "trained": "dataset: graph\nmodel: {kind: pykeen, model: TransE, device: cpu, loss_kwargs: {margin: 1}}",
     "tracked": "dataset: graph\nmodel: libkge\ntracker: {kind: csv}",
     "named": "dataset: umls\nmodel: libkge",
+    "divided": "dataset: graph\nmodel: libkge\nexecutor: {kind: ray}",
     "page": "dataset: graph\nmodel: libkge\nreport: true",
 }
 
@@ -186,7 +186,7 @@ BLOCKS = {
 def refusals(workplace, outcome):
     for name, block in BLOCKS.items():
         (workplace / f"{name}.yaml").write_text(f"{block}\noutput: runs/none\n", encoding="utf-8")
-    return outcomes(workplace, REFUSED, hidden="torch,pykeen,pystow,altair")
+    return outcomes(workplace, REFUSED, hidden="torch,pykeen,pystow,altair,ray")
 
 
 @pytest.mark.parametrize("line", REFUSED)

@@ -118,8 +118,7 @@ def plot_command(
     from kgeval.cli.display import show_file, show_notes, watching
     from kgeval.reports.plots import PLOTS, about, check_picture, points_of, save_picture
 
-    if out is not None:
-        refuse_missing("a picture needs", *OF_REPORT)
+    refuse_missing("a chart needs", *OF_REPORT)
     of_picture = kind not in ("roc", "precision-recall") or out or force or as_json or options["width"]
     if (form and of_picture) or not (form or out):
         raise ConfigError("give --out FILE for a picture, or --format csv alone for points (roc, precision-recall).")

@@ -83,11 +83,12 @@ def _key(name: str) -> str:
 
 def _resolver(name: str) -> Any:
     """Find the registry of PyKEEN that has a dataset."""
-    here = [entry.name for entry in Path().iterdir() if entry.is_dir() and not entry.name.startswith(".")]
-    hint = f" ({did_you_mean(name, near)})" if (near := nearest(name, here)) else ""
-    refuse_missing(f"no folder is called {name!r}{hint}, and datasets by name need", "pykeen")
-    resolver = next((resolver for resolver in _resolvers() if _key(name) in resolver.lookup_dict), None)
+    resolvers = _resolvers() if is_installed("pykeen") else ()
+    resolver = next((resolver for resolver in resolvers if _key(name) in resolver.lookup_dict), None)
     if resolver is None:
+        here = [entry.name for entry in Path().iterdir() if entry.is_dir() and not entry.name.startswith(".")]
+        hint = f" ({did_you_mean(name, near)})" if (near := nearest(name, here)) else ""
+        refuse_missing(f"no folder is called {name!r}{hint}, and datasets by name need", "pykeen")
         near = nearest(name, [*names(), *here])
         hint = did_you_mean(name, near or names(), listed="datasets")  # a folder that is not near may be anything
         raise DatasetError(f"no folder and no PyKEEN dataset is called {name!r}. {hint}")

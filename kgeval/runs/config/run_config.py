@@ -38,7 +38,7 @@ from kgeval.runs.config.models import (
     require_any,
 )
 from kgeval.runs.config.yaml_document import Document
-from kgeval.runs.executors import ExecutorConfig
+from kgeval.runs.executors import ExecutorConfig, RayExecutor
 from kgeval.runs.trackers import TrackerConfig
 
 
@@ -166,9 +166,9 @@ class RunConfig(TaskRequest, Evaluated):
         for mistake, is_made in mistakes.items():
             if is_made:
                 raise ValueError(mistake)
-        if self.report:
-            with as_validation_error():
-                refuse_missing("report: a page needs", *OF_REPORT)
+        with as_validation_error():
+            refuse_missing("report: a page needs", *(OF_REPORT if self.report else ()))
+            refuse_missing("executor.kind: ray needs", *(("ray",) if isinstance(self.executor, RayExecutor) else ()))
         return self
 
     @property
