@@ -6,7 +6,7 @@ import gc
 import os
 from collections import Counter
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, product
 from math import inf
 from pathlib import Path
 
@@ -102,11 +102,9 @@ def pytest_addoption(parser):
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Give the tests of ``slow.txt`` the mark ``slow``, and those in the files of ``light.txt`` the mark ``light``."""
-    for item in items:
-        if item.nodeid.partition("[")[0] in SLOW:
-            item.add_marker("slow")
-        if item.nodeid.partition("::")[0] in LIGHT:
-            item.add_marker("light")
+    for item, (mark, listed, end) in product(items, (("slow", SLOW, "["), ("light", LIGHT, "::"))):
+        if item.nodeid.partition(end)[0] in listed:
+            item.add_marker(mark)
 
 
 def pytest_collection_finish():

@@ -27,9 +27,6 @@ READING = ("layout", "names", "columns")
 OF_ANY_RULES = ("split", "sides", "times", "history", "unseen", "nan")
 """the settings of a run's evaluation that do not depend on the protocol"""
 
-WHERE_IT_WENT = ("output", "report", "tracker", "executor")
-"""the keys about where the results of a run went and how they were computed"""
-
 
 def configuration(
     command: str, checkpoint: str, dataset: str | None, options: Mapping[str, Any], blocks: Mapping[str, Any]
@@ -92,7 +89,6 @@ def _over_stored(command: str, stored: Document, options: Mapping[str, Any], blo
             del kept["sides"]
         content = {name: content[name] for name in ("dataset", "model") if name in content}
         content |= {"evaluation": kept} if kept and "task" not in blocks else {}
-    content = {name: value for name, value in content.items() if name not in WHERE_IT_WENT}
     if "evaluation" in blocks:
         blocks = {**blocks, "evaluation": {**content.get("evaluation", {}), **blocks["evaluation"]}}
     changed: set[Place] = {(name,) for name in blocks if name != "evaluation"}

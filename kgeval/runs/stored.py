@@ -24,7 +24,7 @@ from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.names import parse
 from kgeval.metrics.ranks.ties import note_on_missing
 from kgeval.models.baselines import FittedBaseline
-from kgeval.models.checkpoints import Checkpoint, load_checkpoint
+from kgeval.models.checkpoints import Checkpoint
 from kgeval.ranking.protocols.protocol import protocol_of, protocols
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.run_directory.contents import progress_of
@@ -32,9 +32,8 @@ from kgeval.ranking.run_directory.folders import holds_runs, runs_in
 from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.ranking.tasks.classification import Classification
 from kgeval.ranking.tasks.confidences import Confidences
-from kgeval.runs.config.load import load_config, refuse_unrepeatable
+from kgeval.runs.config.load import check, refuse_unrepeatable
 from kgeval.runs.config.metric_request import with_groups
-from kgeval.runs.config.models import TrainingConfig
 from kgeval.runs.config.run_config import RunConfig, TaskRequest
 from kgeval.runs.config.yaml_document import Document, read_document
 from kgeval.runs.outcome import Outcome, task_policies
@@ -97,6 +96,9 @@ def read_outcomes(
         metrics = KINDS[kind].metrics
     return [read_outcome(run.path, metrics, options, name=name) for name, run in runs.items()]
 
+
+WHERE_IT_WENT = ("output", "report", "tracker", "executor")
+"""the keys about where the results of a run went and how they were computed"""
 
 PLUGGED = {"metrics": "metric", "by": "slice", "ties": "tie policy"}
 """what the configuration of a run may name that only another package has, by its key"""
@@ -249,26 +251,26 @@ def read_stored_model(path: Path) -> tuple[RunConfig, Checkpoint | FittedBaselin
     """Read the configuration of a stored run, its model, and the dataset that it ranked."""
     if not exists_safely(path):
         raise InputError(f"no such run directory or checkpoint {str(path)[:200]!r}. {suggest_paths(path)}".strip())
-    run = _run_of_one_model(path)
-    config = load_config(run.config_file)
+    config, run = check(read_stored_document(path)), StoredRun(path)
     if config.task is not None:
         raise InputError(f"{str(path)!r} is a run of {config.task.kind}: it has no ranks to calibrate.")
     _refuse_changed_inputs(run)
     dataset = config.dataset.load()
     if run.fingerprint != dataset.sha256():
         raise InputError(f"{str(path)!r}: the triples of dataset {dataset.name} have changed since they were ranked.")
-    if isinstance(config.model, TrainingConfig):
-        model: Any = load_checkpoint(_trained_model(run), dataset=dataset, nan=config.evaluation.nan)
-    else:
-        model = config.load_model(dataset)
-    return config, model, dataset
+    return config, config.load_model(dataset), dataset
 
 
 def read_stored_document(path: Path) -> Document:
-    """Read the configuration of a stored run, with a model that it trained as the checkpoint that it saved."""
+    """Read the configuration of a stored run, with a model that it trained as the checkpoint that it saved.
+
+    ``WHERE_IT_WENT`` is left out: it is not needed again, and may need libraries that are not here.
+    """
     run = _run_of_one_model(path)
     document = read_document(run.config_file)
     refuse_unrepeatable(document)
+    for name in WHERE_IT_WENT:
+        document.content.pop(name, None)
     model = document.content.get("model")
     if isinstance(model, dict) and model.get("kind") == "pykeen":
         document.content["model"] = {"path": str(_trained_model(run))}

@@ -56,7 +56,7 @@ CHECKED = 32
 @click.option("--test", type=int, help="With --device: a synthetic graph of so many test triples.")
 @click.option("--large", is_flag=True, help="With --device: a made graph of the size of ogbl-wikikg2.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("runs/bench"), help="Where the results go.")
-@click.option("--keep", is_flag=True, help="Append the ratios to docs/benchmarks.csv.")
+@click.option("--keep", is_flag=True, help="Append the ratios to docs/benchmarks.csv; not with --device.")
 def main(
     repeat: int,
     only: tuple[str, ...],

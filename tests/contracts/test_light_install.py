@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -57,14 +58,13 @@ ENTITY, RELATION = (np.random.default_rng(0).normal(size=(size, 4)).astype(np.fl
 def outcomes(folder, lines, *, hidden="torch,pykeen,pystow"):
     """Call kgeval once for each line, in one process that hides some libraries: exit codes and what was printed."""
     command = [sys.executable, "-c", HIDING + CALLING, hidden, *lines]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    return dict(zip(lines, json.loads(done.stdout.splitlines()[-1]), strict=True))
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+    return dict(zip(lines, json.loads(done.splitlines()[-1]), strict=True))
 
 
 def save(path, *, pickled, **tables):
     """Write a pickle that names two tables, as torch does, without torch."""
-    storages = {name: numbers.tobytes() for name, numbers in tables.items()}
-    return archive(path, program(pickled), storages)
+    return archive(path, program(pickled), {name: numbers.tobytes() for name, numbers in tables.items()})
 
 
 def pykeen(folder):
@@ -76,12 +76,12 @@ def pykeen(folder):
 
 
 def libkge(folder):
-    tensors = {f"_{kind}_embedder._embeddings.weight": matrix(kind[0], len(rows), 4) for kind, rows in ROWS}
+    sizes = {"entity": 12, "relation": 3}
+    tensors = {f"_{kind}_embedder._embeddings.weight": matrix(kind[0], size, 4) for kind, size in sizes.items()}
     config = made(named("kge.config", "Config"), mapping(options=value({"model": "distmult", "distmult": {}})))
     meta = value({"entity_ids": LABELS[0], "relation_ids": LABELS[1]})
     whole = {"model": row(mapping(**tensors), value(None)), "config": config, "type": value("package")}
-    pickled = mapping(**whole, dataset=mapping(meta=meta))
-    save(folder / "model_best.pt", pickled=pickled, e=ENTITY, r=RELATION)
+    save(folder / "model_best.pt", pickled=mapping(**whole, dataset=mapping(meta=meta)), e=ENTITY, r=RELATION)
 
 
 def conve(folder):
@@ -93,11 +93,7 @@ def conve(folder):
     turns = [name for label in LABELS[1] for name in (label, f"{label}_reverse")]
     for name, labels in (("vocab_e1", LABELS[0]), ("vocab_rel", turns)):
         tokens = dict(enumerate(["OOV", "", *labels]))
-        forward = {token: number for number, token in tokens.items()}
-        (folder / name).write_bytes(pickle.dumps([forward, tokens, {}, {}], 2))
-
-
-ROWS = ("entity", ENTITY), ("relation", RELATION)
+        (folder / name).write_bytes(pickle.dumps([{token: row for row, token in tokens.items()}, tokens, {}, {}], 2))
 
 
 WORKS = {
@@ -154,14 +150,14 @@ def test_ranks_of_a_checkpoint_are_those_of_its_formula(workplace, outcome, name
     assert as_counts(RankTable.from_parquet(workplace / "runs" / name / "ranks.parquet")) == expected
 
 
-NAMED = "no folder is called {!r}, and datasets by name need PyKEEN"
+EVERY = "torch,pykeen,pystow,altair,ray"
 REFUSED = {
-    "evaluate libkge --dataset umls": (NAMED.format("umls"), "pykeen"),
-    "evaluate libkge --dataset wn18rr": (NAMED.format("wn18rr"), "pykeen"),
+    "evaluate libkge --dataset umls": ("no folder is called 'umls', and datasets by name need PyKEEN", "pykeen"),
+    "evaluate libkge --dataset wn18rr": ("no folder is called 'wn18rr', and datasets by name need PyKEEN", "pykeen"),
     "inspect grahp": ("called 'grahp' (Did you mean 'graph'?), and datasets by name need PyKEEN", "pykeen"),
     "pykeen --help": ("kgeval.pykeen needs PyKEEN", "pykeen"),
     "run trained.yaml": ("kind: pykeen needs PyKEEN", "pykeen"),
-    "run named.yaml": (NAMED.format("umls"), "pykeen"),
+    "run named.yaml": ("no folder is called 'umls', and datasets by name need PyKEEN", "pykeen"),
     "run tracked.yaml": ("a tracker needs PyKEEN", "pykeen"),
     "evaluate libkge --dataset graph --device cuda --out runs/none": ("device: cuda needs torch", "torch"),
     "evaluate libkge --dataset graph --set evaluation.kernel=bfloat16": ("kernel: bfloat16 needs torch", "torch"),
@@ -186,7 +182,7 @@ BLOCKS = {
 def refusals(workplace, outcome):
     for name, block in BLOCKS.items():
         (workplace / f"{name}.yaml").write_text(f"{block}\noutput: runs/none\n", encoding="utf-8")
-    return outcomes(workplace, REFUSED, hidden="torch,pykeen,pystow,altair,ray")
+    return outcomes(workplace, REFUSED, hidden=EVERY)
 
 
 @pytest.mark.parametrize("line", REFUSED)
@@ -198,6 +194,16 @@ def test_what_needs_a_library_names_its_extra_before_it_works(workplace, refusal
     assert f"Run: pip install 'kgeval[{extra}]'" in printed
     assert len(printed.splitlines()) <= 2  # a configuration's problems have a line above them
     assert not (workplace / "runs/none").exists()
+
+
+def test_a_run_that_pykeen_trained_is_read_without_it(workplace, outcome):
+    """Its configuration names what is not here: a training, a tracker, a cluster, a page."""
+    run = shutil.copytree(workplace / "runs/conve", workplace / "runs/trained")
+    shutil.copytree(workplace / "pykeen", run / "model")
+    block = f"{BLOCKS['trained']}\ntracker: {{kind: csv}}\nexecutor: {{kind: ray}}\nreport: true\n"
+    (run / "config.yaml").write_text(block, encoding="utf-8")
+    found = outcomes(workplace, ["answers runs/trained --coverage .5", "evaluate runs/trained"], hidden=EVERY)
+    assert [status for status, _ in found.values()] == [0, 0], found
 
 
 def test_the_package_for_pykeen_fails_as_an_import_does():

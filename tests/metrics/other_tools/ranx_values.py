@@ -6,10 +6,8 @@ import json
 import random
 from pathlib import Path
 
-METRICS = (
-    *("map", "map@4", "precision@4", "recall@4", "f1@4", "r-precision", "mrr"),
-    *("ndcg", "ndcg_burges", "ndcg@4", "ndcg_burges@4"),
-)
+METRICS = ["map", "map@4", "precision@4", "recall@4", "f1@4", "r-precision", "mrr"]
+METRICS += [f"{name}{cutoff}" for cutoff in ("", "@4") for name in ("ndcg", "ndcg_burges")]
 
 
 def lists() -> list[tuple[list[float], int]]:
@@ -40,5 +38,5 @@ if __name__ == "__main__":
         {"grades": grades, "served": length, **{name: float(values[name][row]) for name in METRICS}}
         for row, (grades, length) in enumerate(cases)
     ]
-    content = {"made_by": "ranx_values.py", "version": f"ranx {version('ranx')}", "records": records}
-    Path(__file__).with_name("ranx.json").write_text(json.dumps(content), encoding="utf-8")
+    about = {"made_by": "ranx_values.py", "version": f"ranx {version('ranx')}"}
+    Path(__file__).with_name("ranx.json").write_text(json.dumps(about | {"records": records}), encoding="utf-8")
