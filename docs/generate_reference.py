@@ -75,8 +75,8 @@ TOPICS = {
     ),
     "compare": (
         "Compare",
-        "compare analysis.Comparison explain check_numbers analysis.compare_grid analysis.ModelGrid "
-        "analysis.rank_models analysis.DatasetRanks analysis.same_ranks analysis.SameRanks analysis.seed_differences",
+        "compare analysis.Comparison explain check_numbers "
+        "analysis.rank_models analysis.DatasetRanks analysis.same_ranks analysis.SameRanks",
     ),
     "report": (
         "Report",

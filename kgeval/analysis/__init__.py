@@ -19,14 +19,11 @@ if TYPE_CHECKING:
     from kgeval.analysis.answer_sets.answers import answers_of_ranks as answers_of_ranks
     from kgeval.analysis.audits.audit import Audit as Audit
     from kgeval.analysis.audits.audit import audit as audit
-    from kgeval.analysis.comparison.compare import compare_grid as compare_grid
     from kgeval.analysis.comparison.comparison import Comparison as Comparison
-    from kgeval.analysis.comparison.comparison import ModelGrid as ModelGrid
     from kgeval.analysis.comparison.dataset_ranks import DatasetRanks as DatasetRanks
     from kgeval.analysis.comparison.dataset_ranks import rank_models as rank_models
     from kgeval.analysis.comparison.same_ranks import SameRanks as SameRanks
     from kgeval.analysis.comparison.same_ranks import same_ranks as same_ranks
-    from kgeval.analysis.comparison.seed_differences import seed_differences as seed_differences
     from kgeval.analysis.slices.slice import Categories as Categories
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

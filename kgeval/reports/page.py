@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgeval.analysis.comparison.compare import compare_grid
+from kgeval.analysis.comparison.compare import compare
 from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.analysis.comparison.over_graphs import as_in_suite
 from kgeval.base.errors import InputError, MetricError, counted
@@ -179,7 +179,7 @@ def render_grid(
     seed = seed_of((model for models in datasets.values() for model in models), policy)
     options: dict[str, Any] = {"intervals": intervals, "ties": policy, "seed": seed, "allow": allow}
     metrics = suite["metrics"] or HEADLINES
-    grid = compare_grid(results, metrics, baselines=baselines, suite=suite["groups"], **options)
+    grid = compare(results, metrics, baselines=baselines, suite=suite["groups"], **options)
     sections: list[Section] = []
     metric = grid.metrics[0]
     # The checks of dozens of graphs are on the pages of their own.

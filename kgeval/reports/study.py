@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from kgeval.analysis.comparison.block import Block
 from kgeval.analysis.comparison.comparable import notes_on_histories, shared_rows
-from kgeval.analysis.comparison.compare import compare_grid
+from kgeval.analysis.comparison.compare import compare
 from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.analysis.comparison.paired_difference import PairedDifference
 from kgeval.analysis.slices.annotation import annotate
@@ -224,7 +224,7 @@ def study_of(
     baselines = [model.name for model in ordered if model.baseline]
     how: dict[str, Any] = {"intervals": intervals, "ties": policy, "baselines": baselines, "allow": allow}
     how["seed"] = seed_of(models, policy)
-    grid = compare_grid({ordered[0].table.dataset: runs}, metrics, spread="interval", **how)
+    grid = compare({ordered[0].table.dataset: runs}, metrics, spread="interval", **how)
     return Study(shared, graph, policy, intervals, grid)
 
 

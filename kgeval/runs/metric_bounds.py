@@ -183,6 +183,8 @@ def refuse_worse(comparison: Comparison) -> None:
         raise ConfigError("--fail-if-worse needs a metric that says which model is better, such as mrr.")
     of_tables = comparison.baselines if comparison.first.kind == "classification" else ()  # others were given
     rivals = [name for name in comparison.models if name not in {first, *of_tables}]
+    if not rivals:
+        raise RunError(f"--fail-if-worse: {first} is the only model: there is no other to compare it with.")
     others = rivals if reference in {None, first} else [reference]
     results = [(block, other, block.seen(metric, first, other)) for block in comparison.blocks for other in others]
     worse = [(block, other) for block, other, seen in results if seen == "worse"]

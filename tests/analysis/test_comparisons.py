@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from kgeval import CallableScorer, RankTable, compare, evaluate, summarize
-from kgeval.analysis import compare_grid
 from kgeval.analysis.comparison.comparison import Comparison
-from kgeval.base.errors import MetricError
+from kgeval.base.errors import MetricError, RunError
 from kgeval.ranking.corruption import DegreeWeighted, Uniform
+from kgeval.runs.metric_bounds import refuse_worse
 from tests.conftest import random_dataset, unwrapped
 from tests.metrics.example_ranks import changed
 
@@ -50,7 +50,7 @@ def test_tables_without_rows_have_no_differences_and_every_form(by):
     seeds = {"d": {"one": [empty] * 3, "two": [empty] * 3}}
     datasets = {"d": {"one": empty}, "f": {"one": empty}}
     found = compare({"one": empty, "two": empty}, ["mrr"], by=by)
-    for comparison in (found, compare_grid(seeds, "mrr", by=by), compare_grid(datasets, "mrr", by=by)):
+    for comparison in (found, compare(seeds, "mrr", by=by), compare(datasets, "mrr", by=by)):
         assert [pair for pair in comparison.pairs if pair.p is not None] == []
         assert "0 test triples" in str(comparison)
         assert "mrr" in comparison.to_csv() or by
@@ -131,8 +131,30 @@ def test_nothing_else_can_be_allowed():
     for wrong in (5, [None], [["candidates"]]):
         with pytest.raises(MetricError, match=r"allow .*: unknown field"):
             compare({"full": FULL, "same": FULL}, allow=wrong)
-    with pytest.raises(MetricError, match="nothing to compare"):
-        compare({})
+    for nothing in ({}, {"nations": {}}):
+        with pytest.raises(MetricError, match="nothing to compare"):
+            compare(nothing)
+    with pytest.raises(MetricError, match="full has no run"):
+        compare({"full": []})
+
+
+def test_every_form_of_the_same_runs_is_the_same_comparison():
+    models = {"full": FULL, "same": FULL}
+    listed = {model: [table] for model, table in models.items()}
+    for form in (listed, {FULL.dataset: models}, {FULL.dataset: listed}):
+        assert compare(form).to_dict() == compare(models).to_dict()
+    seeds = {model: [table, table, table] for model, table in models.items()}
+    assert compare(seeds).to_dict() == compare({FULL.dataset: seeds}).to_dict()
+    assert compare(seeds).metrics == compare(models).metrics
+
+
+def test_one_model_alone_is_shown_and_the_gate_does_not_pass():
+    alone = compare({"full": FULL}, "mrr")
+    assert alone.summaries[FULL.dataset]["full"]["mrr"] == summarize(FULL)["mrr"]
+    assert alone.notes[-1] == "full is the only model: there is no other to compare it with."
+    for tables in ({"full": FULL}, {"full": [FULL, FULL, FULL]}):
+        with pytest.raises(RunError, match="full is the only model"):
+            refuse_worse(compare(tables, "mrr"))
 
 
 def test_a_column_for_each_metric_as_it_was_requested():

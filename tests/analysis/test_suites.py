@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from kgeval import evaluate
-from kgeval.analysis import compare_grid, rank_models
+from kgeval import compare, evaluate
+from kgeval.analysis import rank_models
 from kgeval.metrics.intervals.over_graphs import mean_over_graphs
 from kgeval.metrics.names import parse
 from tests.conftest import random_dataset, unwrapped
@@ -36,7 +36,7 @@ def results():
 
 @pytest.fixture(scope="module")
 def suite(results):
-    return compare_grid(results, ["mrr", "mr"], suite=SUITE)
+    return compare(results, ["mrr", "mr"], suite=SUITE)
 
 
 def mean_of(table, function):
@@ -152,7 +152,7 @@ def test_z_scores_and_borda_counts_by_their_definitions(values, increasing):
 
 
 def test_groups_of_rows_have_means_of_their_own(results):
-    by_side = compare_grid(results, "mrr", by="side")
+    by_side = compare(results, "mrr", by="side")
     (table,) = by_side.tables()
     assert table.columns == ["side", "graph", *STEPS]
     for side in ("head", "tail"):
@@ -167,9 +167,9 @@ def test_groups_of_rows_have_means_of_their_own(results):
 
 def test_few_datasets_stand_beside_each_other_unless_a_suite_is_named(results):
     few = {name: results[name] for name in "abd"}
-    assert compare_grid(few, "mrr").tables()[0].columns[0] == "model"
-    assert compare_grid(few, "mrr", suite={"pair": ["a", "b"]}).tables()[0].columns[0] == "graph"
-    assert compare_grid({"a": few["a"]}, "mrr", suite=SUITE).tables()[0].columns[0] == "model"
+    assert compare(few, "mrr").tables()[0].columns[0] == "model"
+    assert compare(few, "mrr", suite={"pair": ["a", "b"]}).tables()[0].columns[0] == "graph"
+    assert compare({"a": few["a"]}, "mrr", suite=SUITE).tables()[0].columns[0] == "model"
 
 
 def test_an_interval_over_graphs_needs_three_that_differ():

@@ -9,8 +9,8 @@ import xml.etree.ElementTree as ET
 import pytest
 
 import kgeval
+from kgeval import compare
 from kgeval.analysis.audits.audit import audit
-from kgeval.analysis.comparison.compare import compare_grid
 from kgeval.analysis.comparison.same_ranks import same_ranks
 from tests.reports.conftest import family, predicting, ranks_of
 
@@ -31,7 +31,7 @@ def results():
         "summary": kgeval.summarize(table, ["mrr", "hits@10"]),
         "groups": kgeval.summarize(table, ["mrr"], by="side"),
         "comparison": kgeval.compare(tables, ["mrr"]),
-        "grid": compare_grid({"made up": {name: [one] for name, one in tables.items()}}, ["mrr"]),
+        "grid": compare({"made up": {name: [one] for name, one in tables.items()}}, ["mrr"]),
         "same": same_ranks(tables),
         "audit": audit(data),
         "predictions": predicting(data, "c", 0).predictions,

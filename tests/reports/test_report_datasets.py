@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 import kgeval
-from kgeval.analysis import compare_grid
+from kgeval import compare
 
 STEPS = {"sums": 29, "products": 5}
 
@@ -40,7 +40,7 @@ def test_the_page_of_two_datasets_has_the_numbers_of_the_comparison_and_the_chec
                 number, is_best = shown[model, name, metric]
                 assert number == pytest.approx(value, abs=1e-12)
                 assert is_best == (value == max(values.values()))
-    orders = compare_grid(results, ["hits@1"])
+    orders = compare(results, ["hits@1"])
     for block, metric in ((block, orders.metrics[0]) for block in orders.blocks):
         order = html.escape(block.order(metric))
         assert f'<th scope="row">{block.title}</th><td>Hits@1</td><td><bdi>{order}</bdi></td>' in page

@@ -10,9 +10,7 @@ import pyarrow as pa
 import pytest
 
 import kgeval
-from kgeval import Estimate
-from kgeval.analysis import seed_differences
-from kgeval.analysis.comparison.compare import compare_grid
+from kgeval import Estimate, compare
 from kgeval.base.errors import MetricError
 from kgeval.metrics import interval_over_seeds
 from kgeval.metrics.intervals.sampling import Sampling
@@ -22,6 +20,7 @@ from kgeval.reports.plots import PLOTS
 from kgeval.reports.standings import p_value, standings, verdicts
 from kgeval.reports.study import HEADLINES, study_of
 from kgeval.reports.trust import exactness, making, ties
+from tests.analysis.over_seeds import seed_differences
 from tests.reports.conftest import family, ranks_of, seeded
 
 pytest.importorskip("altair")
@@ -90,7 +89,7 @@ def test_slices_are_means_over_seeds_as_in_the_table_of_compare():
         row = groups[(groups["model"] == "strong") & (groups["group"] == side)].iloc[0]
         values = [np.mean(1 / realistic(table)[table.column("side") == side]) for table in tables]
         assert row["value"] == pytest.approx(np.mean(values), rel=1e-12)
-        grid = compare_grid({"d": {"strong": tables}}, "mrr", by="side", spread="interval")
+        grid = compare({"d": {"strong": tables}}, "mrr", by="side", spread="interval")
         (interval,) = [
             block.scores["strong", grid.metrics[0]].interval for block in grid.blocks if block.title == f"d {side}"
         ]

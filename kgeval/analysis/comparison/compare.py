@@ -1,4 +1,4 @@
-"""``kgeval.compare`` and ``compare_grid``: several models on the same rows of one dataset or more, pair by pair.
+"""``kgeval.compare``: several models on the same rows of one dataset or more, of one run or of several, pair by pair.
 
 Rank tables go in, a ``Comparison`` comes out. ``comparable.py`` finds the rows that the models share and refuses ranks
 that do not compare; ``pair_tests.py`` tests differences of single runs, ``seed_differences.py`` those of several.
@@ -46,12 +46,13 @@ from kgeval.ranking.tasks.label_table import LabelTable
 
 
 def compare(  # noqa: PLR0913
-    tables: Mapping[str, RankTable] | Mapping[str, LabelTable],
+    tables: Mapping[str, Any],
     metrics: str | Metric | Sequence[str | Metric] = RANKS.metrics,
     *,
     intervals: Unit = "triple",
     level: float = 0.95,
     by: str | Sequence[str] = (),
+    spread: Spread | None = None,
     reference: str | None = None,
     draws: int = 9999,
     ties: Ties = "realistic",
@@ -60,7 +61,9 @@ def compare(  # noqa: PLR0913
     popularity: tuple[float, float] = (1.0, 1.0),
     calibration: Calibration = "platt",
     margin: float | None = None,
+    baselines: Collection[str] = (),
     allow: str | Collection[str] = (),
+    suite: Mapping[str, Sequence[str]] | None = None,
 ) -> Comparison:
     """Compare models that ranked, or classified, the same triples in the same way, and test their differences.
 
@@ -70,11 +73,17 @@ def compare(  # noqa: PLR0913
     4 of 5 test sets. The first metric decides which model is better; the others are secondary. A metric that does not
     measure quality, such as ``count``, is shown and not tested.
 
+    Of several seeds, a number is the mean over the runs of a model. Two models with three seeds or more are tested by
+    Student's t, which resamples seeds and triples: the variance of a difference is s₁²/R₁ + s₂²/R₂ + c₁₁ + c₂₂ − 2 c₁₂
+    (Obuchowski and Rockette, 1995), of R runs whose values have the variance s², and c the mean covariance of a run of
+    one model and another run of the same, or of the other, when the triples are resampled.
+
     Parameters
     ----------
     tables
-        the ranks, by the models' names; or the label tables of :func:`kgeval.classify`, whose tests are Student's, of
-        ``roc_auc`` that of DeLong, DeLong and Clarke-Pearson (1988)
+        the ranks, by the models' names: a table, or a list with one of each seed; of several datasets {dataset: {model:
+        ranks}}; or the label tables of :func:`kgeval.classify`, whose tests are Student's, of ``roc_auc`` that of
+        DeLong, DeLong and Clarke-Pearson (1988)
     metrics, ties, chance, popularity, calibration
         as :func:`summarize` takes them
     intervals
@@ -84,6 +93,10 @@ def compare(  # noqa: PLR0913
         the level of the intervals; a difference is significant if its adjusted p-value is at most 1 − level
     by
         the column, or columns, by whose values rows are grouped; each group is tested separately
+    spread
+        what follows ± a mean over seeds: ``"sd"``, the standard deviation; ``"seeds"``, the interval of the mean
+        (resampling seeds); ``"interval"`` (resampling seeds and triples); ``"none"``. By default ``"sd"``; single runs
+        on one dataset have none
     reference
         the model that all others are compared with; by default each is compared with each
     draws
@@ -93,6 +106,11 @@ def compare(  # noqa: PLR0913
     margin
         the smallest difference by the first metric that matters; each pair then has a test of equivalence (TOST;
         Schuirmann, 1987)
+    baselines
+        the models without random training, which need no seeds
+    suite
+        groups of datasets, {name: datasets}, over each of which unweighted means are shown; a dataset that has no run
+        is named. Datasets are then rows, as they are by default if there are more than three
     allow
         which differences of the ranks are allowed, and noted: ``"dataset"``, ``"split"``,
         ``"protocol"``, ``"filter"``, ``"candidates"`` or ``"triples"``, which compares the rows that all models have
@@ -100,7 +118,7 @@ def compare(  # noqa: PLR0913
     Raises
     ------
     MetricError
-        if there are fewer than two models; if they ranked different triples or sides, or have different protocols,
+        if there is no model; if they ranked different triples or sides, or have different protocols,
         filters or candidates, with the difference; if an option is unknown
 
     Examples
@@ -115,106 +133,51 @@ def compare(  # noqa: PLR0913
     >>> (pair,) = comparison.pairs
     >>> pair.units, pair.verdict
     (201, 'better')
+    >>> def model(seed):
+    ...     return lambda h, r, t: (h * seed + t * 7 + r) % 11
+    >>> grid = {name: {"sums": [evaluate(model(s), name) for s in (29, 31, 37)]} for name in ("nations", "umls")}
+    >>> columns, rows = compare(grid, "mrr").table()
+    >>> columns, rows[0]
+    (['model', 'nations mrr', 'umls mrr'], ['sums', '0.376 ± 0.010', '0.0491 ± 0.0032'])
     >>> compare({"full": full, "sampled": sampled})
     Traceback (most recent call last):
     kgeval.base.errors.MetricError: these runs cannot be compared.
     candidates: all 14 entities in full; 5 uniform (seed 0) in sampled
     Rank them alike, or allow the differences: --allow candidates (in Python allow=['candidates']).
     """
-    if not isinstance(tables, Mapping) or not tables:
+    datasets = _by_dataset(tables)
+    runs = [of for models in datasets.values() for of in models.values()]
+    if not runs:
         raise MetricError('nothing to compare: give tables with names, as in {"complex": table, "distmult": other}.')
-    given: Mapping[str, Any] = tables
-    if not (of_labels := all(isinstance(table, LabelTable) for table in given.values())):
-        refuse_other_tables(given.values())
-    if len(tables) < 2:
-        raise MetricError(f"nothing to compare {next(iter(tables))!r} with: give at least two models.")
+    if not all(runs):
+        model = next(model for models in datasets.values() for model, of in models.items() if not of)
+        raise MetricError(f"{model} has no run: give the ranks of each, as in {{{model!r}: [seed_0, seed_1]}}.")
+    refuse_unknown("spread: unknown", spread or "sd", get_args(Spread), MetricError)
+    if spread is None and (len(datasets) > 1 or any(len(of) > 1 for of in runs)):
+        spread = "sd"
     options = MetricOptions(ties, seed, chance, popularity)
     differences = DifferenceOptions(intervals, level, draws, seed, reference, margin)
-    if of_labels:
+    if spread is None and all(isinstance(table, LabelTable) for (table,) in runs):
+        labelled = {model: table for models in datasets.values() for model, (table,) in models.items()}
         chosen = METRICS if metrics == RANKS.metrics else metrics
-        return compare_labels(given, chosen, differences, by=relation_alone(by), calibration=calibration)
-    rules = _Rules(metrics, column_names(by), options, differences, None, frozenset(), allowed_fields(allow))
-    dataset = next(iter(given.values())).dataset
-    return rules.compare({dataset: {model: [table] for model, table in given.items()}})
+        return compare_labels(labelled, chosen, differences, by=relation_alone(by), calibration=calibration)
+    refuse_other_tables(table for of in runs for table in of)
+    graphs, unseeded = suite_of(suite or {}, [*datasets]), frozenset(baselines)
+    rules = _Rules(metrics, column_names(by), options, differences, spread, unseeded, allowed_fields(allow), graphs)
+    return rules.compare(datasets)
 
 
-Tables = RankTable | Sequence[RankTable]
-"""the ranks of a model: of one run, or of several, one for each seed"""
-
-
-def compare_grid(  # noqa: PLR0913
-    results: Mapping[str, Mapping[str, Tables]],
-    metrics: str | Metric | Sequence[str | Metric] = ("mrr", "hits@1", "hits@10"),
-    *,
-    by: str | Sequence[str] = (),
-    spread: Spread = "sd",
-    intervals: Unit = "triple",
-    level: float = 0.95,
-    reference: str | None = None,
-    draws: int = 9999,
-    ties: Ties = "realistic",
-    seed: int = 0,
-    chance: Chance = "exact",
-    popularity: tuple[float, float] = (1.0, 1.0),
-    margin: float | None = None,
-    baselines: Collection[str] = (),
-    allow: str | Collection[str] = (),
-    suite: Mapping[str, Sequence[str]] | None = None,
-) -> Comparison:
-    """Compare models on several datasets, each trained with several seeds: the table of a paper.
-
-    A number is the mean over the seeds of a model. On each dataset separately, two models with three seeds or more are
-    compared by the test of :func:`kgeval.analysis.seed_differences`, which resamples seeds and triples. If every model
-    has one run, the test is that of :func:`kgeval.compare`, which resamples triples only.
-
-    Parameters
-    ----------
-    results
-        {dataset: {model: ranks}}; ranks are a rank table, or a list with the table of each seed
-    metrics, ties, chance, popularity
-        as :func:`kgeval.summarize` takes them
-    by
-        the column, or columns, by whose values triples are grouped; each group has its own rows
-    spread
-        what follows ±: ``"sd"``, the standard deviation over seeds; ``"seeds"``, the interval of the mean (resampling
-        seeds); ``"interval"``, the interval of the mean (resampling seeds and triples); ``"none"``
-    intervals, level, reference, draws, seed, margin, allow
-        as :func:`kgeval.compare` takes them
-    baselines
-        the models without random training, which need no seeds
-    suite
-        groups of datasets, {name: datasets}, over each of which unweighted means are shown; a dataset that has no run
-        is named. Datasets are then rows, as they are by default if there are more than three
-
-    Raises
-    ------
-    MetricError
-        if there is nothing to compare, if an option is unknown, or if the runs of a dataset do not compare
-
-    Examples
-    --------
-    >>> from kgeval import evaluate
-    >>> def model(seed):
-    ...     return lambda h, r, t: (h * seed + t * 7 + r) % 11
-    >>> results = {name: {"sums": [evaluate(model(s), name) for s in (29, 31, 37)]} for name in ("nations", "umls")}
-    >>> grid = compare_grid(results, "mrr")
-    >>> columns, rows = grid.table()
-    >>> columns, rows[0]
-    (['model', 'nations mrr', 'umls mrr'], ['sums', '0.376 ± 0.010', '0.0491 ± 0.0032'])
-    """
-    refuse_unknown("spread: unknown", spread, get_args(Spread), MetricError)
-    several = {
-        dataset: {model: [of] if isinstance(of, RankTable | LabelTable) else list(of) for model, of in models.items()}
-        for dataset, models in results.items()
+def _by_dataset(tables: Any) -> dict[str, dict[str, list[Any]]]:
+    """Take the runs of each model on each dataset from any form that :func:`compare` takes."""
+    if not isinstance(tables, Mapping):
+        raise MetricError(f"expected tables with names, found {type(tables).__name__}: give {{model: table}}.")
+    if not tables or not all(isinstance(of, Mapping) for of in tables.values()):
+        first = next((of[0] if isinstance(of, list | tuple) and of else of for of in tables.values()), None)
+        tables = {getattr(first, "dataset", ""): tables}
+    return {
+        dataset: {model: [*of] if isinstance(of, list | tuple) else [of] for model, of in models.items()}
+        for dataset, models in tables.items()
     }
-    refuse_other_tables(table for models in several.values() for runs in models.values() for table in runs)
-    if not any(several.values()):
-        raise MetricError("nothing to compare: give {dataset: {model: tables}}.")
-    options = MetricOptions(ties, seed, chance, popularity)
-    differences = DifferenceOptions(intervals, level, draws, seed, reference, margin)
-    columns, allowed = column_names(by), allowed_fields(allow)
-    graphs, unseeded = suite_of(suite or {}, [*several]), frozenset(baselines)
-    return _Rules(metrics, columns, options, differences, spread, unseeded, allowed, graphs).compare(several)
 
 
 @dataclass(frozen=True)

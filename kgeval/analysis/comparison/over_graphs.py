@@ -11,9 +11,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, product
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from kgeval.analysis.comparison.block import ComparedModels
 from kgeval.analysis.comparison.dataset_ranks import FEWEST_MODELS, DatasetRanks, rank_models
 from kgeval.analysis.comparison.words import MOST_DATASETS, MOST_NAMED
 from kgeval.base.errors import counted, first_few
@@ -23,6 +22,9 @@ from kgeval.metrics.intervals.over_graphs import mean_over_graphs
 from kgeval.metrics.names import MetricName, title_of
 from kgeval.metrics.rank_summary import shared_columns
 from kgeval.metrics.summary import Value
+
+if TYPE_CHECKING:
+    from kgeval.analysis.comparison.comparison import Comparison
 
 OfGraph = TypeVar("OfGraph")
 
@@ -76,9 +78,7 @@ class GraphMeans:
         return [Figure(mean.value, mean.interval, FEWEST_DECIMALS, best=mean.value == best) for mean in self.values]
 
 
-def complete_values(
-    compared: ComparedModels, metric: MetricName, group: Mapping[str, Any]
-) -> dict[str, dict[str, float]]:
+def complete_values(compared: Comparison, metric: MetricName, group: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     """Look up a metric on a group of rows of each graph on which all models have it: {graph: {model: value}}."""
     values: dict[str, dict[str, Any]] = {}
     for dataset in compared.datasets:
@@ -87,7 +87,7 @@ def complete_values(
     return {dataset: of_models for dataset, of_models in values.items() if None not in of_models.values()}
 
 
-def means_of(compared: ComparedModels, metric: MetricName, group: Mapping[str, Any]) -> list[GraphMeans]:
+def means_of(compared: Comparison, metric: MetricName, group: Mapping[str, Any]) -> list[GraphMeans]:
     """Compute the means of a metric over each group of graphs, on a group of rows; none of a metric of no quality."""
     if metric.metric.increasing is None:
         return []
@@ -102,7 +102,7 @@ def means_of(compared: ComparedModels, metric: MetricName, group: Mapping[str, A
 
 
 def graph_table(
-    compared: ComparedModels, metric: MetricName, groups: Sequence[Mapping[str, Any]], *, paper: bool = False
+    compared: Comparison, metric: MetricName, groups: Sequence[Mapping[str, Any]], *, paper: bool = False
 ) -> Table:
     """Lay out a metric: a row for each graph, then the means over groups of graphs; a column for each model."""
     rows: list[list[Cell]] = []
@@ -117,7 +117,7 @@ def graph_table(
     return Table([*keys, *compared.models], rows, len(keys), title=title)
 
 
-def ranks_over_graphs(compared: ComparedModels) -> list[tuple[MetricName, DatasetRanks]]:
+def ranks_over_graphs(compared: Comparison) -> list[tuple[MetricName, DatasetRanks]]:
     """Rank the models on the graphs of all of them, by the first metric that measures quality.
 
     There are no ranks of fewer than three models or two graphs.
@@ -130,21 +130,21 @@ def ranks_over_graphs(compared: ComparedModels) -> list[tuple[MetricName, Datase
     return []
 
 
-def tables_over_graphs(compared: ComparedModels, *, paper: bool = False) -> list[Table]:
+def tables_over_graphs(compared: Comparison, *, paper: bool = False) -> list[Table]:
     """Lay out each metric, then the ranks over all graphs."""
     parts = product(compared.parts_of_rows(), shared_columns(compared.every.values(), compared.by))
     tables = [graph_table(compared, metric, groups, paper=paper) for groups, metric in parts]
     return [*tables, *standings_of(compared, paper=paper)]
 
 
-def standings_of(compared: ComparedModels, *, paper: bool = False) -> Iterator[Table]:
+def standings_of(compared: Comparison, *, paper: bool = False) -> Iterator[Table]:
     """Lay out the ranks over all graphs, if there are any."""
     for metric, ranks in ranks_over_graphs(compared):
         title = f"ranks over {len(ranks.datasets)} graphs by {title_of(metric) if paper else f'{metric.column}:'}"
         yield replace(ranks.standings, title=title, item="")
 
 
-def notes_over_graphs(compared: ComparedModels) -> Iterator[str]:
+def notes_over_graphs(compared: Comparison) -> Iterator[str]:
     """Say what the means over graphs are, which graphs they leave out and why, and how ranks were tested."""
     group = next(chain.from_iterable(compared.parts_of_rows()), {})
     means = [mean for metric in compared.metrics for mean in means_of(compared, metric, group)]
@@ -159,7 +159,7 @@ def notes_over_graphs(compared: ComparedModels) -> Iterator[str]:
     yield from (note for _, ranks in ranks_over_graphs(compared) for note in ranks.notes)
 
 
-def _models_without(compared: ComparedModels, graph: str, group: Mapping[str, Any]) -> str:
+def _models_without(compared: Comparison, graph: str, group: Mapping[str, Any]) -> str:
     """Name the models that were not run on a graph, or for which a metric is undefined there."""
     if graph not in compared.summaries:
         return "left out" if graph in compared.remarks_on else "no run"
@@ -168,14 +168,14 @@ def _models_without(compared: ComparedModels, graph: str, group: Mapping[str, An
     return ", ".join(dict.fromkeys(model for model, metric in records if block.value(model, metric).value is None))
 
 
-def long_table(compared: ComparedModels) -> Table:
+def long_table(compared: Comparison) -> Table:
     """Lay out all numbers for CSV: the rows of all metrics in one table."""
     parts = product(compared.parts_of_rows(), shared_columns(compared.every.values(), compared.by))
     rows = [[metric.column, *row] for groups, metric in parts for row in graph_table(compared, metric, groups).rows]
     return Table(["metric", *compared.by, "graph", *compared.models], rows, len(compared.by) + 2)
 
 
-def to_plain_data(compared: ComparedModels) -> dict[str, Any]:
+def to_plain_data(compared: Comparison) -> dict[str, Any]:
     """Return the means over graphs, each with the graphs that it is of, and the ranks over graphs."""
     parts = product(chain.from_iterable(compared.parts_of_rows()), compared.metrics)
     means = (mean for group, metric in parts for mean in means_of(compared, metric, group))

@@ -1,6 +1,6 @@
 """Seed differences: how much the means over seeds of several models differ, and the tests of these means.
 
-``seed_differences`` is the public call; ``compare_grid`` calls ``differences_over_seeds`` for groups of rows.
+``compare`` calls ``differences_over_seeds`` where models have several runs.
 
 A model's metric is its mean over its runs. Both the runs and the triples are resampled: runs for each model by
 itself, for seed 0 of one has nothing to do with seed 0 of another; triples for all models at once. The variance and the
@@ -17,100 +17,24 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.analysis.comparison.comparable import allowed_fields, differing_fields, shared_rows
 from kgeval.analysis.comparison.pair_tests import SharedGroup
 from kgeval.analysis.comparison.paired_difference import (
-    DEFAULT_DIFFERENCES,
     POWER,
     DifferenceOptions,
     PairedDifference,
     with_adjusted_p,
 )
 from kgeval.base.arrays import Float64Array
-from kgeval.base.errors import MetricError, refuse_unknown
 from kgeval.metrics.intervals.interval import FEWEST_SEEDS, Intervals, NoInterval, too_few_seeds
 from kgeval.metrics.intervals.mean_terms import Units
 from kgeval.metrics.intervals.over_seeds import STUDENT, covariance_of_runs, error_of_means, error_over_seeds
 from kgeval.metrics.intervals.selection_intervals import student_interval, student_p, t_quantile
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.names import MetricName, parse_all
-from kgeval.metrics.selection import DEFAULT_OPTIONS, MetricOptions, RowSelection, TableView, refuse_other_tables
-from kgeval.ranking.rank_table import RankTable
+from kgeval.metrics.names import MetricName
+from kgeval.metrics.selection import RowSelection
 
 MOST_SEEDS = 10**6
 """the most seeds that are tried; if more are needed, no number is enough"""
-
-
-def seed_differences(
-    runs: Mapping[str, Sequence[RankTable]],
-    metrics: str | Sequence[str],
-    *,
-    options: DifferenceOptions = DEFAULT_DIFFERENCES,
-    metric_options: MetricOptions = DEFAULT_OPTIONS,
-    baselines: Collection[str] = (),
-    allow: str | Collection[str] = (),
-) -> tuple[PairedDifference, ...]:
-    """Compare models over their training runs and the triples: which is better, had it been trained and tested anew.
-
-    Each pair of models has, by each metric, the difference of the means over the runs; its interval; the p-value of
-    Student's t, adjusted for the pairs of models that are tested by this metric (Holm, 1979); and the least difference
-    that would be seen on 4 of 5 draws of seeds and test sets. The variance of a difference is s₁²/R₁ + s₂²/R₂ + c₁₁ +
-    c₂₂ − 2 c₁₂ (Obuchowski and Rockette, 1995), of R runs whose values have the variance s², and c the mean covariance
-    of a run of one model and another run of the same, or of the other, when the triples are resampled.
-
-    Parameters
-    ----------
-    runs
-        the ranks of each run of each model, by the models' names: at least three of a model that is trained
-    metrics
-        their names; a metric that says nothing about quality, such as ``count``, is left out
-    options
-        the unit that is resampled besides the seeds, the level, the model that all others are compared with;
-        ``draws`` are of no use here
-    metric_options
-        ties and the conventions of adjusted and stratified metrics
-    baselines
-        the models that have one run because they draw nothing, so that another seed would give the same ranks
-    allow
-        how the ranks may differ nevertheless, as :func:`kgeval.compare` takes it; with ``"triples"`` the rows that all
-        runs have are compared
-
-    Raises
-    ------
-    MetricError
-        if there is no other model to compare with, a model has no run, or the reference is unknown; if the runs rank
-        other triples and sides, or by another protocol, filter or choice of candidates, with what differs
-
-    Examples
-    --------
-    >>> from kgeval import evaluate
-    >>> def run(*numbers):
-    ...     return [evaluate(lambda h, r, t, n=n: (h * n + t * 7 + r) % 11, "nations") for n in numbers]
-    >>> (pair,) = seed_differences({"a": run(29, 31, 37), "b": run(23, 41, 43, 47)}, ["mrr"])
-    >>> pair.resampled, pair.units, pair.verdict
-    ('seed × triple', 201, 'no significant difference (detectable: 0.067)')
-    """
-    _refuse_other_runs(runs, options.reference)
-    keys = {model: [f"{model}, run {number}" for number in range(1, 1 + len(runs[model]))] for model in runs}
-    tables = {key: table for model in runs for key, table in zip(keys[model], runs[model], strict=True)}
-    same = shared_rows(tables)
-    differing_fields(tables, same, allowed_fields(allow))
-    views = {key: TableView(table, metric_options) for key, table in tables.items()}
-    pooled = next(iter(views.values())).pooled
-    names = [name.of_part(pooled) for name in parse_all(metrics) if name.metric.increasing is not None]
-    group = SharedGroup(views, same, options.unit, np.arange(len(same)), {})
-    return differences_over_seeds([group], keys, names, options, baselines)
-
-
-def _refuse_other_runs(runs: Mapping[str, Sequence[RankTable]], reference: str | None) -> None:
-    for model, tables in runs.items():
-        if not tables:
-            raise MetricError(f"{model} has no run: give the ranks of each, as in {{{model!r}: [seed_0, seed_1]}}.")
-        refuse_other_tables(tables)
-    if len(runs) < 2:
-        raise MetricError(f"nothing to compare: give the runs of at least two models, found {len(runs)}.")
-    if reference is not None:
-        refuse_unknown("reference: no model is called", reference, runs, MetricError)
 
 
 def differences_over_seeds(

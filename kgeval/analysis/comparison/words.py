@@ -11,11 +11,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgeval.analysis.comparison.block import ComparedModels
 from kgeval.analysis.comparison.paired_difference import (
     PairedDifference,
     adjustment,
@@ -29,6 +28,9 @@ from kgeval.base.tables.table import Figure, p_text
 from kgeval.metrics.intervals.interval import FEWEST_SEEDS, PLURAL
 from kgeval.metrics.summary import NUMBER, Group
 from kgeval.ranking.corruption.generator import size_range
+
+if TYPE_CHECKING:
+    from kgeval.analysis.comparison.comparison import Comparison
 
 MOST_DATASETS = 3
 """the most datasets that a head names, and that have a note of one kind each"""
@@ -51,7 +53,7 @@ ALL_ENTITIES = re.compile(r"all [\d,]+ entities")
 """the candidates of a dataset if all entities compete; datasets differ in their number"""
 
 
-def heads_of(compared: ComparedModels) -> tuple[str, ...]:
+def heads_of(compared: Comparison) -> tuple[str, ...]:
     """Say what the models have in common, what follows ±, and what speaks against the numbers, such as leaks."""
     head, _ = subject_and_differences(compared)
     unsaid: dict[str, Any] = {} if compared.spread is None else {"intervals": None}  # said after ±
@@ -63,12 +65,12 @@ def heads_of(compared: ComparedModels) -> tuple[str, ...]:
     return (f"{head}{ties}{_spread_in_words(compared)}", *lines)
 
 
-def _filter_in_words(compared: ComparedModels, dataset: str) -> list[str]:
+def _filter_in_words(compared: Comparison, dataset: str) -> list[str]:
     names = next(iter(compared.summaries[dataset].values())).provenance.filter
     return [] if names is None else [f"filtered by {', '.join(names)}" if names else "unfiltered"]
 
 
-def subject_and_differences(compared: ComparedModels) -> tuple[str, list[str]]:
+def subject_and_differences(compared: Comparison) -> tuple[str, list[str]]:
     """Describe all models without what differs and, on one dataset, name what differs between them."""
     every = [replace(summary.provenance, model=model) for (_, model), summary in compared.every.items()]
     if len(compared.datasets) == 1:
@@ -87,7 +89,7 @@ def subject_and_differences(compared: ComparedModels) -> tuple[str, list[str]]:
     return f"{head}{', candidates: all entities' if of_all and 'candidates' in different else ''}", []
 
 
-def _spread_in_words(compared: ComparedModels) -> str:
+def _spread_in_words(compared: Comparison) -> str:
     if compared.spread is None:
         return ""
     runs, fewer = _most_and_fewer_runs(compared)
@@ -104,7 +106,7 @@ def _spread_in_words(compared: ComparedModels) -> str:
     return f"{mean} ± {after[compared.spread]}"
 
 
-def notes_on_numbers(compared: ComparedModels) -> tuple[str, ...]:
+def notes_on_numbers(compared: Comparison) -> tuple[str, ...]:
     """Say what the numbers need: one note of each kind, which names the models and datasets that it is of."""
     whole = {place: group for place, group in compared.groups.items() if not place[2]}
     notes = {
@@ -115,12 +117,12 @@ def notes_on_numbers(compared: ComparedModels) -> tuple[str, ...]:
     return (*remarks_of(compared), *collected, *_notes_on_ties(compared, whole), *notes_on_runs(compared))
 
 
-def remarks_of(compared: ComparedModels) -> list[str]:
+def remarks_of(compared: Comparison) -> list[str]:
     """Say how the models' ranks differ, if their metrics do not compare, or may not."""
     return collected_notes({(dataset, ""): of for dataset, of in compared.remarks_on.items()}, named=True)
 
 
-def _notes_on_ties(compared: ComparedModels, whole: Mapping[tuple[str, str, Any], Group]) -> Iterator[str]:
+def _notes_on_ties(compared: Comparison, whole: Mapping[tuple[str, str, Any], Group]) -> Iterator[str]:
     several = len(compared.datasets) > 1
     serious = [
         f"{model!r}{f' on {dataset}' if several else ''} from {ties.pessimistic_mrr:.3f} (pessimistic) to "
@@ -132,7 +134,7 @@ def _notes_on_ties(compared: ComparedModels, whole: Mapping[tuple[str, str, Any]
         yield f"the tie policy alone moves the MRR: {first_few(serious, MOST_MODELS)}."
 
 
-def notes_on_runs(compared: ComparedModels) -> Iterator[str]:
+def notes_on_runs(compared: Comparison) -> Iterator[str]:
     """Name the models that lack a run, or have fewer runs than others."""
     notes: dict[tuple[str, str], list[str]] = {(dataset, ""): [] for dataset in compared.datasets if compared.spread}
     most, fewer = _most_and_fewer_runs(compared)
@@ -145,9 +147,11 @@ def notes_on_runs(compared: ComparedModels) -> Iterator[str]:
     yield from collected_notes(notes, named=True)
 
 
-def notes_on_differences(compared: ComparedModels) -> Iterator[str]:
+def notes_on_differences(compared: Comparison) -> Iterator[str]:
     """Say how differences were tested, and why some were not."""
     if compared.spread is None:
+        if len(compared.models) == 1:
+            yield f"{compared.models[0]} is the only model: there is no other to compare it with."
         yield from notes_on_tests(compared.pairs, compared.options)
         return
     if (test := _test_in_words(compared, "≤")) and not compared.suite:  # which shows no orders
@@ -159,7 +163,7 @@ def notes_on_differences(compared: ComparedModels) -> Iterator[str]:
     yield from notes_on_untested(compared, "" if compared.suite else " (A, B)")
 
 
-def _notes_on_seeds_needed(compared: ComparedModels) -> Iterator[str]:
+def _notes_on_seeds_needed(compared: Comparison) -> Iterator[str]:
     """Say of the pairs without a significant difference how many seeds would show one, by the metric that decides."""
     needed: dict[str, list[str]] = {}
     for pair in compared.pairs:
@@ -177,7 +181,7 @@ def _pair_in_words(pair: PairedDifference) -> str:
     return f"{pair.model} and {pair.other} on {' '.join([pair.dataset, *map(str, pair.group.values())])}"
 
 
-def notes_on_untested(compared: ComparedModels, sign: str = "") -> Iterator[str]:
+def notes_on_untested(compared: Comparison, sign: str = "") -> Iterator[str]:
     """Say why pairs of models were not tested, with the sign that they have in an order, where orders are shown."""
     notes: dict[tuple[str, str], list[str]] = {(dataset, ""): [] for dataset in compared.datasets}
     for (dataset, _), of_dataset in notes.items():
@@ -186,7 +190,7 @@ def notes_on_untested(compared: ComparedModels, sign: str = "") -> Iterator[str]
     yield from collected_notes(notes)
 
 
-def notes_on_marks(compared: ComparedModels, figures: Sequence[Figure]) -> Iterator[str]:
+def notes_on_marks(compared: Comparison, figures: Sequence[Figure]) -> Iterator[str]:
     """Say what bold and underlined numbers of a paper's table mean."""
     if any(figure.best for figure in figures):
         place = "row" if compared.suite else "column"
@@ -206,7 +210,7 @@ def notes_on_marks(compared: ComparedModels, figures: Sequence[Figure]) -> Itera
         yield f"Nothing is underlined: every tested difference to {against} is {result} ({test})."
 
 
-def _test_in_words(compared: ComparedModels, sign: str) -> str:
+def _test_in_words(compared: Comparison, sign: str) -> str:
     """Describe the tests; empty if nothing was tested."""
     tested = [pair for pair in compared.pairs if pair.p is not None]
     if not tested:
@@ -218,12 +222,12 @@ def _test_in_words(compared: ComparedModels, sign: str) -> str:
     return f"{how}; {adjustment(tested)}{each}"
 
 
-def _named(compared: ComparedModels, place: tuple[str, str]) -> tuple[str, str]:
+def _named(compared: Comparison, place: tuple[str, str]) -> tuple[str, str]:
     """Leave the name of the model out of a place where there is only one."""
     return place if len(compared.models) > 1 else (place[0], "")
 
 
-def _most_and_fewer_runs(compared: ComparedModels) -> tuple[int, dict[str, list[str]]]:
+def _most_and_fewer_runs(compared: Comparison) -> tuple[int, dict[str, list[str]]]:
     """Return the most runs of a model and, by dataset, the models that have fewer, with how many; not baselines."""
     every = compared.every.items()
     counts = {place: max((len(value.runs) for value in one.records), default=0) for place, one in every}

@@ -120,7 +120,7 @@ def compare_runs(
     named: list[tuple[str, str]], metrics: tuple[str, ...], options: dict[str, Any], *, form: str, across: bool
 ) -> Comparison | None:
     """Show models with their differences, over datasets and seeds, or by their ranks on datasets."""
-    from kgeval.analysis.comparison.compare import compare, compare_grid
+    from kgeval.analysis.comparison.compare import compare
     from kgeval.analysis.comparison.over_graphs import as_in_suite
     from kgeval.ranking.run_directory.folders import suite_around
     from kgeval.runs.compared_runs import (
@@ -145,18 +145,12 @@ def compare_runs(
         return None
     settings: dict[str, Any] = {name: options[name] for name in OF_TESTS if name in options} | policies
     settings |= {"metrics": metrics} if metrics else {}
-    if len(grid) == 1 and all(len(runs) == 1 for models in grid.values() for runs in models.values()):
-        (models,) = grid.values()
-        comparison = compare({name: run.table for name, (run,) in models.items()}, **settings)
-    else:
+    if len(grid) > 1 or any(len(runs) > 1 for models in grid.values() for runs in models.values()):
         refuse_classifications(compared, "a table of several seeds or datasets")
-        tables = {
-            dataset: {model: [run.table for run in runs] for model, runs in models.items()}
-            for dataset, models in grid.items()
-        }
         baselines = {model for models in grid.values() for model, (run, *_) in models.items() if run.is_baseline}
         settings |= {"spread": options["spread"], "baselines": baselines, "suite": suite["groups"]}
-        comparison = compare_grid(tables, **settings)
+    tables = {data: {model: [run.table for run in runs] for model, runs in of.items()} for data, of in grid.items()}
+    comparison = compare(tables, **settings)
     if form == "html":
         say(_html_of(comparison).rstrip("\n"))
     else:

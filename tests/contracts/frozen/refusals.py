@@ -347,7 +347,6 @@ summarize confidences --popularity 1 1
 summarize ranks.txt
 summarize ranks.txt --dataset grph
 summarize ids.csv --dataset graph
-compare run
 compare run ./run
 compare run run/ranks.parquet
 compare a=run a=tails

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from kgeval import RankTable, classify, compare, load_checkpoint, summarize
-from kgeval.analysis import compare_grid, seed_differences
 from kgeval.errors import MetricError
 from kgeval.metrics import interval_over_seeds
 from kgeval.tasks import Confidences
+from tests.analysis.over_seeds import seed_differences
 from tests.contracts.frozen.commands import workplace
 from tests.contracts.frozen.results import MODELS, laid_out, steady, tables
 
@@ -53,9 +53,9 @@ def results() -> dict[str, Any]:
         "comparison": compare(pair),
         "comparison by side": compare({**pair, "c": of["n/ties/0"]}, ["mrr", "amri"], by="side"),
         "comparison by relation": compare(few, "mrr", by="relation", reference="products"),
-        "grid": compare_grid({"n": runs("n"), "u": runs("u")}, ["mrr", "hits@10"], baselines=["floor"]),
-        "grid of one run each": compare_grid({"n": pair}, ["mrr"], spread="interval"),
-        "grid of one model": compare_grid({"n": {"a": of["n/sums/0"]}}, ["mrr"], by="side"),
+        "grid": compare({"n": runs("n"), "u": runs("u")}, ["mrr", "hits@10"], baselines=["floor"]),
+        "grid of one run each": compare({"n": pair}, ["mrr"], spread="interval"),
+        "grid of one model": compare({"n": {"a": of["n/sums/0"]}}, ["mrr"], by="side", spread="sd"),
     }
 
 
