@@ -1,4 +1,4 @@
-"""Values that hold for the code of a block, in its thread alone: for what no argument reaches."""
+"""Values for the code of a ``with`` block in one thread, for functions to which no argument can be passed."""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.containers import read_parquet
 from kgeval.base.errors import FileError, TableError, counted, did_you_mean, reason, visible
 from kgeval.base.files import checked
+from kgeval.base.notes import restored, stored
 from kgeval.base.storage import replacing
 from kgeval.base.tables.shown import Displayed, Parts
 from kgeval.base.tables.table import Cell, Figure, Table
@@ -130,6 +131,8 @@ class StoredTable(Displayed):
     def metadata(self) -> dict[str, str]:
         """The metadata of its file: what is known of it beside the rows."""
         about = {name: kind.dump_python(getattr(self, name), mode="json") for name, kind in self._kinds().items()}
+        if "notes" in about:
+            about |= stored(vars(self)["notes"])
         return {self._KEY: json.dumps({"schema": 1, **about})}
 
     @classmethod
@@ -191,6 +194,8 @@ class StoredTable(Displayed):
             raise KeyError(missing[0])
         try:
             about = {name: kinds[name].validate_python(metadata[name]) for name in kinds.keys() & metadata.keys()}
+            if "notes" in about:
+                about["notes"] = restored(metadata)
         except ValidationError as error:
             raise ValueError("its metadata are not of kgeval") from error
         table = cls(data, **about)
@@ -210,7 +215,7 @@ class StoredTable(Displayed):
 
 
 def _cells(name: str, values: list[Any]) -> list[Cell]:
-    """Lay out a column, whose whole numbers have no decimals, and of ranks others have one; places name rows."""
+    """Lay out a column: whole numbers without decimals, other ranks with one; a ``place`` as text: it names a row."""
     whole = all(value == value // 1 for value in values if isinstance(value, float))
     digits = 0 if whole else 1 if name == "rank" else None
     return [_cell(str(value) if name == "place" else value, digits) for value in values]

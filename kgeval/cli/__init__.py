@@ -99,7 +99,11 @@ class _Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             with _refusals_readable():
-                return super().invoke(ctx)
+                result = super().invoke(ctx)
+                from kgeval.cli.display import refuse_noted
+
+                refuse_noted()
+                return result
         except (click.ClickException, click.exceptions.Exit):
             raise
         except KgevalError as error:

@@ -46,11 +46,12 @@ def configuration(
     """
     from kgeval.base.errors import ConfigError
     from kgeval.base.files import exists_safely, suggest_paths
-    from kgeval.ranking.run_directory.stored_run import StoredRun
+    from kgeval.cli.display import show_notes
     from kgeval.runs.config.load import check
     from kgeval.runs.config.run_config import expand_shorthand
     from kgeval.runs.config.yaml_document import Document
     from kgeval.runs.stored import read_stored_document
+    from kgeval.stored.stored_run import StoredRun
 
     if dataset is not None:
         blocks = {"dataset": _dataset_block(dataset, options)} | {**blocks}
@@ -60,6 +61,7 @@ def configuration(
         raise ConfigError(f"no such run directory {checkpoint[:200]!r}.{near} For a checkpoint, add --dataset.")
     if dataset is None or (exists_safely(path) and StoredRun(path).is_complete):
         document = _over_stored(command, read_stored_document(path), options, blocks)
+        show_notes(StoredRun(path).changes)
     else:
         model = _model_block(checkpoint, options.get("format", "auto"), pairs(options["options"], "--option"))
         content = {"dataset": blocks["dataset"], "model": model} | {**blocks}

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from kgeval.base.errors import ConfigError, MetricError, counted, did_you_mean, visible
+from kgeval.base.errors import ConfigError, MetricError, RunError, counted, did_you_mean, visible
+from kgeval.base.notes import Note
 from kgeval.base.progress import CLEARED
 from kgeval.base.tables.text_layout import wrap_lines
 from kgeval.cli.streams import encodable, say, say_json, width
@@ -63,14 +64,14 @@ def _encodable(text: str) -> str:
 
 
 def show_outcomes(
-    outcomes: Sequence[Outcome], form: str, failures: Mapping[str, str] = NONE, planned: Sequence[str] = ()
+    outcomes: Sequence[Outcome], form: str, failures: Mapping[str, str] = NONE, **further: Sequence[str]
 ) -> None:
     """Print the metrics of one model, a table with a row for each of several models, or a table of groups for each."""
     from kgeval.base.tables.shown import Page
     from kgeval.runs.outcome import results_of, with_common_ties
 
     if form == "json":
-        say_json(results_of(outcomes, failures, planned))
+        say_json(results_of(outcomes, failures, **further))
         return
     for index, page in enumerate(_pages(with_common_ties(outcomes))):
         if index:
@@ -115,7 +116,8 @@ def _page_of(outcome: Outcome) -> Page:
     headline = Table([framework.protocol, ""], [*framework.headline.items()])
     left_out = len(framework.headline) < len(framework.texts)
     counts = f"{len(framework.headline)} of {len(framework.texts)} numbers"
-    notes = (f"{counts} are shown; metrics.json and --json have the others.",) if left_out else ()
+    shown = Note("left-out", f"{counts} are shown; metrics.json and --json have the others.")
+    notes = (shown,) if left_out else ()
     return Page(outcome.summary.provenance.heads, (headline, *tables[1:]), notes)
 
 
@@ -129,13 +131,13 @@ def show_remarks(outcomes: Sequence[Outcome], failures: Mapping[str, str] = NONE
             show_place(outcome.folder, stored=outcome.stored)
     if places:
         show_pages(outcomes)
-    failed = [f"{name} failed: {why}" for name, why in failures.items()]
+    failed = [Note("runs", f"{name} failed: {why}") for name, why in failures.items()]
     show_notes([*comparability_notes(outcomes), *failed], early=not places)
 
 
 def show_pages(outcomes: Sequence[Outcome]) -> None:
     """Print the path of the page of each run, or of the runs of several models."""
-    from kgeval.ranking.run_directory.stored_run import StoredRun
+    from kgeval.stored.stored_run import StoredRun
 
     folders = [
         outcome.folder.parents[outcome.name.count("/")] if outcome.name else outcome.folder
@@ -151,11 +153,22 @@ def show_notes(notes: Iterable[str], *, early: bool = False) -> None:
     """Print notes on results, without those that were printed before; ``early`` if a common table follows."""
     printed = _kept().setdefault("kgeval.notes", [])
     for note in notes:
+        _kept().setdefault("kgeval.kinds", {})[Note.of(note).kind] = note
         if note not in printed:
             _remark(f"Note: {note}")
             printed.append(note)
         if not early:
             printed.remove(note)
+
+
+def refuse_noted() -> None:
+    """Let a command fail if it showed a note of a kind that ``--fail-on`` names, or one whose kind nobody knows."""
+    kinds, shown = _kept().get("kgeval.fail_on", ()), _kept().get("kgeval.kinds", {})
+    faults = [f"--fail-on {kind}: {shown[kind]}" for kind in kinds if kind in shown]
+    if kinds and "" in shown:
+        faults.append(f"--fail-on: an older version or another package wrote this note, without a kind: {shown['']}")
+    if faults:
+        raise RunError("\n  ".join(faults))
 
 
 def show_note(note: str) -> None:

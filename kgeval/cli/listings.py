@@ -121,6 +121,12 @@ def _datasets() -> Listing:
     return ["kind", "name", "files"], [*folders, *named]
 
 
+def _notes() -> Listing:
+    from kgeval.base.notes import KINDS
+
+    return ["name", "meaning"], [[kind, meaning] for kind, meaning in KINDS.items()]
+
+
 LISTS: dict[str, Callable[[], Listing]] = {
     "metrics": _metrics,
     "models": _models,
@@ -130,4 +136,5 @@ LISTS: dict[str, Callable[[], Listing]] = {
     "corruptions": _corruptions,
     "slices": _slices,
     "datasets": _datasets,
+    "notes": _notes,
 }

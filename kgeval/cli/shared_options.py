@@ -10,16 +10,18 @@ import math
 from collections.abc import Sequence
 from glob import glob, has_magic
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
-from kgeval.base.errors import ConfigError, InputError
+from kgeval.base.errors import ConfigError, InputError, did_you_mean
 from kgeval.base.files import exists_safely
+from kgeval.base.notes import KINDS
 from kgeval.base.progress import loops_shown
 from kgeval.base.storage import refuse_to_replace_special
 from kgeval.cli.display import SortKey
 from kgeval.cli.options import PATH, OneOf, option, options_of, split_at_commas, together
+from kgeval.metrics.intervals.interval import Unit
 
 SPLITS = ("train", "valid", "test")
 
@@ -137,7 +139,7 @@ class Replacing:
     """Replace a file that is already there."""
 
 
-UNITS = click.Choice(["triple", "query", "relation", "time"])
+UNITS = click.Choice(get_args(Unit))
 """what is resampled"""
 
 
@@ -169,6 +171,15 @@ def _bounds(context: click.Context, option: click.Parameter, values: tuple[str, 
             raise click.BadParameter(f"{text!r}: expected METRIC=NUMBER, for example mrr=0.3")
 
 
+def _kinds(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> None:
+    """Remember the kinds of notes on which the command fails."""
+    kinds = split_at_commas(context, option, values)
+    for kind in kinds:
+        if not kind or kind not in KINDS:
+            raise click.BadParameter(f"no notes of kind {kind!r}. {did_you_mean(kind, KINDS, listed='notes')}")
+    context.meta["kgeval.fail_on"] = kinds
+
+
 BOUND: dict[str, Any] = {"multiple": True, "expose_value": False, "callback": _bounds}
 
 
@@ -181,6 +192,9 @@ class Failing:
     fail_over = option(metavar="[MODEL.]METRIC=NUMBER", **BOUND)
     """Exit with status 1 if a metric is higher or undefined. MODEL is one of several models; without it, the bound is
     for all models except baselines. May be repeated."""
+    fail_on = option(multiple=True, expose_value=False, callback=_kinds, type=OneOf("notes"), metavar="KIND")
+    """Exit with status 1 if there is a note of this kind, such as leaks or unseen; 'kgeval list notes' shows all. May
+    be repeated or joined by commas."""
 
 
 def _splits_or_none(context: click.Context, option: click.Parameter, splits: tuple[str, ...]) -> tuple[str, ...] | None:

@@ -33,7 +33,7 @@ def say_json(content: Any) -> None:
     """Print JSON, with escapes for the characters that the stream's encoding lacks."""
     import json
 
-    from kgeval.ranking.run_directory.contents import as_json
+    from kgeval.stored.contents import as_json
 
     text = as_json(content)
     if sys.stdout is not None:
@@ -91,7 +91,7 @@ def _can_encode(stream: TextIO, text: str) -> bool:
 
 
 WAIT, PATIENCE = 0.02, 10.0
-"""seconds until an import is looked at again that a signal met, and for which at most the signal waits"""
+"""after a signal during an import: seconds between two looks whether it has ended, and the most seconds to wait"""
 
 
 @contextmanager

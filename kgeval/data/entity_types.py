@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import DatasetError, counted, refusing
 from kgeval.base.files import read_json
+from kgeval.base.notes import Example, Note, amount
 from kgeval.data.dataset import Dataset
 from kgeval.data.id_files import OPENKE
 from kgeval.data.labelled_triples import ids_of_listed
@@ -118,10 +119,11 @@ def typed_candidates(source: str, splits: Sequence[Triples], dataset: Dataset) -
         shared = _matrix(observed_entities(splits, side, dataset), len(dataset.entities)) @ has_type @ has_type.T
         shared.sort_indices()
         found[side] = Rows(shared.indptr.astype(np.int64), shared.indices.astype(np.int64))
-    where = "their labels" if source == PREFIX else source
-    untyped = f"{counted(types.num_untyped, 'entity')} without a type in {where}: not used as candidates."
-    unknown = f"{counted(types.num_unknown, 'entity')} in {where} not in the dataset: left out."
-    notes = tuple(note for count, note in ((types.num_untyped, untyped), (types.num_unknown, unknown)) if count)
+    where = Example.path("their labels" if source == PREFIX else source)
+    untyped, unknown = (amount(count, "entity") for count in (types.num_untyped, types.num_unknown))
+    of_untyped = Note("candidates", untyped, " without a type in ", where, ": not used as candidates.")
+    of_unknown = Note("left-out", unknown, " in ", where, " not in the dataset: left out.")
+    notes = tuple(note for count, note in ((types.num_untyped, of_untyped), (types.num_unknown, of_unknown)) if count)
     return found, notes
 
 
@@ -166,7 +168,8 @@ def read_candidates(path: Path, dataset: Dataset) -> RelationCandidates:
     owners = np.repeat(relations, [len(listed) for listed in lists.values()])
     known = (owners >= 0) & (entities >= 0)
     unknown = {"relation": unknown_relations, "entity": unknown_entities}.items()
-    notes = (f"{counted(len(of), kind)} in {path} not in the dataset: left out." for kind, of in unknown if of)
+    where = (" in ", Example.path(path), " not in the dataset: left out.")
+    notes = (Note("left-out", amount(len(of), kind), *where) for kind, of in unknown if of)
     return {"tail": by_relation(owners[known], entities[known], dataset)}, tuple(notes)
 
 

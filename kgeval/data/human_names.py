@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.base.errors import DatasetError, refusing
+from kgeval.base.notes import Example, Note
 from kgeval.data.dataset import Dataset
 from kgeval.data.tables import read_pairs
 
@@ -75,4 +76,5 @@ def with_found_names(dataset: Dataset, folder: Path) -> Dataset:
     try:
         return with_names(dataset, names) if names else dataset
     except DatasetError as error:
-        return replace(dataset, notes=(*dataset.notes, f"the names beside the triples are not shown. {error}"))
+        note = Note("files", "the names beside the triples are not shown.", Example(f" {error}"))
+        return replace(dataset, notes=(*dataset.notes, note))

@@ -15,9 +15,10 @@ import numpy as np
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import first_few
-from kgeval.base.provenance import LeakCounts, percent
+from kgeval.base.notes import Example, Note
 from kgeval.data.dataset import Dataset
 from kgeval.data.other_graphs import in_training_graph
+from kgeval.data.provenance import LeakCounts, percent
 from kgeval.data.relation_overlaps import PairedFacts
 from kgeval.data.split_names import parts_of
 from kgeval.data.triples import TARGETS, Side, TripleIndex, Triples
@@ -73,12 +74,12 @@ def count_leaks(
     later = is_later(dataset.split(split), dataset.train)
     flags = (none, none, learned, leaks.repeated) if later else (leaks.repeated, swapped, learned, none)
     counts = LeakCounts(len(ranked), *(int(flagged[ranked].sum()) for flagged in flags))
-    notes += [leaks.skipped] if leaks.skipped else []
+    notes += [Note("leaks", leaks.skipped)] if leaks.skipped else []
     share = (counts.repeated + counts.swapped) / max(len(ranked), 1)
     if share >= LARGE_SHARE and dataset.times is None:
         leaked = f"{percent(share)} of the ranked triples are in train, unchanged or with head and tail swapped"
         parts = "has them as repeated and reverse; its group none leaves out the groups duplicate and inverse too"
-        notes.append(f"{leaked}. The slice leak (kgeval summarize RUN --by leak) {parts}.")
+        notes.append(Note("leaks", f"{leaked}. The slice leak (kgeval summarize RUN --by leak) {parts}."))
     return (counts if share or counts.in_training_graph or counts.returning else None), notes
 
 
@@ -89,15 +90,15 @@ def notes_on_leaks(dataset: Dataset, split: str, *, swapped: bool = True) -> lis
         return notes
     triples, any_time = dataset.split(split), dataset.times is not None
     later = is_later(triples, dataset.train)
-    notes += [leaks.skipped] if leaks.skipped else []
+    notes += [Note("leaks", leaks.skipped)] if leaks.skipped else []
     if repeated := int(leaks.repeated.sum()):
-        example = dataset.triple(*triples.ids[np.argmax(leaks.repeated)])
+        example = Example(f": for example {dataset.triple(*triples.ids[np.argmax(leaks.repeated)])}")
         counts = LeakCounts(len(triples), returning=repeated) if later else LeakCounts(len(triples), repeated)
-        notes.append(f"{counts.in_words(split, any_time=any_time)}: for example {example}.")
+        notes.append(Note("leaks", *counts.in_words(split, any_time=any_time).parts, example, "."))
     if swapped and not later and (count := int(leaks.swapped.sum())):
-        relations = _most_frequent(dataset, triples.relations[leaks.swapped])
+        relations = Example(f": {_most_frequent(dataset, triples.relations[leaks.swapped])}")
         counts = LeakCounts(len(triples), swapped=count)
-        notes.append(f"{counts.in_words(split, any_time=any_time)}: {relations}.")
+        notes.append(Note("leaks", *counts.in_words(split, any_time=any_time).parts, relations, "."))
     return notes
 
 
@@ -115,7 +116,8 @@ def _notes_on_overlap(dataset: Dataset, name: str) -> list[str]:
     parts = {split: part for split, part in dataset.splits.items() if split not in without}
     shared = {split: int(TripleIndex.of(part).contains(triples).sum()) for split, part in parts.items()}
     counts = [f"{count:,} in {split}" for split, count in shared.items() if count]
-    return [f"of the {len(triples):,} triples of {name}, {' and '.join(counts)}."] if counts else []
+    whole = f"of the {len(triples):,} triples of ", Example.path(name)
+    return [Note("leaks", *whole, f", {' and '.join(counts)}.")] if counts else []
 
 
 def _most_frequent(dataset: Dataset, relations: IntArray) -> str:

@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.base.arrays import IntArray
-from kgeval.base.errors import DatasetError, counted, first_few
+from kgeval.base.errors import DatasetError, first_few
+from kgeval.base.notes import Example, Note, amount
 from kgeval.data.column_order import suspicion_of_order
 from kgeval.data.columns import TRIPLE
 from kgeval.data.labelled_triples import read_column_ids
@@ -115,8 +116,8 @@ def _trimmed(kind: str, codes: list[Codes], labels: pa.Array, notes: list[str]) 
     twins = labels.filter(pc.and_not(is_twin, is_id))
     if len(twins):
         examples = first_few([repr(label) for label in twins[:4].to_pylist()], 3)
-        fault = f"{counted(len(twins), f'{kind} label')} that differ by blanks alone were taken as one"
-        notes.append(f"{fault}: {examples}.")
+        fault = amount(len(twins), f"{kind} label"), " that differ by blanks alone were taken as one"
+        notes.append(Note("files", *fault, Example(f": {examples}"), "."))
     encoded = pc.if_else(pc.or_(is_twin, is_id), cut, labels).dictionary_encode()
     renumbered = np.asarray(encoded.indices)
     return [renumbered[rows] for rows in codes], encoded.dictionary
@@ -130,9 +131,9 @@ def _notes_on_labels(
     rows = {place: np.flatnonzero(np.isin(cells, empty)) for place, cells in codes.items()} if len(empty) else {}
     places = [tables[split].place(int(there[0])) for (split, _), there in rows.items() if len(there)]
     if places:
-        count = sum(map(len, rows.values()))
-        cells = f"{counted(count, f'{kind} cell')} without text, the first in {places[0]}"
-        yield f"{cells}: the empty text is a label as any other. Fill the cells, or leave the rows out."
+        cells, first = amount(sum(map(len, rows.values())), f"{kind} cell"), Example(f", the first in {places[0]}")
+        cure = "the empty text is a label as any other. Fill the cells, or leave the rows out."
+        yield Note("files", cells, " without text", first, f": {cure}")
 
 
 def times_in_order(columns: Mapping[str, pa.ChunkedArray], notes: list[str]) -> Vocabulary:
@@ -145,9 +146,9 @@ def times_in_order(columns: Mapping[str, pa.ChunkedArray], notes: list[str]) -> 
     is_number, is_date = (pc.match_substring_regex(labels, form, ignore_case=True) for form in forms)
     kind = pa.float64() if pc.all(is_number, min_count=0).as_py() else pa.string()
     if kind == pa.string() and len(others := labels.filter(pc.invert(is_date))):
-        fault = f"times that are neither numbers nor dates such as 2014-05-13, here {others[0].as_py()!r}"
+        fault = "times that are neither numbers nor dates such as 2014-05-13", Example(f", here {others[0].as_py()!r}")
         cure = "If that is not the order of time, write numbers or such dates: returning facts and periods follow it."
-        notes.append(f"{fault}, have the order of text. {cure}")
+        notes.append(Note("times", *fault, f", have the order of text. {cure}"))
     # Numbers of more digits than float64 holds have the order of text.
     keys = pa.table({"value": labels.cast(kind), "label": labels})
     return Vocabulary(labels.take(pc.sort_indices(keys, [(name, "ascending") for name in keys.column_names])), "time")
@@ -172,8 +173,8 @@ def _of_all_splits(
 def _notes_on_negatives(negatives: Mapping[str, Triples]) -> Iterator[str]:
     if negatives:
         counts = ", ".join(f"{len(triples):,} of {split}" for split, triples in negatives.items())
-        note = f"triples whose label says that they are false: {counts}"
-        yield f"{note}. They are neither ranked nor known answers; kgeval classify takes them as negatives."
+        note = f"triples whose label says that they are false: {counts}. They are neither ranked nor known answers"
+        yield Note("negatives", f"{note}; kgeval classify takes them as negatives.")
 
 
 def _origins(tables: Mapping[str, NamedTable]) -> dict[str, str]:
@@ -195,7 +196,7 @@ def _notes_on_columns(tables: Mapping[str, NamedTable]) -> Iterator[str]:
     unused = {split: table.unused for split, table in tables.items() if table.unused}
     for names in dict.fromkeys(unused.values()):
         of = ", ".join(Path(tables[split].source).name for split, others in unused.items() if others == names)
-        yield f"columns not used: {', '.join(names)} (of {of})."
+        yield Note("files", f"columns not used: {', '.join(names)} (of ", Example.path(of), ").")
 
 
 def _with_blank_nodes_apart(tables: Mapping[str, NamedTable]) -> tuple[dict[str, NamedTable], list[str]]:
@@ -212,9 +213,10 @@ def _with_blank_nodes_apart(tables: Mapping[str, NamedTable]) -> tuple[dict[str,
         renamed = pc.binary_join_element_wise(labels, f" of {Path(tables[split].source).name}", "")
         is_shared = pc.is_in(labels, value_set=pa.array(shared))
         separate[split] = separate[split].with_column(role, pc.if_else(is_shared, renamed, labels))
+    of_one_name = " of one name in several files", Example(f", such as {next(iter(shared), '')}")
+    why = ": a blank node belongs to its file, so these are different entities."
     notes = {
-        f"{counted(len(shared), 'blank node')} of one name in several files, such as {next(iter(shared), '')}: a blank "
-        "node belongs to its file, so these are different entities.": len(shared),
-        f"{counted(literals, 'literal')} among the tails: entities as any other.": literals,
+        Note("files", amount(len(shared), "blank node"), *of_one_name, why): len(shared),
+        Note("files", amount(literals, "literal"), " among the tails: entities as any other."): literals,
     }
     return separate, [note for note, count in notes.items() if count]

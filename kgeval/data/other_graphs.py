@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import DatasetError
+from kgeval.base.notes import Example, Note
 from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.triples import TripleIndex, Triples, reverse
 
@@ -85,16 +86,18 @@ def in_training_graph(dataset: Dataset, triples: Triples) -> BoolArray:
 
 def notes_on_labels(dataset: Dataset, other: Dataset) -> Iterator[str]:
     """Say how many labels of a dataset another graph has, and what this means for triples that are looked up in it."""
-    yield from filter(None, [other.suspicion])
+    if other.suspicion:
+        yield Note("files", other.suspicion)
     entities, relations = count_labels(dataset, other)
     of_entities = f"{entities:,} of the {len(dataset.entities):,} entities"
-    note = f"{other.name} has {of_entities} and {relations:,} of the {len(dataset.relations):,} relations, by label."
+    note = f" has {of_entities} and {relations:,} of the {len(dataset.relations):,} relations, by label."
     if not entities or not relations:
         lost = "triple" if entities else "triple or pair"
         note += f" So no {lost} can be found: if labels are spelt otherwise, 0 does not mean that nothing overlaps."
     if pc.all(pc.match_substring_regex(dataset.entities.labels, "^[0-9]+$")).as_py():
         note += " The labels are numbers, which match if they are equal, whatever they stand for."
-    yield f"{note} A triple is counted in the first row of {other.name} that holds; its time is ignored."
+    graph, note = Example(other.name, "the other graph"), f"{note} A triple is counted in the first row of "
+    yield Note("labels", graph, note, graph, " that holds; its time is ignored.")
 
 
 def refuse_foreign(name: str, dataset: Dataset, graphs: Collection[Dataset]) -> None:

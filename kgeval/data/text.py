@@ -76,7 +76,8 @@ def read_columns(
 
     ``kind`` is the type of these columns: int64, or (by default) strings, of which none is null. Strings of ``untyped``
     columns follow them. ``skip`` lines precede the first row. By default the first rows tell the delimiter; cells may
-    be quoted where it is one of ``QUOTING``. What ``free`` columns hold, a user may say.
+    be quoted where it is one of ``QUOTING``. ``free``: users can name these columns (--columns),
+    which the error for rows that are too wide suggests.
     """
     kinds = dict.fromkeys(names, kind or pa.string()) | dict.fromkeys(untyped, pa.string())
     delimiter = delimiter or find_delimiter(path, skip)

@@ -167,7 +167,8 @@ class Triples(Brief):
 
 
 PLACES: Mapping[Side, tuple[int, int, int]] = {"relation": (0, 2, 1), "tail": (0, 1, 2), "head": (2, 1, 0)}
-"""where a triple has the anchor, the relation and the answer of a query; and such a query head, relation and tail"""
+"""for each side: the columns of a triple that hold the anchor, the relation and the answer of its query. Each order is
+its own inverse, so it also turns a query into a triple"""
 
 
 class SideQueries(NamedTuple):

@@ -10,11 +10,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from kgeval.base.arrays import Float64Array, IntArray
+from kgeval.metrics.intervals.interval import Unit
 
 Average = Literal["micro", "macro", "relation", "time", "strat"]
-
-Parts = Literal["query", "relation", "time"]
-"""what an average may count evenly"""
 
 
 class Weighing(NamedTuple):
@@ -27,7 +25,7 @@ class Weighing(NamedTuple):
     source: str
     lists: bool = True
     """whether it can average lists, each of which has several answers"""
-    over: Parts | None = None
+    over: Unit | None = None
     """what has the same weight, however many answers it has"""
 
 

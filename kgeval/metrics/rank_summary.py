@@ -18,8 +18,9 @@ import numpy.typing as npt
 
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import MetricError, TableError, did_you_mean, first_few
-from kgeval.base.provenance import OF_FILE, Provenance
+from kgeval.base.notes import Note, in_json
 from kgeval.base.tables.table import Cell, Table
+from kgeval.data.provenance import OF_FILE, Provenance
 from kgeval.data.queries import starts_of_runs
 from kgeval.metrics.intervals.interval import BOUNDED, PLURAL, UNITS, Intervals
 from kgeval.metrics.intervals.sampling import Sampling
@@ -78,7 +79,7 @@ class RankSummary(Summary):
         notes = [*self.table_notes, *self.tie_notes, *self._notes_on_negatives]
         for part in self.parts:
             reasons = {
-                f"{name} is undefined: {value.reason}."
+                Note("undefined", f"{name} is undefined: {value.reason}.")
                 for group in part
                 for name, value in group.records.items()
                 if value.value is None and not _of_other_side(name, group) and not _repeats_both(value, group)
@@ -94,9 +95,9 @@ class RankSummary(Summary):
             serious = [group.ties for group in part if group.ties and group.ties.serious]
             if serious and len(part) > 1:
                 several = f"{len(serious):,} of {len(part):,} groups"
-                return (f"in {several} the tie policy alone moves the MRR by more than {SERIOUS}.",)
+                return (Note("ties", f"in {several} the tie policy alone moves the MRR by more than {SERIOUS}."),)
             if serious:
-                return tuple(map(str, serious))
+                return tuple(Note("ties", str(ties)) for ties in serious)
         return ()
 
     @property
@@ -110,7 +111,7 @@ class RankSummary(Summary):
             texts = name.column, full.column
             if full not in requested:
                 what = f"answers compete with {drawn:,} negatives drawn from their candidates, not with all of these"
-                yield f"{texts[0]} is of no full ranking: {what}. {texts[1]} is of the full one."
+                yield Note("negatives", f"{texts[0]} is of no full ranking: {what}. {texts[1]} is of the full one.")
             for part in self.parts:
                 pairs = [(group.values.get(name), group.values.get(full)) for group in part]
                 yield from _above_and_below(texts, drawn, [pair for pair in pairs if None not in pair])
@@ -137,7 +138,7 @@ class RankSummary(Summary):
             "num_triples": self.provenance.triples,
             **({} if self.sampling is None else {"estimated": True, "estimate": self.sampling.describe()}),
             **self.further_options,
-            "notes": list(self.notes),
+            **in_json(self.notes),
             **(whole[0] if whole else {}),
             **({"by": list(self.by), "groups": groups} if self.by else {}),
         }
@@ -178,7 +179,7 @@ def _above_and_below(names: tuple[str, str], drawn: int, pairs: Sequence[tuple[A
     ways = Counter("above" if one > of else "below" for one, of in pairs if one != of)
     for way, number in sorted(ways.items()):
         where = f", which is {pairs[0][1]:.4f}" if len(pairs) == 1 else f" in {number:,} of {len(pairs):,} groups"
-        yield f"{names[0]} is {way} {names[1]}{where}: {why[way]}."
+        yield Note("negatives", f"{names[0]} is {way} {names[1]}{where}: {why[way]}.")
 
 
 def rank_summary(
@@ -432,7 +433,8 @@ def interval_notes(groups: Sequence[Group]) -> Iterator[str]:
         bases = list(dict.fromkeys(name.base for name in lacking))
         on_all_sides = sum(name.base in bases for name in names) == len(lacking)
         which = bases if on_all_sides else [str(name) for name in lacking]
-        yield f"no intervals{'' if len(lacking) == len(names) else f' of {first_few(which, MOST_NAMED)}'}{why}."
+        of_which = "" if len(lacking) == len(names) else f" of {first_few(which, MOST_NAMED)}"
+        yield Note("intervals", f"no intervals{of_which}{why}.")
     made = [(name, interval) for group in groups for name, interval in group.intervals.items()]
     for unit in UNITS:
         carried = {name for name, interval in made if (interval.method, interval.unit) == (BOUNDED, unit)}
@@ -440,7 +442,8 @@ def interval_notes(groups: Sequence[Group]) -> Iterator[str]:
             listed = first_few([str(name) for name in names if name in carried], MOST_NAMED)
             where = " in some groups" if len(groups) > 1 else ""
             cause = f"the value depends on few {PLURAL[unit]}{where}"
-            yield f"{listed}: {cause}. The interval is made wider, as other {PLURAL[unit]} may have other rare values."
+            wider = f"The interval is made wider, as other {PLURAL[unit]} may have other rare values."
+            yield Note("intervals", f"{listed}: {cause}. {wider}")
 
 
 def _repeats_both(value: Value, group: Group) -> bool:

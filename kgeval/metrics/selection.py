@@ -3,7 +3,7 @@
 ``ranking.rank_table.RankTable`` is a :class:`RankColumns`, declared here because metrics do not import ranking. A
 :class:`TableView` is a table with :class:`MetricOptions`; a :class:`RowSelection` is some rows of a view.
 ``rank_summary`` makes one for each side or group, and ``value`` computes a metric of it. Averages weigh rows in
-``_weights``, lists in ``lists``.
+``_weights``, lists in ``lists``: a list has all answers of one query, for metrics such as MAP and NDCG.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import MetricError, refuse_unknown
 from kgeval.base.parquet_tables import StoredTable
-from kgeval.base.provenance import UNKNOWN, Provenance
+from kgeval.data.provenance import UNKNOWN, Provenance
 from kgeval.data.queries import starts_of_runs
 from kgeval.metrics.averages import WEIGHINGS, Average, evenly, numbered
 from kgeval.metrics.intervals.interval import Unit
@@ -225,7 +225,7 @@ class RowSelection:
     def _ranks_of(self, ties: Ties | None, average: Average | None) -> Ranks:
         options = self.view.options
         ties = ties or options.ties
-        # The convention is one of random ranking alone: the length of a list is what it is.
+        # ``chance`` changes the N of a random ranking alone; lengths of lists add the uncounted answer again.
         counts, uncounted = self._counts, int(options.chance == "without-answer")
         candidates = counts.candidates - uncounted
         draws = self.view.draws_for(ties)

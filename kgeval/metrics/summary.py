@@ -6,7 +6,6 @@ A ``Value`` is one number with what is known of it, a ``Group`` has those of the
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from kgeval.base.errors import MetricError, counted, did_you_mean, first_few
-from kgeval.base.provenance import LabelProvenance, Provenance, subject_of
 from kgeval.base.tables.shown import Brief, Shown
 from kgeval.base.tables.table import Ends, Figure, number
+from kgeval.data.provenance import LabelProvenance, Provenance, subject_of
 from kgeval.metrics.intervals.interval import FEWEST_DECIMALS, FEWEST_SEEDS, Interval, NoInterval, justified_decimals
 from kgeval.metrics.kinds import KindName
 from kgeval.metrics.metric import Metric, Undefined, or_reason
@@ -29,9 +28,6 @@ if TYPE_CHECKING:
 
 MODEL = "model"
 """the name of the model beside the baselines"""
-
-NUMBER = re.compile(r"(?<![\w@.\-])[-−]?\d[\d,]*(?:\.\d+)?(?![\w@\-]|\.\d)")
-"""a number of a note, but not of a name, as in hits@10 or FB15k-237"""
 
 Spread = Literal["sd", "seeds", "interval", "none"]
 """what follows ± a mean over seeds"""

@@ -19,7 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.base.arrays import IntArray
-from kgeval.base.errors import CheckpointError, InputError, UsageError, counted
+from kgeval.base.errors import CheckpointError, InputError, UsageError
+from kgeval.base.notes import Example, Note, amount
 from kgeval.data.dataset import Dataset
 from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.models.adapters.array_scorers import TripleArrays
@@ -69,8 +70,8 @@ def align(
     if unlabelled:
         kind = "" if both else f"{' and '.join(unlabelled)} "
         order = "" if unlabelled == ["time"] else _order_of_numbers(dataset)
-        taken = f"its {kind}ids were taken as those of dataset {dataset.name}.{order}"
-        notes += (f"the model has no {kind}labels; {taken}",)
+        taken, whose = f"its {kind}ids were taken as those of ", Example(f"dataset {dataset.name}", "the dataset")
+        notes += (Note("labels", f"the model has no {kind}labels; {taken}", whose, ".", order),)
     if isinstance(scorer, PredictionLists):
         notes += scorer.notes
         if (base := scorer.base) is not None:  # what the base does not know does not compete
@@ -188,9 +189,10 @@ def _match_ids(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | 
             labelled = f"the model has {own}, the dataset {labels[0]!r}"
             fault = f"no {labels.kind} label of the model occurs in dataset {dataset.name}"
             raise UsageError(f"{fault}: {labelled}. Is it the right dataset?")
-        unknown, every = int((rows < 0).sum()), counted(len(labels), labels.kind)
+        unknown, every = int((rows < 0).sum()), amount(len(labels), labels.kind)
         end = ": only the entities that it knows are candidates." if labels.kind == "entity" else "."
-        note = f"the model does not know {unknown:,} of the {every} of {dataset.name}{end}"
+        of_dataset = every, " of ", Example(dataset.name, "the dataset"), end
+        note = Note("labels", f"the model does not know {unknown:,} of the ", *of_dataset)
         return rows, (note,) if unknown else ()
     if size == len(labels):
         return np.arange(size), ()
@@ -198,7 +200,8 @@ def _match_ids(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | 
     in_train = np.unique(dataset.train.ids[:, [1] if labels.kind == "relation" else [0, 2]])
     if size == len(in_train) and np.array_equal(in_train, np.arange(size)):
         rows = np.where(np.arange(len(labels)) < size, np.arange(len(labels)), -1)
-        return rows, (f"the model has no {labels.kind} labels; its {size} ids were taken as those of train.",)
+        taken = f"its {size} ids were taken as those of train."
+        return rows, (Note("labels", f"the model has no {labels.kind} labels; {taken}"),)
     fault = f"the model has {size} {labels.kind} ids and no labels, dataset {dataset.name} has {len(labels)}"
     cure = "Give its labels: entities.tsv and relations.tsv beside it, or in Python entities=[…] and relations=[…]."
     hint = hint_on_inverses(labels.kind, size, len(labels))
@@ -206,7 +209,7 @@ def _match_ids(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | 
 
 
 def _refuse_training_entities(dataset: Dataset, training: Dataset, model_labels: Vocabulary | None, size: int) -> None:
-    """Refuse a model of the entities that an inductive dataset's models learn from, none of which is asked for."""
+    """Refuse a model that knows the training graph of an inductive dataset, and no entity of its inference graph."""
     graph = f"the training graph {training.name} ({len(training.entities):,} entities)"
     of_inference = f"those of the inference graph {dataset.name} ({len(dataset.entities):,} entities)"
     fault = "Inductive evaluation needs a model that scores new entities, or the vectors that it computes for them."
@@ -256,8 +259,9 @@ def _order_of_numbers(dataset: Dataset) -> str:
             numbers = np.asarray(labels.labels.cast(pa.int64()))
             if (falls := numbers[1:] < numbers[:-1]).any():
                 row = int(np.argmax(falls)) + 1
-                fault = f" Its labels are numbers in another order: the {labels.kind} {labels[row]!r} has the id {row}"
-                return f"{fault}. If that is not its row in the model, give the model labels, a number for each row."
+                fault = " Its labels are numbers in another order"
+                cure = "If that is not its row in the model, give the model labels, a number for each row."
+                return Example(f"{fault}: the {labels.kind} {labels[row]!r} has the id {row}. {cure}", f"{fault}.")
     return ""
 
 

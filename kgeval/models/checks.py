@@ -13,6 +13,7 @@ import numpy as np
 
 from kgeval.base.arrays import BoolArray, Float64Array, FloatArray, IntArray
 from kgeval.base.errors import ScoreError
+from kgeval.base.notes import Note
 from kgeval.base.threads import slices
 from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side, Triples
@@ -50,15 +51,15 @@ def notes_on_equal_rows(scorer: Scorer | VectorScorer, sides: Sequence[Side] = S
     >>> notes_on_equal_rows(DistMult(np.zeros((5, 2)), np.array([[1.0, 2.0], [3.0, 4.0]])))
     ['5 of 5 rows of the array entity are zero: the model cannot distinguish them.']
     """
-    notes = []
+    notes = list[str]()
     for name, size, take in _tables(scorer, sides):
         some, counts = np.unique(take(_evenly_spaced(BATCH_ROWS, size)), axis=0, return_counts=True)
         if counts.max() == 1 or 2 * counts.max() <= counts.sum():
             continue
         most = some[counts.argmax()]
         count = sum(int((take(np.arange(size)[part]) == most).all(axis=1).sum()) for part in slices(size, BATCH_ROWS))
-        alike = "equal" if most.any() else "zero"
-        notes.append(f"{count} of {size} rows of {name} are {alike}: the model cannot distinguish them.")
+        alike = f"{'equal' if most.any() else 'zero'}: the model cannot distinguish them."
+        notes.append(Note("scores", f"{count} of {size} rows of {name} are {alike}"))
     return notes
 
 
@@ -98,7 +99,7 @@ def notes_on_repeatability(scorer: Aligned, triples: Triples, sides: Sequence[Si
     if change:
         noise = f"scores of the same triples differ by {change:.1g} of their spread"
         end = "so ranks among nearly equal scores may change between evaluations."
-        return [f"the model is not fully deterministic: {noise}, {end}"]
+        return [Note("scores", f"the model is not fully deterministic: {noise}, {end}")]
     return []
 
 

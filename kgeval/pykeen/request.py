@@ -23,10 +23,11 @@ from pykeen.datasets.base import PathDataset
 
 from kgeval.base.arrays import IntArray, detached
 from kgeval.base.errors import DatasetError, InputError, ScoreError
+from kgeval.base.notes import Note
 from kgeval.base.parquet_tables import with_columns
-from kgeval.base.provenance import UNKNOWN
 from kgeval.data.dataset import SPLITS, Dataset, check_ids
 from kgeval.data.layouts.pykeen import read_named
+from kgeval.data.provenance import UNKNOWN
 from kgeval.data.triples import Side, TripleIndex, Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.scorer import checked_sides
@@ -248,8 +249,8 @@ class Batches:
             raise InputError("nothing to finalize: no batch was processed since the last evaluation.")
         data = stack(self.parts)
         sizes = [1 + max(np.max(data[name]) for name in names) for names in (("head", "tail"), ("relation",))]
-        note = "PyKEEN passed scores that it had filtered itself: the raw counts are those of the filtered scores."
-        return RankTable(with_labels(data, *map(Vocabulary.numbered, sizes)), notes=(note,))
+        fact = "PyKEEN passed scores that it had filtered itself: the raw counts are those of the filtered scores."
+        return RankTable(with_labels(data, *map(Vocabulary.numbered, sizes)), notes=(Note("scores", fact),))
 
 
 def with_labels(data: pa.Table, entities: Vocabulary, relations: Vocabulary) -> pa.Table:

@@ -18,14 +18,15 @@ from pykeen.metrics.ranking import rank_based_metric_resolver
 from pykeen.typing import RANK_OPTIMISTIC, RANK_PESSIMISTIC, RANK_REALISTIC
 
 from kgeval.base.errors import MetricError
+from kgeval.base.notes import stored
 from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.metrics.names import parse, pooled_side
 from kgeval.metrics.summarize import summarize
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.rank_table import RankTable
-from kgeval.ranking.run_directory.contents import describe_machine, graph_facts, ranking_facts
-from kgeval.ranking.run_directory.staging import reserve
-from kgeval.ranking.run_directory.stored_run import StoredRun
+from kgeval.stored.contents import describe_machine, graph_facts, ranking_facts
+from kgeval.stored.staging import reserve
+from kgeval.stored.stored_run import StoredRun
 
 
 class KGEvalMetricResults(RankBasedMetricResults):  # type: ignore[misc]  # PyKEEN is untyped here
@@ -175,7 +176,7 @@ def record(
         **({} if model is None else {"model": _model_facts(model)}),
         "seeds": {"training": seed} if isinstance(seed, int) else {},
         **ranking_facts(table),
-        "notes": list(table.notes),
+        **stored(table.notes),
     }
     config: dict[str, Any] = {"evaluator": "kgeval"}
     if dataset is not None and isinstance(given, str | Path) and Path(given).is_dir():

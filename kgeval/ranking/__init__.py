@@ -1,7 +1,7 @@
 """Ranking: from scores to three integers of every test triple and side, how many candidates score above, tie, and are.
 
 ``evaluate`` ranks a model by the rules of a ``protocols`` member; ``corruption`` chooses the candidates, ``engine`` and
-``kernels`` compare scores, ``rank_table`` keeps the integers and ``run_directory`` writes them beside what made them.
+``kernels`` compare scores, ``rank_table`` keeps the integers.
 ``predictions`` are the best candidates instead, ``tasks`` the scores of labelled triples; ``recorder``, ``count`` and
 ``import_ranks`` take what other programs computed.
 

@@ -19,7 +19,7 @@ from kgeval.base.threads import slices
 from kgeval.data.queries import Rows
 from kgeval.models.scorer import as_array, as_float64
 from kgeval.ranking.evaluation import NaNPolicy
-from kgeval.ranking.kernels.collectors import Intervals
+from kgeval.ranking.kernels.collectors import Spans
 from kgeval.ranking.kernels.compiled import above_and_inside, run_loop
 from kgeval.ranking.ranking_task import RankCounts, Ranked
 
@@ -266,7 +266,7 @@ def count_on_device(scores: Any, answers: Answers, counts: IntArray, own_scores:
     holes = block.isnan()
     block = block.masked_fill(holes, -np.inf)
     own_scores[:] = block.gather(1, columns)[:, 0].double().cpu().numpy()
-    intervals = Intervals(np.arange(len(block) + 1), own_scores, own_scores)
+    intervals = Spans(np.arange(len(block) + 1), own_scores, own_scores)
     listed = Rows.spans(*answers[2:])
     listed = listed.where((listed.ids >= 0) & (listed.ids != answers.columns[listed.owners]))
     of_all = count_tensor(block, np.full(*block.shape), intervals, memory=BLOCK_BYTES // 2).counts

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import TableError, counted, refuse_unknown
+from kgeval.base.notes import Example, Note, amount
 from kgeval.base.parquet_tables import with_columns
 from kgeval.base.settings import names_among
 from kgeval.data import History, KnownTimes
@@ -60,7 +61,7 @@ class ImportedRanks:
         return replace(self, table=self.table.where(np.isin(self.table.column("side"), list(sides))))
 
     def by_protocol(self, rules: Protocol, model: str) -> RankTable:
-        """Return the table of a model whose evaluator followed a protocol, also in its ties that are not told."""
+        """Return the table of a model whose evaluator followed a protocol; its ties are unknown."""
         ties = self.table.own_ties if rules.name == STANDARD.name else tie_policy(rules.ties).name
         return replace(self.table, model=model, protocol=rules.name, own_ties=ties)
 
@@ -69,7 +70,7 @@ class ImportedRanks:
         return {"ranks": str(self.files[0])}
 
 
-NO_TIES = "a file of ranks has no numbers of ties: all metrics have the tie policy of the file."
+NO_TIES = Note("ties", "a file of ranks has no numbers of ties: all metrics have the tie policy of the file.")
 
 
 def load_ranks(  # noqa: PLR0913
@@ -158,15 +159,16 @@ def load_ranks(  # noqa: PLR0913
     table = RankTable.concat(parts)
     leaks, notes_on_leaks = count_leaks(dataset, split, table.column("triple"))
     missing = len(dataset.split(split)) - table.num_triples
+    source = Example.path(file.table.source)
     notes = [
         *(notes_on_exchanged_sides(*parts) if len(parts) == len(SIDES) else []),
         *file.notes,
         *rows.notes,
-        *([f"not in {file.table.source}: {counted(missing, f'{split} triple')}."] if missing else []),
+        *([Note("left-out", "not in ", source, ": ", amount(missing, f"{split} triple"), ".")] if missing else []),
         *_notes_on_filter(dataset, known, times),
         *notes_on_leaks,
         *([] if file.has_ties else [NO_TIES]),
-        f"the ranks were read from a file: {file.table.source}.",
+        Note("files", "the ranks were read from a file", Example(f": {source}"), "."),
         *dataset.notes,
     ]
     return RankTable(
@@ -188,10 +190,11 @@ def load_ranks(  # noqa: PLR0913
 def _notes_on_filter(dataset: Dataset, known: Sequence[Split], times: KnownTimes | None) -> Iterator[str]:
     """Note what the dataset or the file leaves open about the known answers."""
     if absent := [name for name in known if name not in dataset.splits]:
-        yield f"dataset {dataset.name} has no {' or '.join(absent)} triples: their answers count as candidates."
+        has_none = f" has no {' or '.join(absent)} triples: their answers count as candidates."
+        yield Note("candidates", Example(f"dataset {dataset.name}", "the dataset"), has_none)
     if dataset.times is not None and times is None and known:
-        unsaid = "the file does not say whether its filter was time-aware or static"
-        yield f"{unsaid}; candidates were counted as time-aware. To say which: --times (in Python times=)."
+        unsaid = "the file does not say whether its filter was time-aware or static; candidates were counted"
+        yield Note("times", f"{unsaid} as time-aware. To say which: --times (in Python times=).")
 
 
 def _read_dataset(dataset: Dataset | str | Path, split: str) -> Dataset:
@@ -216,13 +219,13 @@ class _RowsOfSplit:
     """the triples that were known answers"""
     notes: list[str] = field(default_factory=list)
 
-    def passing(self, wrong: BoolArray, rows: IntArray, what: Callable[[int], str], left_out: str) -> BoolArray:
+    def passing(self, wrong: BoolArray, rows: IntArray, what: Callable[[int], str], *left_out: str) -> BoolArray:
         """Choose the rows that stay; bool[row]."""
         if wrong.any() and self.unmatched == "error":
             first = int(np.argmax(wrong))
             raise TableError(f"{self.file.table.place(int(rows[first]))}: {what(first)}")
         if wrong.any():
-            self.notes.append(f"{left_out}: {int(wrong.sum()):,} left out (unmatched: drop).")
+            self.notes.append(Note("left-out", *left_out, f": {int(wrong.sum()):,} left out (unmatched: drop)."))
         return ~wrong
 
     def find(self) -> IntArray:
@@ -253,8 +256,9 @@ class _RowsOfSplit:
             cure = "Name another split or dataset with --split or --dataset (in Python split=, dataset=)."
             return f"{text} {cure} To leave such rows out: --unmatched drop (in Python unmatched='drop')."
 
-        left_out = f"rows of {file.table.source} that are no {split} triple of dataset {dataset.name}"
-        return np.where(self.passing(places >= len(triples), np.arange(len(places)), describe, left_out), places, -1)
+        source, whose = Example.path(file.table.source), Example(f"dataset {dataset.name}", "the dataset")
+        left_out = "rows of ", source, f" that are no {split} triple of ", whose
+        return np.where(self.passing(places >= len(triples), np.arange(len(places)), describe, *left_out), places, -1)
 
     def of_side(self, side: Side, triples: IntArray) -> RankTable | None:
         """Make a table of the ranks of one side, given each row's place in the split; nothing where there are none."""
@@ -273,8 +277,8 @@ class _RowsOfSplit:
         for setting, of_setting in counts.items():
             if differing := int((of_setting.candidates != sizes[setting][triples[rows]]).sum()):
                 other = f"{differing:,} of {len(rows):,} {setting} {side} ranks have another number of candidates"
-                used = "The file's are used; adjusted metrics depend on them."
-                self.notes.append(f"{other} in the file than the dataset and the filter give. {used}")
+                used = "the filter give. The file's are used; adjusted metrics depend on them."
+                self.notes.append(Note("candidates", f"{other} in the file than the dataset and {used}"))
         raw, filtered = counts.get("raw"), counts.get("filtered") or counts["raw"]
         ranked = Ranked(np.full(len(rows), np.nan), filtered, raw or filtered)
         table = to_rank_columns(self.dataset, self.split, triples[rows], side, ranked)
@@ -290,7 +294,7 @@ class _RowsOfSplit:
         repeated = again & (times is not None and times[triples[rows]] > 1)
         if repeated.any():
             repetitions = f"{side} ranks of repeated {self.split} triples: {int(repeated.sum()):,} left out"
-            self.notes.append(f"{repetitions}, as each triple counts once.")
+            self.notes.append(Note("repeated", f"{repetitions}, as each triple counts once."))
         rows, again = rows[~repeated], again[~repeated]
         left_out = f"{side} ranks of triples in an earlier line"
         problem = f"its {side} was ranked in an earlier line. Keep one of the two lines."

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence, Set
 import numpy as np
 
 from kgeval.base.arrays import BoolArray, IntArray
-from kgeval.base.errors import counted
+from kgeval.base.notes import Note, amount
 from kgeval.base.tables.table import p_text
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import known_answers
@@ -22,8 +22,6 @@ from kgeval.models.aligned import Aligned
 
 ALARM = 1e-3
 """the largest share of files made without knowledge of the split that are accused, half of it by each of two tests"""
-
-ACCUSED = "the lists seem to be made with knowledge of"
 
 
 def notes_on_knowledge(scorer: Aligned, triples: Triples, sides: Sequence[Side], split: str) -> list[str]:
@@ -50,7 +48,8 @@ def notes_on_knowledge(scorer: Aligned, triples: Triples, sides: Sequence[Side],
     found = _evidence(exchanged, f"two {split} answers of one query", own)
     found = found or _evidence(crossed, f"queries with several {split} answers", others)
     why = "If a model chose from candidates filtered so, its ranks are too good; if its order was, they are right."
-    return [f"{ACCUSED} {split}: {found} {why} Honest: kgeval predict --out-format candidates."] if found else []
+    fault = f"the lists seem to be made with knowledge of {split}: {found} {why}"
+    return [Note("faulty-lists", f"{fault} Honest: kgeval predict --out-format candidates.")] if found else []
 
 
 def _several_answers(scorer: Aligned, triples: Triples, side: Side) -> Iterator[tuple[int, IntArray, list[IntArray]]]:
@@ -101,8 +100,9 @@ def notes_on_no_answer(scorer: Aligned, dataset: Dataset, sides: Sequence[Side],
         listed = Rows(listed.offsets, np.where(listed.ids < 0, -1 - np.arange(len(listed.ids)), listed.ids))
         for query, answers in enumerate(np.split(queries.answers, queries.offsets[1:-1])):
             scores.append(set_f1({*listed.row(query)} - ({*known.row(query)} - {*answers}), {*answers}))
-    found = f"{counted(len(lengths), 'list')} for queries that no triple answers, {lengths.count(0):,} of them empty"
-    return [f"{found}, which is right. As sets, all {len(scores):,} lists have the macro F1 {np.mean(scores):.6f}."]
+    empty = f" for queries that no triple answers, {lengths.count(0):,} of them empty, which is right"
+    of_sets = f"As sets, all {len(scores):,} lists have the macro F1 {np.mean(scores):.6f}."
+    return [Note("lists", amount(len(lengths), "list"), f"{empty}. {of_sets}")]
 
 
 def set_f1(listed: Set[int], answers: Set[int]) -> float:

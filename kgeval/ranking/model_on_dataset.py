@@ -50,7 +50,7 @@ class ModelOnDataset:
             ) from error
 
     def candidates_in_words(self, corruption: CorruptionGenerator, sizes: IntArray, allowed: BoolArray) -> str:
-        """Say which entities compete, of as many candidates as each query has, with those that the model lacks."""
+        """Name the competing entities, given each query's number of candidates, and the unknown ones."""
         few = "" if allowed.all() else f", of which those among {int(allowed.sum()):,} entities compete"
         few += "" if self.scorer.types is None else ", of which those of the answer's type compete"
         return corruption.describe(self.dataset, sizes) + few

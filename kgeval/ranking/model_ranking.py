@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import InputError
+from kgeval.base.notes import Note
 from kgeval.base.progress import Progress, unreported
 from kgeval.base.threads import bound_threads
 from kgeval.data.dataset import SPLITS, Dataset
@@ -92,7 +93,7 @@ def ranking_of(
     sides = tuple(side for side in evaluation.sides if all(quirk.predicts_side(side) for quirk in quirks))
     if left := len(known) - rules.num_ranked(len(known)):
         are = "triple fills no batch" if left == 1 else "triples fill no batch"
-        wrong.append(f"not ranked: the last {left} {split} {are} of {rules.batch}.")
+        wrong.append(Note("left-out", f"not ranked: the last {left} {split} {are} of {rules.batch}."))
         known = known[:-left]
     if not (sides and len(known)):
         raise InputError(f"{wrong[-1]} Nothing is left to rank.")
@@ -101,7 +102,7 @@ def ranking_of(
     wrong = [*notes_on_lists(scorer, triples, of_entities, dataset, split), *wrong]
     if scorer.lists and isinstance(corruption, AllEntities):  # other candidates may be chosen for the answers
         wrong = [*notes_on_knowledge(scorer, triples, of_entities, split), *wrong]
-    moved = [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) and not allowed.all() else []
+    moved: list[str] = [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) and not allowed.all() else []
     if rules.second == "static":
         moved += notes_on_shared_times(dataset, split, evaluation.filter)
     explained = [*dataset.notes, *notes_on_repetitions(dataset, split), *notes_on_sides(scorer)]

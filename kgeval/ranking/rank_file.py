@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.errors import TableError, did_you_mean
 from kgeval.base.files import exists_safely
+from kgeval.base.notes import Note
 from kgeval.data.columns import ColumnNames, Columns
 from kgeval.data.dataset import Dataset
 from kgeval.data.tables import SIDE_WORDS, NamedTable, from_arrow, read_table
@@ -180,7 +181,5 @@ def _unnamed_setting(named: set[RankSetting], wanted: RankSetting | None) -> tup
         return "raw" if "filtered" in named else "filtered", ()
     if wanted is not None:
         return wanted, ()
-    return "filtered", (
-        "the file does not say whether its ranks are filtered; they were read as filtered. If "
-        "they are raw, use --setting raw (in Python setting='raw').",
-    )
+    unsaid = "the file does not say whether its ranks are filtered; they were read as filtered"
+    return "filtered", (Note("files", f"{unsaid}. If they are raw, use --setting raw (in Python setting='raw')."),)

@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import TableError, counted, refuse_unknown
 from kgeval.base.parquet_tables import LABELS, with_columns
-from kgeval.base.provenance import OF_FILE, UNKNOWN, LeakCounts, Provenance, provenance_of, subject_of
 from kgeval.data import History, KnownTimes
+from kgeval.data.provenance import OF_FILE, UNKNOWN, LeakCounts, Provenance, provenance_of, subject_of
 from kgeval.data.triples import TARGETS, Side
 from kgeval.metrics.selection import RankColumns
 from kgeval.ranking.ranking_task import RankCounts, Ranked
@@ -328,7 +328,7 @@ def with_counts(table: pa.Table, counts: RankCounts, prefix: str = "") -> pa.Tab
 
 @dataclass(frozen=True, eq=False)
 class RankedPart:
-    """The rows of some triples of the split on one side, with what a table says of them."""
+    """The rows of some triples of the split on one side, with their columns in a table."""
 
     side: Side
     data: pa.Table

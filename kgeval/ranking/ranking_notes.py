@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import InputError, counted
+from kgeval.base.notes import Example, Note, amount
 from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
@@ -29,9 +30,10 @@ from kgeval.ranking.list_audit import notes_on_no_answer
 from kgeval.ranking.rank_table import LISTED, NAN, RankTable
 from kgeval.ranking.ranking_task import RankCounts
 
-RESTRICTED_SAMPLE = (
+RESTRICTED_SAMPLE = Note(
+    "candidates",
     "candidates were sampled from all entities, and then restricted to some: queries have fewer candidates than "
-    "the sample's count."
+    "the sample's count.",
 )
 
 
@@ -73,8 +75,8 @@ def notes_on_repetitions(dataset: Dataset, split: str) -> list[str]:
     """Count the triples that stand in their split more than once."""
     times = dataset.multiplicity_of(split)
     count = 0 if times is None else int((times - 1).sum())
-    note = f"{counted(count, f'repeated {split} triple')}: kgeval's own metrics count each triple once."
-    return [note] if count else []
+    repeated = amount(count, f"repeated {split} triple")
+    return [Note("repeated", repeated, ": kgeval's own metrics count each triple once.")] if count else []
 
 
 def notes_on_shared_times(dataset: Dataset, split: str, filter: Sequence[str]) -> list[str]:
@@ -83,7 +85,7 @@ def notes_on_shared_times(dataset: Dataset, split: str, filter: Sequence[str]) -
     others = {name: int(np.isin(times[name], times[split]).sum()) for name in times if name not in (*filter, split)}
     shared = [counted(count, f"{name} fact") for name, count in others.items() if count]
     what = f"at the times of {split}, {' and '.join(shared)} hold too, which the time-aware filter leaves aside"
-    return [f"{what}. To filter by them: --filter {','.join(SPLITS)}."] if shared and filter else []
+    return [Note("times", f"{what}. To filter by them: --filter {','.join(SPLITS)}.")] if shared and filter else []
 
 
 def notes_on_unseen(
@@ -93,25 +95,26 @@ def notes_on_unseen(
     if known.all():
         return []
     unseen = triples.ids[~known]
-    unseen_triples = f"{counted(len(unseen), noun)} with an entity or relation that the model does not know"
-    unseen_triples = f"{unseen_triples}: {dataset.examples(unseen)}"
+    fault = " with an entity or relation that the model does not know"
+    unseen_triples = Note("unseen", amount(len(unseen), noun), fault, Example(f": {dataset.examples(unseen)}"))
     if policy == "error":
         last = ", or unseen: worst to rank them last" if ranks else ""
         raise InputError(f"{unseen_triples}. Set unseen: drop to leave them out{last}.")
     if policy == "drop" and not known.any():
         raise InputError(f"{unseen_triples}. Nothing is left to {'rank' if ranks else 'classify'}.")
-    return [f"{'left out' if policy == 'drop' else 'ranked last'} (unseen: {policy}): {unseen_triples}."]
+    fate = f"{'left out' if policy == 'drop' else 'ranked last'} (unseen: {policy}): "
+    return [Note("unseen", fate, *unseen_triples.parts, ".")]
 
 
 def notes_on_device(work: Mapping[str, Any]) -> list[str]:
     """Name what was not counted on the device; ``work`` is that of the kernel."""
-    device = work.get("device")
-    return [f"counted on the CPU, not on {device}: {work_on_host}." for work_on_host in work.get("on_host", ())]
+    where = f"counted on the CPU, not on {work.get('device')}"
+    return [Note("device", f"{where}: {work_on_host}.") for work_on_host in work.get("on_host", ())]
 
 
 def notes_on_sides(scorer: Aligned) -> list[str]:
     """Say that a model predicts one side only."""
-    return [f"the model predicts {scorer.sides[0]}s only."] if len(scorer.sides) == 1 else []
+    return [Note("sides", f"the model predicts {scorer.sides[0]}s only.")] if len(scorer.sides) == 1 else []
 
 
 def notes_on_lists(scorer: Aligned, triples: Triples, sides: Sequence[Side], dataset: Dataset, split: str) -> list[str]:
@@ -132,7 +135,7 @@ def notes_on_listed_answers(scorer: Aligned, ranks: pa.Table, outsiders: int) ->
     if not scorer.lists:
         return []
     listed = ranks[LISTED].to_numpy(zero_copy_only=False)
-    missing, notes = int((~listed).sum()), []
+    missing, notes = int((~listed).sum()), list[str]()
     if missing:
         are, lengths = "is" if missing == 1 else "are", [it.rows.lengths.max() for it in scorer.lists.sides.values()]
         subject = f"{missing:,} of {len(listed):,} answers {are} not in the list of predictions"
@@ -145,11 +148,12 @@ def notes_on_listed_answers(scorer: Aligned, ranks: pa.Table, outsiders: int) ->
             f"they count as 0 in {METRICS_OF_LISTS} (missing=not-retrieved), and tie in metrics of ranks (MRR, hits@k)."
         )
         fate = behind if scorer.lists.base else zero if scorer.lists.not_retrieved else tied
-        notes.append(f"{subject}: {fate}")
+        notes.append(Note("lists", f"{subject}: {fate}"))
     if outsiders:
-        subject = counted(outsiders, "listed entity that is no candidate", "listed entities that are no candidates")
+        entities = amount(outsiders, "listed entity that is no candidate", "listed entities that are no candidates")
         cure = "To leave them out, set the option unmatched=drop."
-        notes.append(f"{subject} of the query keep their places as wrong answers (in each rank again). {cure}")
+        fate = f" of the query keep their places as wrong answers (in each rank again). {cure}"
+        notes.append(Note("lists", entities, fate))
     return notes
 
 
@@ -160,8 +164,8 @@ def notes_on_nan(ranks: pa.Table) -> list[str]:
     candidates, answers = (int(ranks[name].to_numpy().sum()) for name in NAN)
     others = int((ranks["raw_candidates"].to_numpy() - 1).sum())
     share = f"{answers:,} of {ranks.num_rows:,} scores of answers and {candidates:,} of {others:,} of other candidates"
-    why = "Such a candidate is behind every answer that has a score, which makes the metrics better"
-    return [f"{share} are NaN and count as the worst (nan: worst). {why}."] if candidates or answers else []
+    why = "(nan: worst). Such a candidate is behind every answer that has a score, which makes the metrics better"
+    return [Note("scores", f"{share} are NaN and count as the worst {why}.")] if candidates or answers else []
 
 
 def notes_on_masks(scorer: Aligned, ranks: pa.Table) -> list[str]:
@@ -176,7 +180,8 @@ def notes_on_masks(scorer: Aligned, ranks: pa.Table) -> list[str]:
     if scorer.lists or np.log1p(others).sum() < UNLIKELY or not alike[others > 0].all():
         return []
     fact = f"the raw ranks are the filtered ones, though {int((others > 0).sum()):,} answers have other known answers"
-    return [f"{fact}: these seem to be masked beforehand. Give their scores as they are, since kgeval filters them."]
+    cure = "Give their scores as they are, since kgeval filters them."
+    return [Note("scores", f"{fact}: these seem to be masked beforehand. {cure}")]
 
 
 def notes_on_chance(scorer: Aligned, dataset: Dataset, split: str, ranks: pa.Table) -> list[str]:
@@ -195,11 +200,12 @@ def notes_on_chance(scorer: Aligned, dataset: Dataset, split: str, ranks: pa.Tab
     values = ", ".join(f"{side}s {index:.3f}" for side, index in (far or low).items())
     if far:
         of_sides = "" if len(far) == len(indices) else f" for {' and '.join(f'{side}s' for side in far)}"
-        return [
+        fact = (
             f"the model is far worse than chance{of_sides} (AMRI: {values}). If its scores are distances, give them "
             "with a minus sign: the highest score is the best. If answers were masked beforehand, give their scores as "
             "they are. Or its ids or labels are mixed up."
-        ]
+        )
+        return [Note("chance", fact)]
     is_own = isinstance(source, LabelledModel) and source.numbering == "dataset" and source.entities is dataset.entities
     if is_own or not low:
         return []
@@ -210,7 +216,7 @@ def notes_on_chance(scorer: Aligned, dataset: Dataset, split: str, ranks: pa.Tab
     further = "To find out, evaluate the split train: with the right ids, a trained model is far better there."
     # Stored scores, vectors and lists are of one split.
     has_one_split = split == "train" or isinstance(getattr(source, "model", source), TripleArrays | PredictionLists)
-    return [fact if has_one_split else f"{fact} {further}"]
+    return [Note("chance", fact if has_one_split else f"{fact} {further}")]
 
 
 def _index_at_chance(ranks: pa.Table, answers: str) -> float | None:
@@ -245,11 +251,12 @@ def notes_on_exchanged_sides(head: RankTable, tail: RankTable) -> list[str]:
     ranks = 2 * len(rows[0])
     if here < NOTED_SHARE * ranks or 2 * exchanged > here:
         return []
-    return [
+    fact = (
         f"head and tail ranks are probably exchanged: in {here:,} of {ranks:,} rows the filter removes more "
         f"candidates than there are known answers, and in {exchanged:,} rows after an exchange. Name the columns with "
         "--columns (in Python columns=)."
-    ]
+    )
+    return [Note("sides", fact)]
 
 
 def _moved_and_known(table: RankTable, rows: IntArray) -> tuple[IntArray, IntArray]:

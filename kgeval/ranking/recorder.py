@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kgeval.base.arrays import FloatArray, IntArray, array_or
-from kgeval.base.errors import InputError, counted, did_you_mean, reason
+from kgeval.base.errors import InputError, did_you_mean, reason
+from kgeval.base.notes import Note, amount
 from kgeval.data import History, KnownTimes
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import KnownAnswers
@@ -188,9 +189,9 @@ class Recorder:
             raise InputError("nothing was recorded: call update with each batch first.")
         number, expected = self._progress()
         missing = expected - number
-        notes = (f"not recorded: {counted(missing, 'rank')} of {expected:,}.",) if missing else ()
+        note = Note("left-out", "not recorded: ", amount(missing, "rank"), f" of {expected:,}.")
         recorded = replace(ranking, sides=tuple(part.side for part in parts))
-        return replace(recorded.table(parts, self._model, notes=notes), missing=missing)
+        return replace(recorded.table(parts, self._model, notes=(note,) if missing else ()), missing=missing)
 
     def compute(self, metrics: str | Metric | Sequence[str | Metric] = (), **options: Any) -> Summary:
         """Compute metrics of the ranks so far: ``kgeval.summarize(recorder.table(), metrics, …)``."""

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from kgeval.base.arrays import BoolArray, Float64Array
 from kgeval.base.errors import InputError
+from kgeval.base.notes import Note
 from kgeval.base.parquet_tables import with_columns
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import known_answers, known_triples
@@ -129,7 +130,7 @@ def rerank(
     data = pa.concat_tables([part for part, _, _ in parts])
     bounds, outsiders = (sum(part[count] for part in parts) for count in (1, 2))
     notes = [
-        *([NOTE_ON_BOUNDS.format(bounds, len(data))] if bounds else []),
+        *([Note("lists", NOTE_ON_BOUNDS.format(bounds, len(data)))] if bounds else []),
         *notes_on_knowledge(scorer, triples, sides, ranks.split),
         *notes_on_lists(scorer, triples, sides, dataset, ranks.split),
         *scorer.notes,

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from kgeval.base.arrays import BoolArray, IntArray
-from kgeval.base.errors import InputError, counted, did_you_mean, first_few
+from kgeval.base.errors import InputError, did_you_mean, first_few
+from kgeval.base.notes import Example, Note, amount
 from kgeval.base.settings import is_file
 from kgeval.data.dataset import Dataset
 from kgeval.data.labelled_triples import read_listed
@@ -39,8 +40,8 @@ def restriction(
             source = _source(name, named, labels, notes) if isinstance(named, str) else named
             ids, unknown = read_listed(source, labels)
             if unknown:
-                count = counted(len(unknown), "label")
-                notes.append(f"{name}: {count} not in the dataset: left out ({first_few(unknown)}).")
+                count, few = amount(len(unknown), "label"), Example(f" ({first_few(unknown)})")
+                notes.append(Note("left-out", f"{name}: ", count, " not in the dataset: left out", few, "."))
         return np.ones(len(labels), np.bool_) if ids is None else np.isin(np.arange(len(labels)), ids)
 
     allowed = chosen("restrict_entities_to", dataset.entities, entities)
@@ -49,19 +50,22 @@ def restriction(
     kept = allowed[triples.heads] & allowed[triples.tails] & relations[triples.relations]
     if kept.all():
         return allowed, kept, notes
-    what = f"{counted(int((~kept).sum()), f'{evaluation.split} triple')} with other entities or relations"
+    triples_out = amount(int((~kept).sum()), f"{evaluation.split} triple")
+    what = Note("left-out", triples_out, " with other entities or relations")
     if evaluation.unseen == "worst" or not kept.any():
         worst = "unseen: worst would rank them last. Set unseen: drop or error."
         end = "Nothing is left to rank." if not kept.any() else worst
         raise InputError(f"the evaluation is restricted, which leaves out {what}. {end}")
-    return allowed, kept, [*notes, f"left out (restricted evaluation): {what}."]
+    return allowed, kept, [*notes, Note(what.kind, "left out (restricted evaluation): ", *what.parts, ".")]
 
 
 def _source(name: str, text: str, labels: Vocabulary, notes: list[str]) -> Path | list[str]:
     """Take a text for a file or, where there is none of that name, for a label."""
     if is_file(text):
         if text in labels:
-            notes.append(f"{name}: the file {text!r} was read. Give [{text}] for the {labels.kind} of this name.")
+            file, label = Example.path(repr(text)), Example.path(f"[{text}]")
+            cure = f" for the {labels.kind} of this name."
+            notes.append(Note("files", f"{name}: the file ", file, " was read. Give ", label, cure))
         return Path(text)
     if text not in labels:
         hint = did_you_mean(text, labels) if len(labels) <= 100_000 else ""

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any
 
 from kgeval.base.errors import KgevalError, counted
 from kgeval.base.extras import refuse_missing
-from kgeval.base.provenance import UNKNOWN, LabelProvenance, Provenance, shared_description
 from kgeval.base.storage import write_text
+from kgeval.data.provenance import UNKNOWN, LabelProvenance, Provenance, shared_description
 
 if TYPE_CHECKING:
     from kgeval.analysis.comparison.comparison import Comparison

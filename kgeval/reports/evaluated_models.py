@@ -10,26 +10,32 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from kgeval.analysis.comparison.label_comparison import METRICS as COMPARED
 from kgeval.base.errors import InputError
-from kgeval.base.provenance import UNKNOWN
+from kgeval.base.notes import Note
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source
+from kgeval.data.provenance import UNKNOWN
+from kgeval.metrics.intervals.interval import read_intervals, refuse_other_units
 from kgeval.metrics.kinds import CLASSIFICATION
+from kgeval.metrics.labels.label_summary import label_summary
+from kgeval.metrics.names import parse_all
+from kgeval.metrics.rank_summary import rank_summary
 from kgeval.metrics.ranks.ties import Ties, note_on_missing, tie_policies, tie_policy
-from kgeval.metrics.summarize import summarize
+from kgeval.metrics.selection import MetricOptions
 from kgeval.metrics.summary import Group
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import RankTable
-from kgeval.ranking.run_directory.folders import distinct_names, runs_at, words_of
-from kgeval.ranking.run_directory.seeds import RunOf, Training, join_seeds, model_name
-from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.reports.document import isolated
+from kgeval.stored.contents import Policies
+from kgeval.stored.folders import Place, Places, distinct_names, look_at, runs_of, words_of
+from kgeval.stored.seeds import RunOf, Training, join_seeds, model_name
+from kgeval.stored.stored_run import StoredRun
 
 if TYPE_CHECKING:
     from kgeval.metrics.intervals.interval import Unit
@@ -50,6 +56,10 @@ class EvaluatedModel:
     predictions: PredictionTable | None = None
     remarks: tuple[str, ...] = ()
     """what has changed since its run was written"""
+    policies: Policies = field(default_factory=Policies)
+    """how its run computes numbers"""
+    left_out: tuple[str, ...] = ()
+    """which runs in the same folder are left out"""
     seeds: tuple[EvaluatedModel, ...] = ()
     """the run of each seed, if there are several; the other fields are those of the middle one"""
     middle: int = 0
@@ -77,7 +87,7 @@ class EvaluatedModel:
     @property
     def ties(self) -> str:
         """The tie policy of its run; that of the protocol, if it names none, or one that no installed package has."""
-        named = str(self.config.get("ties"))
+        named = str(self.policies.get("ties"))
         return named if named in tie_policies() else tie_policy(protocol_of(self.table).ties).name
 
     @property
@@ -93,44 +103,45 @@ Run: TypeAlias = str | Path | RankTable | EvaluatedModel
 Runs: TypeAlias = Run | Iterable[Run | tuple[str, Run]] | Mapping[str, Run]
 
 
-def read_models(runs: Runs, dataset: Source = None) -> list[EvaluatedModel]:
+def read_models(runs: Places, dataset: Source = None) -> list[EvaluatedModel]:
     """Read runs; a run without a name gets that of its model, or of its folder if two models have one name.
 
     Text files of ranks need the dataset that was ranked.
 
     Runs of several seeds of one training, if they have no names, are one model.
     """
-    models = join_models([(name, model) for name, run in with_names(runs) for model in _read(run, name, dataset)])
+    models = join_models([(name, model) for name, run in runs for model in _read(run, name, dataset)])
     if not models:
         raise InputError("no runs: give at least one run directory, or a file of ranks.")
     return _named_apart(models)
 
 
-def with_names(runs: Runs) -> list[tuple[str, Run]]:
-    """List runs with the names that they were given, which may be empty."""
+def look(runs: Runs) -> Places:
+    """Look at runs, each with the name that it was given, which may be empty."""
     if isinstance(runs, str | Path | RankTable | EvaluatedModel):
         runs = [runs]
     several = runs.items() if isinstance(runs, Mapping) else runs
-    return [run if isinstance(run, tuple) else ("", run) for run in several]
+    return look_at(run if isinstance(run, tuple) else ("", run) for run in several)
 
 
-def _read(run: Run, name: str, dataset: Source) -> Iterator[EvaluatedModel]:
+def _read(run: Place | RankTable | EvaluatedModel, name: str, dataset: Source) -> Iterator[EvaluatedModel]:
     if isinstance(run, EvaluatedModel):
         yield replace(run, name=name or run.name)
         return
     if isinstance(run, RankTable):
         yield EvaluatedModel(name, run)
         return
-    runs = [(place, _read_one(path, dataset)) for place, path in runs_at(Path(run), named=bool(name)).items()]
+    runs = [(inside, _read_one(stored, dataset)) for _, inside, stored in runs_of([(name, run)])]
     names = distinct_names([place.split("/") for place, _ in runs], [model.table.dataset for _, model in runs])
-    yield from (replace(model, name=f"{name} {place}".strip()) for place, (_, model) in zip(names, runs, strict=True))
+    for place, (_, model) in zip(names, runs, strict=True):
+        yield replace(model, name=f"{name} {place}".strip(), left_out=(*run.notes,))
 
 
-def _read_one(path: Path, dataset: Source) -> EvaluatedModel:
-    run = StoredRun(path)
+def _read_one(run: StoredRun, dataset: Source) -> EvaluatedModel:
     if not run.is_complete:
-        return EvaluatedModel("", run.ranks(dataset) if run.is_text else run.ranks(), folder=path)
-    return EvaluatedModel("", run.ranks(), run.config, run.manifest, path, run.predictions, run.changes)
+        return EvaluatedModel("", run.ranks(dataset) if run.is_text else run.ranks(), folder=run.path)
+    record = run.config, run.manifest, run.path, run.predictions, run.changes, run.policies
+    return EvaluatedModel("", run.ranks(), *record)
 
 
 def join_models(models: Sequence[tuple[str, EvaluatedModel]]) -> list[tuple[str, EvaluatedModel]]:
@@ -205,13 +216,19 @@ def read_dataset(models: Iterable[EvaluatedModel]) -> Dataset | None:
 
 def notes_on_ties(models: Iterable[EvaluatedModel], used: Ties) -> list[str]:
     """Name the runs whose tie policy no installed package has."""
-    named = [(run, str(run.config.get("ties") or run.ties)) for model in models for run in model.runs]
-    return [f"{isolated(run.name)}: {note_on_missing(ties, used)}" for run, ties in named if ties != run.ties]
+    named = [(run, str(run.policies.get("ties") or run.ties)) for model in models for run in model.runs]
+    return [note_on_missing(ties, used).after(f"{isolated(run.name)}: ") for run, ties in named if ties != run.ties]
+
+
+def notes_on_changes(models: Iterable[EvaluatedModel]) -> list[str]:
+    """Name the runs that have changed since they were written."""
+    runs = (run for model in models for run in model.runs)
+    return [Note.of(remark).after(f"{isolated(run.name)}: ") for run in runs for remark in run.remarks]
 
 
 def seed_of(models: Iterable[EvaluatedModel], ties: Ties) -> int:
     """The seed that all runs have; 0 if they have several, which random ties refuse."""
-    seeds = {int(run.config.get("seed", 0)) for model in models for run in model.runs}
+    seeds = {run.policies.get("seed", 0) for model in models for run in model.runs}
     if len(seeds) > 1 and tie_policy(ties).random:
         raise InputError(f"random ties of {len(seeds)} seeds do not compare. Choose another policy: --ties realistic.")
     return seeds.pop() if len(seeds) == 1 else 0
@@ -219,8 +236,9 @@ def seed_of(models: Iterable[EvaluatedModel], ties: Ties) -> int:
 
 def mean_of_runs(model: EvaluatedModel, metric: str, ties: Ties) -> float:
     """The mean of a metric over the runs of a model; NaN where it is undefined."""
-    options: dict[str, Any] = {"ties": ties, "seed": seed_of([model], ties)}
-    return float(np.mean([first_value(summarize(run.table, metric, **options).groups[0]) for run in model.runs]))
+    options = MetricOptions(ties, seed_of([model], ties))
+    summaries = (rank_summary(run.table, metric, options=options) for run in model.runs)
+    return float(np.mean([first_value(summary.groups[0]) for summary in summaries]))
 
 
 def first_value(group: Group) -> float:
@@ -229,27 +247,28 @@ def first_value(group: Group) -> float:
     return np.nan if value is None else value
 
 
-def read_classifications(runs: Runs, intervals: Unit | None = None) -> dict[str, tuple[LabelTable, LabelSummary]]:
+Classified: TypeAlias = "Mapping[str, tuple[LabelTable, LabelSummary]]"
+
+
+def read_classifications(runs: Places, intervals: Unit | None = None) -> Classified:
     """Summarize runs of classifications by the names of their models; nothing if none of the runs is one."""
     classified: dict[str, tuple[LabelTable, LabelSummary]] = {}
-    places = [
-        (f"{name} {place}".strip(), StoredRun(path))
-        for name, run in with_names(runs)
-        if isinstance(run, str | Path)
-        for place, path in runs_at(Path(run), named=bool(name)).items()
-    ]
+    places = [(f"{name} {inside}".strip(), run) for name, inside, run in runs_of(runs)]
     labelled = [(name, run) for name, run in places if run.keeps == "classification"]
     if labelled and len(labelled) < len(places):
         raise InputError(f"{str(labelled[0][1].path)!r} is a classification, others have ranks. Give runs of one kind.")
-    metrics = [*dict.fromkeys([*COMPARED, *CLASSIFICATION.metrics])]  # what is tested stands first
+    # What is tested stands first.
+    metrics = parse_all([*dict.fromkeys([*COMPARED, *CLASSIFICATION.metrics])], CLASSIFICATION.name)
+    if (settings := read_intervals(intervals)) is not None:
+        refuse_other_units(settings.unit)
     for name, run in labelled:
         table = run.labels()
         title = name or table.model.partition(" (")[0]
         if title in classified:
             raise InputError(f"two runs are called {title!r:.60}. Name them: a=RUN b=RUN.")
-        calibration = run.config.get("task", {}).get("calibration", "platt")
+        calibration: Any = (run.policies.get("task") or {}).get("calibration", "platt")
         if (known := next(iter(classified.values()), (table,))[0].dataset) != table.dataset:
             raise InputError(f"these are classifications on {known} and {table.dataset}. Give runs on one dataset.")
-        options: dict[str, Any] = {"calibration": calibration, "intervals": intervals}
-        classified[title] = table, cast("LabelSummary", summarize(table, metrics, **options))
+        summary = label_summary(table, metrics, by=(), calibration=calibration, intervals=settings)
+        classified[title] = table, replace(summary, table_notes=(*run.changes, *summary.table_notes))
     return classified

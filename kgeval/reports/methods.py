@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import kgeval
-from kgeval.analysis.comparison.paired_difference import PairedDifference, adjustment
-from kgeval.analysis.comparison.words import collected_notes
+from kgeval.analysis.comparison.adjustment import adjustment
+from kgeval.analysis.comparison.paired_difference import PairedDifference
+from kgeval.base.collected_notes import collected_notes
 from kgeval.base.errors import InputError
 from kgeval.base.tables.table import Figure, written
 from kgeval.data.dataset import Dataset
@@ -22,7 +23,7 @@ from kgeval.metrics.ranks.ties import Ties, tie_policy
 from kgeval.metrics.summary import Value
 from kgeval.ranking.protocols.protocol import protocol_of
 from kgeval.reports.document import filled, template_text
-from kgeval.reports.evaluated_models import Runs, read_classifications, read_models, with_names
+from kgeval.reports.evaluated_models import Runs, look, read_classifications, read_models
 from kgeval.reports.standings import p_value
 from kgeval.reports.study import study_of
 
@@ -50,9 +51,9 @@ def methods(
     >>> text.splitlines()[0].partition(" with ")[0]
     'remainder was evaluated on nations'
     """
-    if read_classifications(runs := with_names(runs)):
+    if read_classifications(places := look(runs)):
         raise InputError("--format methods describes rankings, and these runs are classifications.")
-    study = study_of(read_models(runs, dataset), dataset, intervals=intervals, ties=ties, metrics=METRICS)
+    study = study_of(read_models(places, dataset), dataset, intervals=intervals, ties=ties, metrics=METRICS)
     values = [study.block.value(model, metric) for model in study.names for metric in study.grid.metrics]
     made = dict.fromkeys(value.interval.method for value in values if value.interval)
     tested, first = [pair for pair in study.pairs if pair.seen], study.models[0]
@@ -62,7 +63,8 @@ def methods(
     parts |= {"ways": [method.replace("linearised", "linearised: Binder, 1983") for method in made]}
     several = len(study.models) > 1
     notes = {("", model.name * several): model.table.notes for model in study.models}
-    of_runs = [note for note in collected_notes(notes) if "kgeval " not in note]  # others are on commands
+    of_runs: list[str] = [note for note in collected_notes(notes) if "kgeval " not in note]  # others are on commands
+    of_runs += study.left_out
     parts |= {"protocol": protocol_of(first.table), "notes": of_runs}
     parts |= {"adjustment": adjustment(tested or study.pairs), "in_words": _in_words, "test": _test_in_words}
     text = filled("methods.txt.j2", versions=(named := ", ".join(sorted(versions))), **parts)

@@ -16,24 +16,24 @@ from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.analysis.comparison.over_graphs import as_in_suite
 from kgeval.base.errors import InputError, MetricError, counted
 from kgeval.base.progress import long_loop
-from kgeval.base.provenance import UNKNOWN
 from kgeval.base.storage import write_text
 from kgeval.base.tables.shown import Brief
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source, as_dataset
+from kgeval.data.provenance import UNKNOWN
 from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.names import short_title, title_of
 from kgeval.metrics.ranks.ties import Ties, common_ties, tie_policy
-from kgeval.ranking.run_directory.folders import suite_around
 from kgeval.reports.document import Section, common_provenance, document, isolated, models_in_words, unvalidated
 from kgeval.reports.evaluated_models import (
+    Classified,
     EvaluatedModel,
     Runs,
+    look,
     read_classifications,
     read_dataset,
     read_models,
     seed_of,
-    with_names,
 )
 from kgeval.reports.origins import cumulative, origins, triple_table
 from kgeval.reports.pictures import CURVES, curves_chart, metric_panel
@@ -42,10 +42,10 @@ from kgeval.reports.study import HEADLINES, Study, curve_points, in_order, study
 from kgeval.reports.suite import cell_of, panel_frame, suite_section
 from kgeval.reports.theme import PAGE, themed
 from kgeval.reports.trust import making, trust
+from kgeval.stored.folders import left_out_of, suite_around
 
 if TYPE_CHECKING:
     from kgeval.metrics.labels.label_summary import LabelSummary
-    from kgeval.ranking.tasks.label_table import LabelTable
 
 
 def report(
@@ -93,13 +93,13 @@ def report(
     >>> page.html.count("<!doctype html>")
     1
     """
-    runs = with_names(runs)
-    if classified := read_classifications(runs, intervals):
+    places = look(runs)
+    if classified := read_classifications(places, intervals):
         if dataset is not None or ties is not None or allow:
             raise InputError("dataset, ties and allow are for ranks, and classifications have none. Leave them out.")
-        return _of_classifications(classified, intervals)
+        return _of_classifications(classified, intervals, left_out_of(places))
     dataset = None if dataset is None else as_dataset(dataset)
-    models = read_models(runs, dataset)
+    models = read_models(places, dataset)
     datasets: dict[str, list[EvaluatedModel]] = {}
     for model in models:
         datasets.setdefault(model.table.dataset, []).append(model)
@@ -150,6 +150,7 @@ def render(study: Study) -> str:
     policy = tie_policy(study.ties)
     seed = f" (seed {study.seed})" if policy.random else ""
     about = f"{common_provenance([model.table.provenance for model in study.models])}, ties: {policy.name}{seed}"
+    about = "; ".join([about, *study.left_out])
     return _document(_title(study), about, sections, ("leaderboard.js", "hits.js", "triples.js", "relations.js"))
 
 
@@ -180,6 +181,8 @@ def render_grid(
     options: dict[str, Any] = {"intervals": intervals, "ties": policy, "seed": seed, "allow": allow}
     metrics = suite["metrics"] or HEADLINES
     grid = compare(results, metrics, baselines=baselines, suite=suite["groups"], **options)
+    every = (run for models in datasets.values() for model in models for run in model.runs)
+    grid = replace(grid, of_runs=tuple(dict.fromkeys(note for run in every for note in run.left_out)))
     sections: list[Section] = []
     metric = grid.metrics[0]
     # The checks of dozens of graphs are on the pages of their own.
@@ -236,9 +239,10 @@ def _results(grid: Comparison) -> Section:
     return Section("grid", "Results", "Results over datasets", content, charts)
 
 
-def _of_classifications(classified: Mapping[str, tuple[LabelTable, LabelSummary]], intervals: Unit) -> Report:
+def _of_classifications(classified: Classified, intervals: Unit, left_out: Sequence[str]) -> Report:
     """Make a page of classifications: their metrics beside those of the baselines, their differences and curves."""
-    from kgeval.analysis.comparison.compare import compare
+    from kgeval.analysis.comparison.label_comparison import compare_labels
+    from kgeval.analysis.comparison.paired_difference import DifferenceOptions
     from kgeval.analysis.comparison.words import notes_on_differences
     from kgeval.metrics.labels.label_summary import label_table
 
@@ -247,12 +251,12 @@ def _of_classifications(classified: Mapping[str, tuple[LabelTable, LabelSummary]
     for name, summary in summaries.items():  # those of the same triples and calibration share their baselines
         about = f"{common_provenance([summary.provenance])}; calibration: {summary.details['calibration']}"
         alike.setdefault(about, {})[name] = summary
-    tables, notes = [], list[str]()
+    tables, notes = [], [*left_out]
     for about, part in alike.items():
         shown = {"; ".join([about, *next(iter(part.values())).heads[1:]]): label_table(part)}
         try:
             of_part = {name: classified[name][0] for name in part}
-            comparison = compare(of_part, ("roc_auc", "average_precision"), intervals=intervals)
+            comparison = compare_labels(of_part, ("roc_auc", "average_precision"), DifferenceOptions(intervals))
             shown |= {f"Difference of {name}": table for name, table in comparison.differences().items()}
             notes += notes_on_differences(comparison)
         except MetricError as error:  # of one model alone, or of other triples

@@ -17,6 +17,7 @@ from kgeval.analysis.comparison.dataset_ranks import rank_models
 from kgeval.analysis.slices.slice import slice_of
 from kgeval.analysis.slices.slice import slices as known_slices
 from kgeval.base.errors import ConfigError, InputError, did_you_mean, visible
+from kgeval.base.notes import Note
 from kgeval.base.settings_text import map_texts
 from kgeval.base.storage import replacing, write_text
 from kgeval.data.loading import Source, as_dataset
@@ -25,12 +26,14 @@ from kgeval.metrics.names import parse, short_title, title_of
 from kgeval.metrics.ranks.ties import Ties, common_ties
 from kgeval.reports.document import document, isolated, library, unvalidated, vega_version
 from kgeval.reports.evaluated_models import (
+    Classified,
     Runs,
+    look,
     mean_of_runs,
+    notes_on_changes,
     notes_on_ties,
     read_classifications,
     read_models,
-    with_names,
 )
 from kgeval.reports.origins import (
     MOST_TIMES,
@@ -57,6 +60,7 @@ from kgeval.reports.pictures import (
 from kgeval.reports.standings import standings_title
 from kgeval.reports.study import HEADLINES, SHOWN, Study, curve_points, study_of
 from kgeval.reports.theme import IN_PAGE, LIGHT, PRINT, Palette
+from kgeval.stored.folders import left_out_of
 
 if TYPE_CHECKING:
     import altair as alt
@@ -258,7 +262,7 @@ def plot_times(
 def _study(runs: Runs, dataset: Source, **options: Any) -> Study:
     """Study runs on one dataset, which is read once: for text files of ranks, and for slices."""
     graph = None if dataset is None else as_dataset(dataset)
-    return study_of(read_models(runs, graph), graph, **options)
+    return study_of(read_models(look(runs), graph), graph, **options)
 
 
 def _notes(study: Study, around: str) -> list[str]:
@@ -313,9 +317,10 @@ def plot_critical_difference(
     if isinstance(runs, Mapping) and all(isinstance(values, Mapping) for values in runs.values()):
         results.update(cast("Mapping[str, dict[str, float]]", runs))
     else:
-        models = read_models(runs)
+        places = look(runs)
+        models = read_models(places)
         policy = ties or common_ties(model.ties for model in models)
-        notes = notes_on_ties(models, policy)
+        notes = [*notes_on_ties(models, policy), *notes_on_changes(models), *left_out_of(places)]
         baselines = {model.name for model in models if model.baseline}
         for model in models:
             results.setdefault(model.table.dataset, {})[model.name] = mean_of_runs(model, metric, policy)
@@ -326,9 +331,10 @@ def plot_critical_difference(
 
 def plot_roc(runs: Runs, *, width: float | None = None) -> alt.Chart:
     """Draw the ROC curves of runs of classifications."""
-    if not (classified := read_classifications(runs)) and read_models(runs):  # which refuses what is no run
+    places = look(runs)
+    if not (classified := read_classifications(places)) and read_models(places):  # which refuses what is no run
         raise InputError("nothing to draw: these runs are no classifications.")
-    return _curves(classified, "roc", "ROC AUC", width)
+    return _curves(classified, "roc", "ROC AUC", width, left_out_of(places))
 
 
 def plot_precision_recall(
@@ -347,12 +353,12 @@ def plot_precision_recall(
 
     The arguments are as in :func:`kgeval.plot_leaderboard`. Runs of classifications take ``width`` only.
     """
-    runs = with_names(runs)
-    if classified := read_classifications(runs):
+    places = look(runs)
+    if classified := read_classifications(places):
         if dataset or allow or intervals:
             raise ConfigError("--dataset, --allow and --intervals are for runs of ranks, not of classifications.")
-        return _curves(classified, "precision_recall", "Average precision", width)
-    study = _study(runs, dataset, intervals=intervals or "triple", allow=allow, metrics=["map"])
+        return _curves(classified, "precision_recall", "Average precision", width, left_out_of(places))
+    study = _study(places, dataset, intervals=intervals or "triple", allow=allow, metrics=["map"])
     values = {name: study.block.scores[name, study.metric] for name in study.names}
     if reasons := [value.reason for value in values.values() if value.value is None]:
         raise InputError(f"nothing to draw: precision and recall at k are undefined: {reasons[0]}.")
@@ -363,14 +369,15 @@ def plot_precision_recall(
     return figure(draw, width, title=title, notes=notes)
 
 
-def _curves(classified: Mapping[str, Any], curve: str, area: str, width: float | None) -> alt.Chart:
+def _curves(classified: Classified, curve: str, area: str, width: float | None, left_out: list[Note]) -> alt.Chart:
     summaries = {name: summary for name, (_, summary) in classified.items()}
     points = curve_points(summaries, curve)
     if points.empty:
         raise InputError("nothing to draw: the test triples are all true or all false.")
     metric = area.lower().replace(" ", "_")
     areas = [f"{isolated(name)} {of[metric]:.3f}" for name, of in summaries.items() if metric in of]
-    return figure(partial(curves_chart, points, curve=curve), width, title=f"{area}: {', '.join(areas)}")
+    notes = [*left_out, *(f"{isolated(name)}: {note}" for name, summary in summaries.items() for note in summary.notes)]
+    return figure(partial(curves_chart, points, curve=curve), width, title=f"{area}: {', '.join(areas)}", notes=notes)
 
 
 PLOTS: dict[str, Callable[..., Any]] = {

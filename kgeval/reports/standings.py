@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kgeval.analysis.comparison.adjustment import adjustment
 from kgeval.analysis.comparison.compare import compare
-from kgeval.analysis.comparison.paired_difference import PairedDifference, adjustment
+from kgeval.analysis.comparison.paired_difference import PairedDifference
 from kgeval.base.errors import MetricError
 from kgeval.base.tables.table import number
 from kgeval.metrics.intervals.interval import PLURAL

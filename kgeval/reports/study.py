@@ -19,7 +19,7 @@ from kgeval.analysis.comparison.comparable import notes_on_histories, shared_row
 from kgeval.analysis.comparison.compare import compare
 from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.analysis.comparison.paired_difference import PairedDifference
-from kgeval.analysis.slices.annotation import annotate
+from kgeval.analysis.slices.annotation import annotated
 from kgeval.analysis.slices.slice import slice_of
 from kgeval.base.arrays import Float64Array
 from kgeval.base.errors import InputError, KgevalError
@@ -34,7 +34,14 @@ from kgeval.metrics.ranks.ties import Ties, common_ties, tie_policy
 from kgeval.metrics.selection import MetricOptions, RowSelection, TableView
 from kgeval.metrics.summary import Spread, Value
 from kgeval.ranking.rank_table import TIME, RankTable
-from kgeval.reports.evaluated_models import EvaluatedModel, mean_of_runs, notes_on_ties, read_dataset, seed_of
+from kgeval.reports.evaluated_models import (
+    EvaluatedModel,
+    mean_of_runs,
+    notes_on_changes,
+    notes_on_ties,
+    read_dataset,
+    seed_of,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,9 +105,14 @@ class Study:
         return [run for model in self.models for run in model.runs]
 
     @property
+    def left_out(self) -> list[str]:
+        """Which runs in the folders of the models are left out."""
+        return [*dict.fromkeys(note for run in self.runs for note in run.left_out)]
+
+    @property
     def notes(self) -> list[str]:
         histories = notes_on_histories({model.name: model.table for model in self.models})
-        return [*notes_on_ties(self.models, self.ties), *histories]
+        return [*notes_on_ties(self.models, self.ties), *notes_on_changes(self.models), *histories, *self.left_out]
 
     @property
     def has_seeds(self) -> bool:
@@ -264,7 +276,7 @@ def with_slices(tables: Tables, dataset: Dataset | None, names: Iterable[str]) -
             continue
         try:
             first = every[0] if alike else replace(every[0], history=None)
-            column = annotate(first, dataset, [name]).data.column(name)
+            column = annotated(first, dataset, [name]).data.column(name)
         except KgevalError:  # the dataset lacks a split, or has other labels: the page goes without this slice
             continue
         tables = {

@@ -20,21 +20,21 @@ import numpy as np
 
 from kgeval.analysis.audits.audit import audit
 from kgeval.base.errors import counted
-from kgeval.base.provenance import UNKNOWN, percent
+from kgeval.base.notes import Note
 from kgeval.base.settings_text import map_texts
 from kgeval.data.dataset import SPLITS
 from kgeval.data.leaks import is_later
+from kgeval.data.provenance import UNKNOWN, percent
 from kgeval.data.split_names import parts_of
 from kgeval.metrics.intervals.interval import FEWEST_UNITS
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.metrics.summarize import summarize
-from kgeval.ranking.list_audit import ACCUSED
 from kgeval.ranking.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import LISTED
-from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.reports.document import Section, isolated
 from kgeval.reports.evaluated_models import EvaluatedModel, notes_on_ties
 from kgeval.reports.study import Study
+from kgeval.stored.stored_run import StoredRun
 
 
 @dataclass(frozen=True)
@@ -156,15 +156,11 @@ WAYS = {
 cached_audit = cache(audit)
 
 
-FAULTS_OF_LISTS = (ACCUSED, "named no entity", "repeated an earlier one of the same list")
-"""in notes on lists, what speaks against their ranks"""
-
-
 def lists(study: Study) -> Check:
     """How many answers the lists of predictions name; whether these know the split, name no entity, or one again."""
     runs = [run for run in study.runs if LISTED in run.table.columns]
     shares = ", ".join(dict.fromkeys(percent(run.table.column(LISTED).mean()) for run in runs))
-    noted = [(run.name, [it for fault in FAULTS_OF_LISTS for it in run.table.notes if fault in it]) for run in runs]
+    noted = [(it.name, [note for note in it.table.notes if Note.of(note).kind == "faulty-lists"]) for it in runs]
     told = [
         f"{isolated(name)}: {'; '.join(re.split('[:;]', it)[0] for it in notes)}." for name, notes in noted if notes
     ]

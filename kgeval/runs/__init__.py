@@ -1,7 +1,7 @@
 """The runs: experiments from configuration files.
 
 ``config`` reads YAML to a checked ``RunConfig``. ``runner.py`` evaluates each model as a job (``jobs.py``), writes a
-run directory (``kgeval.ranking.run_directory``) for each, and continues what was interrupted (``resume.py``). A model
+run directory (``kgeval.stored``) for each, and continues what was interrupted (``resume.py``). A model
 may be trained first (``training.py``), and its ranking divided into shards (``shards.py``) that are ranked elsewhere
 (``executors.py``). What comes out is an ``Outcome`` (``outcome.py``). ``stored.py`` reads runs again, for other
 metrics, and ``compared_runs.py`` reads several, to compare them.

@@ -13,16 +13,17 @@ import numpy as np
 
 from kgeval.base.errors import InputError, TableError
 from kgeval.base.files import exists_safely, suggest_paths
-from kgeval.base.provenance import percent
+from kgeval.base.notes import Note
 from kgeval.data.dataset import Dataset
+from kgeval.data.provenance import percent
 from kgeval.data.triples import EntitySide
 from kgeval.metrics.labels.fitted import calibrator, threshold_of_precision
 from kgeval.models.aligned import Aligned
 from kgeval.ranking.predictions.prediction_table import PredictionTable, calibrated
-from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.ranking.table_triples import triples_in
 from kgeval.ranking.tasks.classification import Classification, score_triples
 from kgeval.runs.stored import read_request
+from kgeval.stored.stored_run import StoredRun
 
 COMPARED = 100
 """the number of validation triples whose stored scores the model has to give again"""
@@ -31,7 +32,9 @@ COMPARED = 100
 def read_calibration(
     path: Path, scorer: Aligned, dataset: Dataset, precision: float | None
 ) -> Callable[[PredictionTable], PredictionTable]:
-    """Read what adds probabilities to predictions, and keeps those of a precision alone.
+    """Return a function that adds calibrated probabilities to a table of predictions.
+
+    With a ``precision``, it drops the predictions whose score is too low to reach it on the validation triples.
 
     Raises
     ------
@@ -57,20 +60,19 @@ def read_calibration(
         raise InputError(f"{str(path)!r}: {why}. Run kgeval classify for this model.")
     scored = labels.scored("valid")
     true = f"{percent(scored.is_true.mean())} of {len(scored):,} validation triples"
-    note = f"probability: of triples as in {str(path)!r}, where {true} are true. Among all candidates fewer are true."
+    like = f"probability: of triples as in {str(path)!r}, where {true} are true. Among all candidates fewer are true."
     unlike = f"probability: fitted for the {task.side}s of triples, and this model scores {opposite}s differently."
     calibrate, least = calibrator(scored, task.calibration), -np.inf
-    notes = [note]
+    notes = [Note("scores", like)]
     if precision is not None:
         least = threshold_of_precision(scored, precision)
         support = f"which {int((scored.scores >= least).sum()):,} validation triples have"
-        notes.append(
-            f"precision {precision:g}: only predictions with a score of at least {least:.6g} are kept, {support}."
-        )
+        fact = f"only predictions with a score of at least {least:.6g} are kept, {support}"
+        notes.append(Note("left-out", f"precision {precision:g}: {fact}."))
 
     def with_probabilities(table: PredictionTable) -> PredictionTable:
         others_too = not np.allclose(scores, others) and (table.column("side") == opposite).any()
         found = calibrated(table, calibrate, least)
-        return replace(found, notes=(*notes, *([unlike] if others_too else []), *found.notes))
+        return replace(found, notes=(*notes, *([Note("scores", unlike)] if others_too else []), *found.notes))
 
     return with_probabilities

@@ -1,7 +1,7 @@
 """Runs to compare: their ranks read from folders and files, joined by model and seed, under policies that all share.
 
-``kgeval compare`` calls ``read_compared`` with names and paths. Out come ``ComparedRun``s, which ``grid_of`` joins to
-{dataset: {model: runs}}; :mod:`kgeval.analysis.comparison` compares what is in this grid.
+``kgeval compare`` calls ``read_compared`` with the places that it has looked at. Out come ``ComparedRun``s, which
+``grid_of`` joins to {dataset: {model: runs}}; :mod:`kgeval.analysis.comparison` compares what is in this grid.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from kgeval.analysis.comparison.comparable import dataset_names
 from kgeval.analysis.slices.slice import slices_among
 from kgeval.base.errors import ConfigError, InputError
+from kgeval.base.notes import Note
 from kgeval.data.dataset import Dataset
 from kgeval.metrics.kinds import CLASSIFICATION, RANKS
 from kgeval.metrics.names import MetricName
@@ -23,9 +23,6 @@ from kgeval.metrics.ranks.ties import common_ties, note_on_ties
 from kgeval.metrics.selection import MetricOptions
 from kgeval.ranking.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import LISTED, RankTable
-from kgeval.ranking.run_directory.folders import CommonTable, distinct_names, runs_at, unfinished_in, words_of
-from kgeval.ranking.run_directory.seeds import RunOf, Training, join_seeds, model_name
-from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.ranking.tasks.label_table import LabelTable
 from kgeval.runs.stored import (
     IMPORT_OPTIONS,
@@ -38,6 +35,9 @@ from kgeval.runs.stored import (
     refuse_inapplicable,
     viewed,
 )
+from kgeval.stored.folders import Places, distinct_names, runs_of, words_of
+from kgeval.stored.seeds import RunOf, Training, join_seeds, model_name
+from kgeval.stored.stored_run import StoredRun
 
 
 @dataclass(frozen=True)
@@ -58,22 +58,15 @@ RunGrid = dict[str, dict[str, list[ComparedRun]]]
 """the runs of each model on each dataset, one for each seed: {dataset: {model: runs}}"""
 
 
-def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -> list[ComparedRun]:
-    """Read the ranks of runs, each given by a name, which may be empty, and a path.
+def read_compared(runs: Places, options: Mapping[str, Any]) -> list[ComparedRun]:
+    """Read the ranks of the runs at several places.
 
     Runs on different datasets may have the same name, unless ``allow`` has ``dataset``: then they are compared as one
-    dataset. Other files of a run or of a folder of runs, as ``runs/*/*`` finds them, are skipped. Options are ``by``
-    (columns or slices); ``dataset``, for text files and for slices of files that do not name it; for text files also
-    those of :func:`kgeval.load_ranks`. For stored ranks, an empty ``filter`` means raw ranks,
-    and ``times`` static the static ones.
+    dataset. Options are ``by`` (columns or slices); ``dataset``, for text files and for slices of files that do not
+    name it; for text files also those of :func:`kgeval.load_ranks`. For stored ranks, an empty ``filter`` means raw
+    ranks, and ``times`` static the static ones.
     """
-    places = [
-        (f"{name}/{model}" if name and model else name, StoredRun(run))
-        for name, path in runs
-        for model, run in runs_at(Path(path), named=bool(name)).items()
-    ]
-    if not places:
-        raise InputError(f"{runs[0][1]!r} is a file of a run, not its ranks: give the run directory.")
+    places = [(f"{name}/{inside}" if name and inside else name, run) for name, inside, run in runs_of(runs)]
     files = [run.ranks_file.resolve() for _, run in places]
     for number, (_, run) in enumerate(places):
         if files[number] in files[:number]:
@@ -196,7 +189,7 @@ def refuse_classifications(runs: Sequence[ComparedRun], what: str) -> None:
 
 def notes_on_changes(runs: Sequence[ComparedRun]) -> list[str]:
     """Say for each run what has changed since it was written."""
-    return [f"{run.name}: {change}" for run in runs for change in run.changes]
+    return [Note.of(change).after(f"{run.name}: ") for run in runs for change in run.changes]
 
 
 def notes_on_ties(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> Iterator[str]:
@@ -204,13 +197,3 @@ def notes_on_ties(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> It
     if "ties" not in options and "ties" in runs[0].policies:
         policies = [run.policies["ties"] for run in runs]
         yield from note_on_ties(policies, common_ties(policies))
-
-
-def notes_on_unfinished(runs: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Note the runs in folders that cannot be compared, because they failed or were interrupted."""
-    missing: dict[str, list[str]] = {}
-    for path in (Path(path) for _, path in runs):
-        if unfinished := sorted({*CommonTable.read(path).failed, *unfinished_in(path)}):
-            missing.setdefault(", ".join(unfinished), []).append(repr(str(path)))
-    for names, paths in missing.items():
-        yield f"not compared, because failed or unfinished in {', '.join(paths)}: {names}."

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from kgeval.analysis.slices.annotation import annotate, slices_to_add
 from kgeval.analysis.slices.slice import slices_among
 from kgeval.base.files import ReadFiles, State
+from kgeval.base.notes import stored
 from kgeval.base.progress import Progress
 from kgeval.data.dataset import Dataset
 from kgeval.metrics.kinds import KINDS
@@ -35,15 +36,15 @@ from kgeval.ranking.protocols.protocol import ResolvedEvaluation
 from kgeval.ranking.protocols.sampled_ranking import rank_all_or_sample
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_notes import check_unseen
-from kgeval.ranking.run_directory.contents import describe_machine, graph_facts, ranking_facts
-from kgeval.ranking.run_directory.staging import unstaged
-from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.ranking.tasks.classification import Classification
 from kgeval.runs.config.models import CheckpointConfig, RanksConfig, TrainingConfig
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.outcome import Outcome, task_policies
 from kgeval.runs.resume import Fingerprint, leaves
 from kgeval.runs.training import train
+from kgeval.stored.contents import describe_machine, graph_facts, ranking_facts
+from kgeval.stored.staging import unstaged
+from kgeval.stored.stored_run import StoredRun
 
 Evaluable: TypeAlias = Scorer | VectorScorer | ImportedRanks
 """what is evaluated: a model, or ranks in its place"""
@@ -222,7 +223,7 @@ class Job:
             "sha256": self.input_digests(model),
             "seconds": dict(seconds),
             **({} if outcome.ranks is None else ranking_facts(outcome.ranks)),
-            "notes": list(outcome.table.notes),
+            **stored(outcome.table.notes),
         }
 
     @property

@@ -1,12 +1,12 @@
 """An outcome: the table that the evaluation of a model gives, with its metrics; and the common table of several models.
 
 The runner makes outcomes, and so does the reader of stored runs; commands print them. ``metrics.json`` is what
-``Outcome.to_dict`` returns, in a folder of several models what ``common_table`` makes.
+``Outcome.to_dict`` returns, in a folder of several models what ``results_of`` makes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ import numpy as np
 
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import KgevalError, RunError
+from kgeval.base.notes import Note, in_json
 from kgeval.data.columns import TRIPLE
 from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.rank_summary import RankSummary
@@ -26,11 +27,11 @@ from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.protocols.protocol import protocol_of
 from kgeval.ranking.protocols.report import FrameworkMetrics, framework_metrics
 from kgeval.ranking.rank_table import RankTable
-from kgeval.ranking.run_directory.folders import CommonTable
-from kgeval.ranking.run_directory.stored_run import KeptTable
 from kgeval.ranking.tasks.classification import Classification
 from kgeval.ranking.tasks.confidences import Confidences, ConfidenceTables
 from kgeval.runs.config.metric_request import MetricRequest
+from kgeval.stored.contents import SCHEMA
+from kgeval.stored.stored_run import KeptTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,13 +108,13 @@ class Outcome:
         if ties and isinstance(self.table, RankTable) and (rule := protocol_of(self.table).tie_note):
             # One note on ties: what they change, and how the framework counts them.
             of_framework = tuple(note for note in of_framework if note not in on_ties)
-            notes = tuple(f"{note} {rule}." if note in ties else note for note in notes)
+            notes = tuple(Note("ties", *Note.of(note).parts, f" {rule}.") if note in ties else note for note in notes)
         return (*notes, *of_framework)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of ``metrics.json``."""
         reported = {} if self.framework is None else {"protocol": self.framework.to_dict()}
-        return self.summary.to_dict() | {"notes": list(self.notes)} | reported
+        return self.summary.to_dict() | in_json(self.notes) | reported
 
 
 def task_policies(task: Classification | Confidences, policies: Mapping[str, Any]) -> dict[str, Any]:
@@ -148,30 +149,32 @@ def _tie_policies(outcomes: Sequence[Outcome]) -> list[Ties]:
     return [summary.options.ties for summary in summaries if isinstance(summary, RankSummary)]
 
 
-def common_table(
-    outcomes: Sequence[Outcome], failures: Mapping[str, object], *, planned: Sequence[str] = ()
-) -> CommonTable:
-    """Make the table of several models; ``planned`` models that neither finished nor failed are named as unfinished."""
-    finished = {*failures, *(outcome.name for outcome in outcomes)}
-    return CommonTable(
-        models={outcome.name: outcome.to_dict() for outcome in with_common_ties(outcomes)},
-        failed={name: str(error) for name, error in failures.items()},
-        unfinished=[name for name in planned if name not in finished],
-        notes=comparability_notes(outcomes),
-    )
-
-
 def results_of(
-    outcomes: Sequence[Outcome], failures: Mapping[str, object], planned: Sequence[str] = ()
+    outcomes: Sequence[Outcome],
+    failures: Mapping[str, object],
+    *,
+    planned: Iterable[str] = (),
+    notes: Iterable[str] = (),
 ) -> dict[str, Any]:
-    """Return the content of ``metrics.json``, of one model or of a folder of several."""
-    alone = [outcome.name for outcome in outcomes] == [""]
-    return (outcomes[0] if alone else common_table(outcomes, failures, planned=planned)).to_dict()
+    """Return the content of ``metrics.json``, of one model or of a folder of several.
+
+    ``planned`` models that neither finished nor failed are named as unfinished.
+    """
+    if [outcome.name for outcome in outcomes] == [""]:
+        return outcomes[0].to_dict()
+    finished = {*failures, *(outcome.name for outcome in outcomes)}
+    return {
+        "schema": SCHEMA,
+        "models": {outcome.name: outcome.to_dict() for outcome in with_common_ties(outcomes)},
+        "failed": {name: str(error) for name, error in failures.items()},
+        "unfinished": [name for name in planned if name not in finished],
+        **in_json([*comparability_notes(outcomes), *notes]),
+    }
 
 
-def notes_by_model(outcomes: Sequence[Outcome]) -> list[str]:
+def notes_by_model(outcomes: Sequence[Outcome]) -> Sequence[str]:
     """Collect the notes of several models; a note of several names them once."""
-    from kgeval.analysis.comparison.words import collected_notes
+    from kgeval.base.collected_notes import collected_notes
 
     return collected_notes({(outcome.summary.provenance.dataset, outcome.name): outcome.notes for outcome in outcomes})
 
@@ -195,4 +198,5 @@ def _notes_on_triples(outcomes: Sequence[Outcome]) -> list[str]:
         what = f"datasets ({', '.join(datasets)})"
     elif isinstance(outcomes[0].table, RankTable):
         advice = " Set evaluation.unseen to worst."
-    return [f"these models were evaluated on different {what}, so their metrics cannot be compared.{advice}"]
+    differ = f"these models were evaluated on different {what}, so their metrics cannot be compared.{advice}"
+    return [Note("differences", differ)]

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kgeval.base.errors import InputError, first_few
-from kgeval.ranking.run_directory.stored_run import StoredRun
+from kgeval.stored.contents import MANIFEST
+from kgeval.stored.stored_run import StoredRun
 
 IRRELEVANT = ("output", "report", "tracker", "threads", "memory_limit", "kernel", "device", "shards", "executor")
 """configuration keys that no number of a run depends on"""
@@ -78,7 +79,8 @@ def refuse_changes(run: StoredRun, current: Fingerprint) -> None:
 
     A smaller error of an estimate is not a change: its sample is continued.
     """
-    damaged, stored = [f"{name} has changed since it was written" for name in run.altered], _fingerprint(run)
+    faults = run.faults if "written" in run.manifest else {MANIFEST: "has no SHA-256 of the files"}
+    damaged, stored = [f"{name} {fault}" for name, fault in faults.items()], _fingerprint(run)
     if _is_tighter(stored.config, current.config):
         sizes = {key: current.config[key] for key in SIZES if key in current.config}
         stored = replace(stored, config={**stored.config, **sizes})

@@ -31,15 +31,12 @@ from kgeval.base.errors import (
 from kgeval.base.files import ReadFiles, noting_openings
 from kgeval.base.progress import Progress, unreported
 from kgeval.base.setting_problems import Problem
+from kgeval.base.storage import write_text
 from kgeval.base.threads import bound_threads
 from kgeval.data.dataset import Dataset
 from kgeval.models.baselines import Baseline, FittedBaseline
 from kgeval.models.checkpoints import Checkpoint
 from kgeval.ranking.rank_table import RankTable
-from kgeval.ranking.run_directory.contents import STAGE, is_run, other_files
-from kgeval.ranking.run_directory.folders import CommonTable
-from kgeval.ranking.run_directory.staging import locked, reserve, reserve_shard
-from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.runs.config.load import check, check_against_dataset
 from kgeval.runs.config.models import CheckpointConfig, RanksConfig
 from kgeval.runs.config.run_config import RunConfig
@@ -47,11 +44,15 @@ from kgeval.runs.config.yaml_document import Document, ExpandingLoader, WrittenL
 from kgeval.runs.executors import LocalExecutor, ShardedRanking
 from kgeval.runs.jobs import Evaluable, Job
 from kgeval.runs.metric_bounds import Threshold
-from kgeval.runs.outcome import ModelsFailed, Outcome, common_table
+from kgeval.runs.outcome import ModelsFailed, Outcome, results_of
 from kgeval.runs.resume import Fingerprint, is_to_be_tightened, refuse_changes
 from kgeval.runs.shards import RankedShard, ShardStore, counting_shards, divide_exactly
 from kgeval.runs.stored import read_outcome
 from kgeval.runs.trackers import refuse_unusable, report_results, tracking
+from kgeval.stored.contents import METRICS, STAGE, as_json, is_run, other_files
+from kgeval.stored.folders import Place
+from kgeval.stored.staging import locked, reserve, reserve_shard
+from kgeval.stored.stored_run import StoredRun
 
 Watch = Callable[[str, int | None], AbstractContextManager[Progress]]
 """(name of the work, number of ranks or None) -> a context with a function to report computed ranks to"""
@@ -130,7 +131,8 @@ def _run_several(runner: _JobRunner, jobs: Sequence[Job], out: Path | None) -> l
 
     def write_table() -> None:
         if out is not None:
-            common_table(outcomes, failures, planned=[job.name for job in jobs]).write(out)
+            table = results_of(outcomes, failures, planned=[job.name for job in jobs])
+            write_text(out / METRICS, as_json(table))
 
     if out is not None:
         StoredRun(out).page.unlink(missing_ok=True)  # it is of earlier numbers
@@ -199,7 +201,7 @@ class _JobRunner:
     def _outcome_of(self, earlier: StoredRun, job: Job, current: Fingerprint) -> Outcome | None:
         """Read an earlier run, unless its sample is to grow; refuse it if what it depends on has changed."""
         refuse_changes(earlier, current)
-        return None if is_to_be_tightened(earlier, current) else read_outcome(earlier.path, name=job.name)
+        return None if is_to_be_tightened(earlier, current) else read_outcome(earlier, name=job.name)
 
     def failure(self, error: Exception) -> RunError:
         """Name the failure of one of several models, without the values of variables."""
@@ -345,9 +347,13 @@ def merge(
     stages = (folder / STAGE, *sorted(folder.glob(f"*/{STAGE}")), *sorted(folder.glob(f"*/*/{STAGE}")))
     stores = [store for store in map(ShardStore, stages) if store.exists]
     if not stores:
+        place = Place(folder)
+        for stored in place.runs.values():
+            stored.refuse_unreadable()
         absent = f"no shards. 'kgeval run CONFIG --out {folder} --shard 1/16' ranks the first of 16."
-        done = "a finished run: there is nothing to merge."
-        raise InputError(f"{str(folder)!r} holds {done if is_run(folder) or CommonTable.is_in(folder) else absent}")
+        left_out = " ".join(place.notes)
+        done = f"no shards; {left_out}" if left_out else "a finished run: there is nothing to merge."
+        raise InputError(f"{str(folder)!r} holds {done if is_run(folder) or place.holds_runs else absent}")
     about, source = stores[0].about, f"the configuration of the shards in {folder}"
     text, count = about.get("configuration", ""), about["shards"]
     content, written = (parse_value(text, source, loader) for loader in (ExpandingLoader, WrittenLoader))

@@ -27,6 +27,7 @@ from kgeval.base.arrays import IntArray
 from kgeval.base.containers import read_parquet
 from kgeval.base.errors import InputError, Interrupted, TableError, first_few
 from kgeval.base.files import sha256_of_file
+from kgeval.base.notes import restored, stored
 from kgeval.base.settings_text import dump_yaml
 from kgeval.base.storage import replacing, write_text
 from kgeval.data.queries import Queries
@@ -37,8 +38,8 @@ from kgeval.ranking.engine_choice import vector_dims
 from kgeval.ranking.model_ranking import ModelRanking
 from kgeval.ranking.rank_table import SCHEMA, TIME, RankedPart, to_rank_columns
 from kgeval.ranking.ranking_task import RankCounts, Ranked
-from kgeval.ranking.run_directory.contents import PLAN, SHARDS, as_json, num_shards, read_json
 from kgeval.runs.resume import Fingerprint
+from kgeval.stored.contents import PLAN, SHARDS, as_json, num_shards, read_json
 
 OPERATIONS_A_MINUTE = 4 * 10**12
 """multiplications and additions that two cores do in about a minute"""
@@ -125,8 +126,8 @@ class RankedShard(RankedPart):
         """Make a Parquet file; ``run`` and ``number`` say of which run it is which part."""
         sizes, times = np.unique(self.num_candidates, return_counts=True)
         candidates = [sizes.tolist(), times.tolist()]
-        about = {"run": run, "number": number, "side": self.side, "notes": self.notes, "candidates": candidates}
-        about["outsiders"] = self.outsiders
+        about = {"run": run, "number": number, "side": self.side, "candidates": candidates}
+        about |= {"outsiders": self.outsiders, **stored(self.notes)}
         sink = pa.BufferOutputStream()
         pq.write_table(self.data.replace_schema_metadata({KEY: json.dumps(about)}), sink)
         return bytes(sink.getvalue())
@@ -139,7 +140,7 @@ class RankedShard(RankedPart):
         if (about.get("run"), about.get("number")) != (run, number):
             raise TableError("it belongs to another run.")
         candidates = np.repeat(*np.array(about["candidates"], np.int64).reshape(2, -1))
-        counts, notes = table.replace_schema_metadata(None), tuple(about["notes"])
+        counts, notes = table.replace_schema_metadata(None), restored(about)
         return cls(about["side"], counts, notes, candidates, about["outsiders"])
 
 

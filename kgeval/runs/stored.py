@@ -12,11 +12,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from kgeval.analysis.slices.annotation import annotate, slices_to_add
+from kgeval.analysis.slices.annotation import annotated, slices_to_add
 from kgeval.analysis.slices.named_groups import groupings
 from kgeval.analysis.slices.slice import slice_of, slices, slices_among
 from kgeval.base.errors import ConfigError, InputError, MetricError, refuse_unknown
 from kgeval.base.files import exists_safely, sha256_of_file, suggest_paths
+from kgeval.base.notes import Example, Note
 from kgeval.base.settings_text import expanded
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import load_dataset
@@ -27,9 +28,6 @@ from kgeval.models.baselines import FittedBaseline
 from kgeval.models.checkpoints import Checkpoint
 from kgeval.ranking.protocols.protocol import protocol_of, protocols
 from kgeval.ranking.rank_table import RankTable
-from kgeval.ranking.run_directory.contents import progress_of
-from kgeval.ranking.run_directory.folders import holds_runs, runs_in
-from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.ranking.tasks.classification import Classification
 from kgeval.ranking.tasks.confidences import Confidences
 from kgeval.runs.config.load import check, refuse_unrepeatable
@@ -37,6 +35,9 @@ from kgeval.runs.config.metric_request import with_groups
 from kgeval.runs.config.run_config import RunConfig, TaskRequest
 from kgeval.runs.config.yaml_document import Document, read_document
 from kgeval.runs.outcome import Outcome, task_policies
+from kgeval.stored.contents import progress_of
+from kgeval.stored.folders import Place
+from kgeval.stored.stored_run import StoredRun
 
 VIEWS = {"filter": (), "times": "static"}
 """of stored ranks: the options that choose the raw ones, or the static ones, where a table has these as well"""
@@ -46,7 +47,7 @@ IMPORT_OPTIONS = ("split", "filter", "times", "history", "setting", "unmatched",
 
 
 def read_outcome(
-    path: Path, metrics: tuple[str, ...] = (), options: Mapping[str, Any] | None = None, *, name: str = ""
+    run: StoredRun, metrics: tuple[str, ...] = (), options: Mapping[str, Any] | None = None, *, name: str = ""
 ) -> Outcome:
     """Read the tables of a stored run, or a file of ranks, with the metrics to compute of them, by default the run's.
 
@@ -54,8 +55,8 @@ def read_outcome(
     ``high_confidence``; of ranks that were made elsewhere ``dataset`` and the options of :func:`kgeval.load_ranks`.
     With slices, ``dataset`` is where the run's dataset is now.
     """
-    run, options = StoredRun(path), with_groups(options or {})
-    run.refuse_interrupted()
+    options = with_groups(options or {})
+    run.refuse_unreadable()
     kind = kind_of(run, metrics)
     refuse_inapplicable(options, kind)
     request = read_request(run).with_overrides(options)
@@ -63,7 +64,7 @@ def read_outcome(
     groups = {**own_groups(run), **options.get("groups", {})}
     stated = request.metrics if kind == (task.kind if task else "ranks") else ()
     given = {*options, *(["metrics"] if metrics else [])}
-    about: dict[str, Any] = {"metrics": metrics or stated or KINDS[kind].metrics, "folder": path, "stored": True}
+    about: dict[str, Any] = {"metrics": metrics or stated or KINDS[kind].metrics, "folder": run.path, "stored": True}
     if kind == "ranks":
         table = _read_ranking(run, by, options, groups)
         grouped, changes = group_stored(table, by, run, options.get("dataset"), groups)
@@ -83,10 +84,10 @@ def read_outcome(
 
 
 def read_outcomes(
-    folder: Path, metrics: tuple[str, ...] = (), options: Mapping[str, Any] | None = None
+    place: Place, metrics: tuple[str, ...] = (), options: Mapping[str, Any] | None = None
 ) -> list[Outcome]:
-    """Read the complete runs inside a folder; runs that were asked for different metrics have the default ones."""
-    runs = {name: StoredRun(path) for name, path in runs_in(folder).items()}
+    """Read the complete runs inside a folder; where their metrics differ, all have the default ones."""
+    folder, runs = place.path, {name: run for name, run in place.runs.items() if name}
     by_kind = {kind_of(run, metrics): name for name, run in runs.items()}
     if len(by_kind) > 1:
         kinds = " and ".join(f"of {kind} ({name})" for kind, name in sorted(by_kind.items()))
@@ -94,7 +95,7 @@ def read_outcomes(
     if not metrics and len({read_request(run).metrics for run in runs.values()}) > 1:
         (kind,) = by_kind
         metrics = KINDS[kind].metrics
-    return [read_outcome(run.path, metrics, options, name=name) for name, run in runs.items()]
+    return [read_outcome(run, metrics, options, name=name) for name, run in runs.items()]
 
 
 WHERE_IT_WENT = ("output", "report", "tracker", "executor")
@@ -147,9 +148,10 @@ def notes_on_unknown(run: StoredRun, table: RankTable | None = None, given: Coll
         yield note_on_missing(ties, "realistic" if table is None else protocol_of(table).ties)
     for key, unknown in names.items():
         listed = " and ".join(map(repr, unknown))
-        yield f"unknown here, and left out: the {PLUGGED[key]} {listed}. Install the package that has it."
+        fact = f"unknown here, and left out: the {PLUGGED[key]} {listed}"
+        yield Note("left-out", f"{fact}. Install the package that has it.")
     if table is not None and protocol_of(table).name not in protocols():
-        yield f"unknown here: the protocol {table.protocol!r}. Install the package that has it."
+        yield Note("runs", f"unknown here: the protocol {table.protocol!r}. Install the package that has it.")
 
 
 def option_name(name: str) -> str:
@@ -239,12 +241,13 @@ def group_stored(
         loaded[place] = dataset, dataset.sha256()
     dataset, fingerprint = loaded[place]
     if run.fingerprint in (None, fingerprint):
-        return annotate(table, dataset, added), ()
+        return annotated(table, dataset, added), ()
     change = f"dataset {dataset.name} has changed since it was ranked in {str(run.path)!r}"
     change = f"{change}: labels, triples or their order differ"
     if source is None:
         raise InputError(f"{change}. Give the dataset that was ranked: --dataset DATASET.")
-    return annotate(table, dataset, added), (f"{change}. The slices use the given dataset.",)
+    said = Note("runs", Example(change, "the dataset has changed"), ". The slices use the given dataset.")
+    return annotated(table, dataset, added), (said,)
 
 
 def read_stored_model(path: Path) -> tuple[RunConfig, Checkpoint | FittedBaseline, Dataset]:
@@ -278,8 +281,8 @@ def read_stored_document(path: Path) -> Document:
 
 
 def _run_of_one_model(path: Path) -> StoredRun:
-    run = StoredRun(path)
-    if holds_runs(path):
+    place, run = Place(path), StoredRun(path)
+    if place.holds_runs:
         raise InputError(f"{str(path)!r} holds the runs of several models. Give the folder of one.")
     if not run.is_complete:
         hint = progress_of(path) or " For a checkpoint, add its dataset: --dataset DATASET."

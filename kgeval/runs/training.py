@@ -27,9 +27,9 @@ from kgeval.models.alignment import align
 from kgeval.models.checkpoints import load_checkpoint
 from kgeval.models.checkpoints.readers.pykeen_modules import NoFormula
 from kgeval.models.scorer import Scorer, VectorScorer
-from kgeval.ranking.run_directory.contents import MODEL, as_json
-from kgeval.ranking.run_directory.staging import TRAINED
 from kgeval.runs.config.models import TrainingConfig
+from kgeval.stored.contents import MODEL, as_json
+from kgeval.stored.staging import TRAINED
 
 
 def train(config: TrainingConfig, dataset: Dataset, stage: Path) -> Scorer | VectorScorer:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from kgeval.analysis.comparison.adjustment import holm
 from kgeval.analysis.comparison.pair_tests import detectable_difference
-from kgeval.analysis.comparison.sign_flips import holm, sign_flip_p_values
+from kgeval.analysis.comparison.sign_flips import sign_flip_p_values
 from kgeval.metrics.intervals.mean_terms import standard_error
 
 UNITS, ROWS, COLUMNS = 60, 12, 8

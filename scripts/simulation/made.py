@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kgeval.base.provenance import UNKNOWN, Provenance
+from kgeval.data.provenance import UNKNOWN, Provenance
 from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.intervals.selection_intervals import SelectionIntervals
 from kgeval.metrics.selection import RankColumns, RowSelection, TableView

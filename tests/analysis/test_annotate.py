@@ -11,7 +11,7 @@ import pytest
 from kgeval import Dataset, KgevalError, RankTable, Slice, Vocabulary, annotate, summarize
 from kgeval.analysis.slices.slice import Categories, find_slice, slices
 from kgeval.base.errors import DatasetError, MetricError, TableError
-from kgeval.base.provenance import UNKNOWN
+from kgeval.data.provenance import UNKNOWN
 from tests.analysis.ranked_rows import graph_of, ranked
 from tests.conftest import random_dataset
 

@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 import kgeval
+from kgeval.analysis.comparison.adjustment import holm
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, notes_on_tests
 from kgeval.analysis.comparison.seed_differences import seeds_needed
-from kgeval.analysis.comparison.sign_flips import holm
 from kgeval.base.errors import MetricError
 from kgeval.metrics import interval_over_seeds
 from kgeval.metrics.intervals.over_seeds import error_of_means

@@ -11,8 +11,9 @@ from scipy import stats
 from scipy.stats import permutation_test
 
 from kgeval import Metric, compare
+from kgeval.analysis.comparison.adjustment import holm
 from kgeval.analysis.comparison.flip_kernel import UNITS, add_signed_sums
-from kgeval.analysis.comparison.sign_flips import holm, sign_flip_p_values, signed_sums
+from kgeval.analysis.comparison.sign_flips import sign_flip_p_values, signed_sums
 from kgeval.base.errors import MetricError
 from kgeval.base.threads import bound_threads
 from kgeval.metrics.ranks.rank_metrics import MRR

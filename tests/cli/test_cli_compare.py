@@ -177,7 +177,7 @@ def test_what_is_missing_or_changed_is_said(place):
     del common["models"]["c"]
     (place / "three/metrics.json").write_text(json.dumps({**common, "unfinished": ["c"]}))
     (place / "three/c/manifest.json").unlink()
-    assert "not compared, because failed or unfinished in 'three': c." in notes("three")
+    assert "left out of 'three': c (manifest.json is missing)." in notes("three")
 
 
 def test_slices_of_a_dataset_that_is_gone(refused, place):

@@ -9,7 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from kgeval import RankTable, evaluate, explain, framework_metrics, load_checkpoint, load_dataset, summarize
-from kgeval.base.provenance import Provenance
+from kgeval.base.notes import in_json
+from kgeval.data.provenance import Provenance
 from kgeval.ranking.corruption import Uniform
 from kgeval.ranking.protocols.explain import Explanation, ProtocolExplanation
 from tests.cli.conftest import invoke, write_model
@@ -59,7 +60,7 @@ def test_the_report_has_the_frameworks_names_and_digits(data, done, table):
     expected = framework_metrics(
         evaluate(load_checkpoint("model", model="TransE", norm=1), "graph/", protocol="torchkge")
     )
-    assert found == {"name": "torchkge", "metrics": expected.values, "notes": list(expected.notes)}
+    assert found == {"name": "torchkge", "metrics": expected.values, **in_json(expected.notes)}
     printed = done(*EVALUATE, "--protocol", "torchkge")
     assert all(name in printed and text in printed for name, text in expected.texts.items())
     assert "mrr, filtered" not in done(*EVALUATE, "--protocol", "torchkge", "--metric", "mr")

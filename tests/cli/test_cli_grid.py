@@ -13,7 +13,7 @@ import yaml
 
 import kgeval
 from kgeval import RankTable, evaluate, load_checkpoint, load_dataset, summarize
-from kgeval.ranking.run_directory.contents import is_run
+from kgeval.stored.contents import is_run
 from tests.cli.conftest import invoke
 from tests.models.checkpoints.conftest import same_tables
 

@@ -39,6 +39,7 @@ def test_a_dataset_is_described(data):
         "repeated in train": {"valid": 0, "test": 0},
         "swapped in train": {"valid": 3, "test": 2},
         "notes": [NOTES["test"]],
+        "note_kinds": ["leaks"],
         "files": ["graph/train.txt", "graph/valid.txt", "graph/test.txt"],
     }
 
@@ -90,10 +91,10 @@ def test_people_get_a_page_of_several_runs(done, place):
     done("run", "several.yaml", "--out", "several")
     page = done("inspect", "several").splitlines()
     header = next(index for index, line in enumerate(page) if line.split()[:1] == ["model"])
-    assert page[header].split() == ["model", "mrr", "hits@1"]
+    assert page[header].split() == ["model", "state", "mrr", "hits@1"]
     metrics = json.loads((place / "several/metrics.json").read_text())["models"]
     for row, (name, content) in zip(page[header + 2 :], metrics.items(), strict=True):
-        assert row.split() == [name, *(f"{value:.6f}" for value in content["metrics"]["both"].values())]
+        assert row.split() == [name, "finished", *(f"{value:.6f}" for value in content["metrics"]["both"].values())]
 
 
 @pytest.mark.parametrize("value", ["!!float x", "[" * 3000, "9" * 5000])
@@ -135,6 +136,7 @@ def test_the_ranks_of_a_run_are_described(data, done):
     what = "33.3 % of the ranked triples are in train, unchanged or with head and tail swapped"
     parts = "has them as repeated and reverse; its group none leaves out the groups duplicate and inverse too"
     expected["notes"] = [f"{what}. The slice leak (kgeval summarize RUN --by leak) {parts}."]
+    expected["note_kinds"] = ["leaks"]
     assert found == expected | data("summarize", "run")["provenance"]
     assert data("inspect", "run")["provenance"] == data("summarize", "run")["provenance"]
     assert "head" in done("inspect", "run/ranks.parquet")
@@ -196,7 +198,7 @@ def test_folders_that_are_not_near_are_not_offered_as_datasets(place, refused):
     assert "'c'" not in said
 
 
-def test_runs_are_described_as_their_common_table_has_them(done, data, place):
+def test_runs_are_described_by_their_own_records_which_are_checked(done, data, place):
     """A baseline beside a model gives both another tie policy than the model has by itself."""
     models = {"one": CONFIG["model"], "floor": {"baseline": "popularity"}}
     write_config(place / "two.yaml", {"dataset": "./graph", "models": models})
@@ -204,9 +206,17 @@ def test_runs_are_described_as_their_common_table_has_them(done, data, place):
     table = json.loads((place / "two/metrics.json").read_text())["models"]
     own = place / "two/one/metrics.json"
     assert (table["one"]["ties"], json.loads(own.read_text())["ties"]) == ("expected", "realistic")
-    own.write_text(own.read_text().replace("0.", "1."))  # this model has no ties, and so the same numbers
-    shown = data("inspect", "two")["models"]
-    assert {name: shown[name]["metrics"] for name in models} == {name: table[name]["metrics"] for name in models}
+    common = place / "two/metrics.json"
+    common.write_text(common.read_text().replace("0.", "0.9"))  # which nobody checks
+    shown, records = data("inspect", "two")["models"], {name: data("inspect", f"two/{name}") for name in models}
+    assert {name: shown[name] for name in models} == {
+        name: {key: records[name][key] for key in ("complete", "state", "metrics")} for name in models
+    }
+    assert {model["state"] for model in shown.values()} == {"finished"}
+    own.write_text(own.read_text().replace("0.", "1."))
+    told = data("inspect", "two")
+    assert told["models"]["one"] == {"complete": True, "state": "altered", "metrics": {}}
+    assert "one: changed since the run was written: metrics.json." in told["notes"]
 
 
 def test_runs_are_found_as_deep_as_summarize_finds_them(data, place):

@@ -56,7 +56,7 @@ def test_they_are_false_triples_next_to_true_ones(done, place):
 def test_a_summary_for_machines(data, place):
     told = data(*uniform(7), "n.tsv")
     corruption = {"kind": "uniform", "count": 3, "seed": 7, "allow_known": False}
-    assert told == {"written": 36, "path": "n.tsv", "corruption": corruption, "notes": []}
+    assert told == {"written": 36, "path": "n.tsv", "corruption": corruption, "notes": [], "note_kinds": []}
     assert len(rows(place / "n.tsv")) == 36
 
 

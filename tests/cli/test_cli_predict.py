@@ -17,7 +17,7 @@ from kgeval.ranking.corruption import EntityList
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.predictions.predict import ModelPredictions
 from kgeval.ranking.predictions.prediction_files import write_parts, written_rows
-from kgeval.ranking.run_directory.stored_run import StoredRun
+from kgeval.stored.stored_run import StoredRun
 from tests.cli.conftest import write_vectors
 from tests.data.folders import write
 

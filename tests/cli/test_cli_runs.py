@@ -51,8 +51,9 @@ def test_interrupted_runs_inside_a_folder_are_told(done, refused, folder):
     (folder / "graph/TransE/1/manifest.json").unlink()
     (folder / "graph/RotatE/.kgeval.partial").mkdir(parents=True)
     result = invoke("compare", "runs/graph", "-m", "mrr")
-    assert "unfinished in 'runs/graph': RotatE, TransE/1." in result.stderr
-    assert "the run in 'runs/graph/RotatE' is not complete" in invoke("summarize", "runs/graph").stderr
+    said = "left out of 'runs/graph': RotatE (it was interrupted); TransE/1 (manifest.json is missing)."
+    assert said in result.stderr
+    assert said in invoke("summarize", "runs/graph").stderr
     assert "interrupted" in done("inspect", "runs/graph/RotatE")
     assert "A run was interrupted there" in refused("evaluate", "runs/graph/RotatE")
 

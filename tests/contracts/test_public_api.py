@@ -107,7 +107,7 @@ def test_the_public_names_are_these_and_no_others(module):
 SUBMODULES = {"analysis", "corruption", "errors", "metrics", "pykeen", "tasks"}
 
 RETURNED = [
-    *("analysis.answer_sets.answer_sets.SetGroup", "analysis.comparison.block.Block", "base.provenance.Provenance"),
+    *("analysis.answer_sets.answer_sets.SetGroup", "analysis.comparison.block.Block", "data.provenance.Provenance"),
     *("analysis.comparison.paired_difference.PairedDifference", "metrics.summary.Group", "reports.page.Report"),
     *("models.baselines.FittedBaseline", "models.checkpoints.checkpoint.Checkpoint", "ranking.count.RankCounts"),
     *("ranking.protocols.explain.Explanation", "ranking.protocols.number_check.NumberCheck"),

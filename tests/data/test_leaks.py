@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import kgeval
 from kgeval import Dataset, Vocabulary
 from kgeval.analysis import audit
-from kgeval.base.provenance import LeakCounts
 from kgeval.data.leaks import count_leaks, find_leaks, notes_on_leaks
+from kgeval.data.provenance import LeakCounts
 from tests.analysis.ranked_rows import graph_of
 from tests.analysis.relations_by_sets import flagged
 

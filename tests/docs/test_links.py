@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -17,3 +19,10 @@ def test_relative_links_lead_to_files():
             if target and "://" not in target and not (page.parent / target).exists():
                 broken.append((str(page.relative_to(ROOT)), link))
     assert not broken
+
+
+def test_the_list_of_files_is_that_of_the_package():
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts/map", "--check"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -15,7 +15,7 @@ import kgeval
 from kgeval import Baseline, Dataset, compare, evaluate, summarize
 from kgeval.analysis.comparison.sign_flips import signed_sums
 from kgeval.base.errors import MetricError
-from kgeval.base.provenance import UNKNOWN, Provenance
+from kgeval.data.provenance import UNKNOWN, Provenance
 from kgeval.metrics.intervals.over_seeds import interval_over_seeds
 from kgeval.metrics.names import parse
 from kgeval.metrics.selection import RowSelection, TableView

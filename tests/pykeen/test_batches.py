@@ -7,7 +7,7 @@ import torch
 from pykeen.evaluation import Evaluator, LCWAEvaluationLoop, RankBasedEvaluator
 
 from kgeval.base.errors import InputError, ScoreError
-from kgeval.base.provenance import Provenance
+from kgeval.data.provenance import Provenance
 from kgeval.pykeen import KGEvalEvaluator
 from tests.pykeen.conftest import assert_same_ranks, assert_same_values, run, theirs
 

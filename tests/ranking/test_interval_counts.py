@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kgeval.data.queries import Rows
 from kgeval.models.similarity import canonical
 from kgeval.ranking.kernels import kernel
-from kgeval.ranking.kernels.collectors import Intervals
+from kgeval.ranking.kernels.collectors import Spans
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from tests.ranking.test_kernels import COMPILED
 
@@ -36,7 +36,7 @@ def drawn_intervals(rng, scores, widths):
     owners = np.repeat(np.arange(len(scores)), np.diff(offsets))
     middles = scores[owners, rng.integers(0, scores.shape[1], len(owners))]
     below, above = (rng.choice(widths, len(owners)) for _ in range(2))
-    return Intervals(offsets, middles - below, middles + above)
+    return Spans(offsets, middles - below, middles + above)
 
 
 def counts_of(rows, intervals):

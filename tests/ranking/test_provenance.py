@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from kgeval import CallableScorer, RankTable, ScoreTable, evaluate, generate_negatives, load_ranks, summarize
 from kgeval.base.errors import TableError
-from kgeval.base.provenance import UNKNOWN, Provenance
+from kgeval.data.provenance import UNKNOWN, Provenance
 from kgeval.data.triples import TARGETS
 from kgeval.models.families.bilinear import DistMult
 from kgeval.ranking.corruption import DegreeWeighted, FileNegatives, PopularityWeighted, TypeConstrained, Uniform

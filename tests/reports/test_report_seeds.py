@@ -14,7 +14,7 @@ from kgeval import Estimate, compare
 from kgeval.base.errors import MetricError
 from kgeval.metrics import interval_over_seeds
 from kgeval.metrics.intervals.sampling import Sampling
-from kgeval.reports.evaluated_models import EvaluatedModel, read_models
+from kgeval.reports.evaluated_models import EvaluatedModel, look, read_models
 from kgeval.reports.origins import cumulative, cumulative_points, relation_scores, slice_scores, triple_table
 from kgeval.reports.plots import PLOTS
 from kgeval.reports.standings import p_value, standings, verdicts
@@ -29,16 +29,16 @@ DATA = family()
 
 
 def study(models, **options):
-    return study_of(read_models(models), None, **options)
+    return study_of(read_models(look(models)), None, **options)
 
 
 def names(models):
-    return [(model.name, len(model.seeds)) for model in read_models(models)]
+    return [(model.name, len(model.seeds)) for model in read_models(look(models))]
 
 
 def test_runs_that_differ_in_the_seed_alone_are_one_model():
     (low, other), (middle, high) = seeded(DATA, "strong", [0.2, 0.9]), seeded(DATA, "strong", [0.3, 0.4], first=2)
-    (model,) = read_models([low, other, middle, high])
+    (model,) = read_models(look([low, other, middle, high]))
     assert (model.name, [run.name for run in model.seeds]) == ("strong", ["seed 0", "seed 1", "seed 2", "seed 3"])
     # Of 0.2, 0.3, 0.4 and 0.9 the lower of the two in the middle.
     assert model.table is middle.table

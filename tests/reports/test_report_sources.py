@@ -23,8 +23,7 @@ import kgeval
 from kgeval.analysis.audits.audit import audit
 from kgeval.base.errors import ConfigError, InputError, MetricError
 from kgeval.models.families.bilinear import DistMult
-from kgeval.ranking.run_directory.stored_run import StoredRun
-from kgeval.reports.evaluated_models import read_dataset, read_models
+from kgeval.reports.evaluated_models import look, read_dataset, read_models
 from kgeval.reports.origins import EXTREME, MOST, cumulative_points, cutoffs, extreme_rows, origins, triple_table
 from kgeval.reports.plots import PLOTS
 from kgeval.reports.study import study_of
@@ -33,6 +32,8 @@ from kgeval.runs.compared_runs import grid_of, read_compared
 from kgeval.runs.config.load import check
 from kgeval.runs.config.yaml_document import Document
 from kgeval.runs.runner import run
+from kgeval.stored.folders import look_at
+from kgeval.stored.stored_run import StoredRun
 from tests.reports.conftest import family, ranks_of
 
 pytest.importorskip("altair")
@@ -62,21 +63,21 @@ def _save(path, seed):
 def test_runs_are_read_from_folders_files_and_memory(runs, tmp_path):
     table = kgeval.RankTable.from_parquet(runs / "seed 0")
     table.to_parquet(tmp_path / "alone.parquet")
-    assert [model.name for model in read_models(runs)] == ["seed 0", "seed 1"]
-    assert [model.name for model in read_models({"mine": runs / "seed 1", "other": table})] == ["mine", "other"]
-    assert [model.name for model in read_models([("", tmp_path / "alone.parquet")])] == ["seed 0"]
-    (model,) = read_models(runs / "seed 0")
+    assert [model.name for model in read_models(look(runs))] == ["seed 0", "seed 1"]
+    assert [model.name for model in read_models(look({"mine": runs / "seed 1", "other": table}))] == ["mine", "other"]
+    assert [model.name for model in read_models(look([("", tmp_path / "alone.parquet")]))] == ["seed 0"]
+    (model,) = read_models(look(runs / "seed 0"))
     assert model.config["protocol"] == "standard"
     assert model.manifest["dataset"]["sha256"] == model.fingerprint
     assert read_dataset([model]).sha256() == model.fingerprint
-    assert read_dataset(read_models(table)) is None
+    assert read_dataset(read_models(look(table))) is None
 
 
 def test_a_folder_of_the_name_of_the_dataset_is_another_graph(runs, tmp_path, monkeypatch):
     (tmp_path / "nations").mkdir()
     (tmp_path / "nations/train.txt").write_text("a\tr\tb\n")
     monkeypatch.chdir(tmp_path)
-    (model,) = read_models(runs / "seed 0")
+    (model,) = read_models(look(runs / "seed 0"))
     assert read_dataset([model]).sha256() == model.fingerprint
 
 
@@ -96,26 +97,26 @@ def test_seeds_in_a_folder_of_several_datasets_are_one_model_named_as_compare_na
     for place in ("runs/umls", "runs/nations", "again/umls"):
         _as_seeds(runs / "seed 0", tmp_path / place, names)
     expected = [(dataset, "TransE", names) for dataset in ("nations", "umls")]
-    models = read_models(tmp_path / "runs")
+    models = read_models(look(tmp_path / "runs"))
     assert [(one.table.dataset, one.name, [run.name for run in one.seeds]) for one in models] == expected
-    compared = grid_of(read_compared([("", str(tmp_path / "runs"))], {}))
+    compared = grid_of(read_compared(look_at([("", tmp_path / "runs")]), {}))
     named = [(dataset, name, [run.name for run in own]) for dataset, of in compared.items() for name, own in of.items()]
     assert named == expected
     # The same seeds of another training, told apart by the folders.
     for config in (tmp_path / "again").rglob("config.yaml"):
         config.write_text(yaml.safe_dump({**yaml.safe_load(config.read_text()), "ties": "expected"}))
-    models = read_models([tmp_path / "runs", tmp_path / "again"])
+    models = read_models(look([tmp_path / "runs", tmp_path / "again"]))
     assert [one.name for one in models] == ["TransE", "runs/umls/TransE", "again/umls/TransE"]
 
 
 def test_two_runs_of_one_name_are_told_apart_or_refused(runs):
     table = kgeval.RankTable.from_parquet(runs / "seed 0")
     with pytest.raises(InputError, match="two runs are called 'seed 0'"):
-        read_models([table, table])
+        read_models(look([table, table]))
     with pytest.raises(InputError, match="no runs"):
-        read_models([])
+        read_models(look([]))
     with pytest.raises(InputError, match="no such file"):
-        read_models("nowhere")
+        read_models(look("nowhere"))
 
 
 def test_a_run_that_was_altered_says_so(runs):
@@ -241,9 +242,9 @@ def test_classifications_of_several_datasets_are_refused(classified, tmp_path):
 
 def test_candidates_that_the_model_does_not_know_are_a_warning(nations):
     table = kgeval.evaluate(lambda h, r, t: h + t, nations)
-    assert exactness(study_of(read_models({"m": table}), nations)).state == "good"
+    assert exactness(study_of(read_models(look({"m": table})), nations)).state == "good"
     last = replace(table, competing=9, unscored=3)
-    check = exactness(study_of(read_models({"m": last}), nations))
+    check = exactness(study_of(read_models(look({"m": last})), nations))
     assert check.name == "Candidates"
     assert "3 triples that it does not know are last" in check.warning
     assert "only the 9 entities that the model knows compete" in check.warning
@@ -260,8 +261,8 @@ def test_ranks_that_do_not_compare_are_refused_and_may_be_allowed():
 
 def test_leaks_are_counted_by_the_ways_of_the_audit(nations):
     table = kgeval.evaluate(lambda h, r, t: h + t, nations)
-    study = study_of(read_models({"m": table}), nations)
-    few = study_of(read_models({"m": table.where(table.column("triple") < 20)}), nations)
+    study = study_of(read_models(look({"m": table})), nations)
+    few = study_of(read_models(look({"m": table.where(table.column("triple") < 20)})), nations)
     assert leaks(few).warning.startswith(f"{audit(nations).flags('test')['leaked'][:20].sum()} of 20 test triples (")
     found, told = audit(nations), leaks(study).warning
     total = len(nations.test)
@@ -297,7 +298,7 @@ def test_without_the_extra_the_message_names_it(monkeypatch):
 def test_the_distribution_is_hits_at_k_at_every_k(ties):
     data = family()
     tables = {f"m{seed}": ranks_of(data, 0.1, seed=seed) for seed in range(2)}
-    points = cumulative_points(study_of(read_models(tables), None, ties=ties))
+    points = cumulative_points(study_of(read_models(look(tables)), None, ties=ties))
     for model, k, share in points[["model", "k", "share"]].itertuples(index=False):
         assert share == pytest.approx(kgeval.summarize(tables[model], f"hits@{k}", ties=ties)[f"hits@{k}"])
     assert cutoffs(1).tolist() == [1]
@@ -333,7 +334,7 @@ def test_relations_too_few_and_too_many_are_drawn():
 def test_people_read_the_names_of_relations_in_all_places():
     data = family()
     named = replace(data, names={label: f"name of {label}" for label in map(str, data.relations.labels)})
-    study = study_of(read_models({"m": ranks_of(data, 0.3)}), named)
+    study = study_of(read_models(look({"m": ranks_of(data, 0.3)})), named)
     where, triples = origins(study), triple_table(study).data["triples"]
     assert set(where.data["relations"]["relation"]) == set(triples["relations"])
     assert all("name of" in name for name in triples["relations"])
@@ -345,4 +346,4 @@ def test_a_baseline_has_one_name_on_all_datasets_of_a_folder(tmp_path):
     for name in ("nations", "umls"):
         models = {"popularity": {"baseline": "popularity"}}
         run(check_content({"dataset": {"name": name}, "models": models}), tmp_path / name)
-    assert [model.name for model in read_models(tmp_path)] == ["popularity", "popularity"]
+    assert [model.name for model in read_models(look(tmp_path))] == ["popularity", "popularity"]

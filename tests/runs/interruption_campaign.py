@@ -20,8 +20,8 @@ from kgeval import Vocabulary, save_checkpoint
 from kgeval.cli import main
 from kgeval.models.families.bilinear import DistMult
 from kgeval.ranking.model_ranking import ModelRanking
-from kgeval.ranking.run_directory.contents import SHARDS, STAGE, is_run
-from kgeval.ranking.run_directory.stored_run import StoredRun
+from kgeval.stored.contents import SHARDS, STAGE, is_run
+from kgeval.stored.stored_run import StoredRun
 from tests.data.folders import write
 
 ENTITIES, RELATIONS, SHARD_COUNT = 40, 3, 12
@@ -204,7 +204,7 @@ def kill_replacements(cases: int) -> None:
         time.sleep(random.uniform(0, 1.5 * PAUSE * SHARD_COUNT))
         os.kill(child, signal.SIGKILL)
         exit_code(child)
-        assert not is_run(out) or not StoredRun(out).altered
+        assert not is_run(out) or not StoredRun(out).faults
         assert exit_code(fork("run", "experiment.yaml", "--out", str(out), "--force")) == 0
         assert content(out) == content(Path("whole"))
 

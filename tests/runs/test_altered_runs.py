@@ -52,7 +52,7 @@ def test_a_table_that_was_altered_is_refused_by_every_command_that_reads_it(tmp_
         result = invoke(command, tmp_path / "run", *arguments)
         assert result.exit_code == 2, (command, result.output)
         assert f"{name}' is not as the run wrote it: manifest.json has another SHA-256. Restore it" in result.stderr
-    assert f"{name} is not as the run wrote it" in invoke("inspect", tmp_path / "run").stdout
+    assert f"changed since the run was written: {name}" in invoke("inspect", tmp_path / "run").stdout
 
 
 def test_altered_metrics_are_refused_where_they_are_shown_and_told_elsewhere(tmp_path):

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from kgeval.base.errors import FileError, InputError
-from kgeval.ranking.run_directory.contents import STAGE, read_json
-from kgeval.ranking.run_directory.folders import CommonTable
-from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 from kgeval.runs.stored import read_outcomes
+from kgeval.stored.contents import STAGE, read_json
+from kgeval.stored.folders import Place
+from kgeval.stored.stored_run import StoredRun
 from tests.runs.test_several_models import MODELS
 
 OUTSIDE = ["/etc/hostname", "../secret", "a/b", "..", ".", "", "a\0b", "a" * 5000, "a\\b"]
@@ -55,7 +55,7 @@ def test_a_manifest_on_the_stage_that_no_run_wrote_is_cleared(config, place, man
     (place / "run" / STAGE / "manifest.json").write_bytes(manifest.encode("utf-8", "surrogateescape"))
     (place / "run" / STAGE / "junk").write_text("junk")
     folder = make(config)
-    assert StoredRun(folder).altered == []
+    assert StoredRun(folder).faults == {}
     assert not (folder / STAGE).exists()
     assert not (folder / "junk").exists()
 
@@ -64,14 +64,14 @@ def test_a_manifest_on_the_stage_that_no_run_wrote_is_cleared(config, place, man
 def test_a_manifest_names_files_beside_it_only(tmp_path, name):
     (tmp_path / "manifest.json").write_text(json.dumps({"written": {name: "0"}}))
     with pytest.raises(InputError, match="not the name of a file beside it"):
-        _ = StoredRun(tmp_path).altered
+        _ = StoredRun(tmp_path).faults
 
 
 def test_a_file_of_a_run_that_is_a_device_is_not_read(config):
     folder = make(config)
     (folder / "metrics.json").unlink()
     (folder / "metrics.json").symlink_to("/dev/zero")
-    assert StoredRun(folder).altered == ["metrics.json"]
+    assert StoredRun(folder).faults == {"metrics.json": "is no file"}
     with pytest.raises(FileError, match="is a device"):
         read_json(folder / "metrics.json")
 
@@ -81,14 +81,14 @@ def test_a_common_table_names_folders_beside_it_only(place, name):
     (place / "many").mkdir()
     (place / "many" / "metrics.json").write_text(json.dumps({"schema": 1, "models": {name: {}}}))
     with pytest.raises(InputError, match="not the name of a folder beside it"):
-        read_outcomes(place / "many", (), {})
+        read_outcomes(Place(place / "many"))
 
 
 @pytest.mark.parametrize("table", [{"models": {"a": 1}}, {"models": {}, "failed": []}, {"models": {}, "notes": {}}])
 def test_a_common_table_of_something_else_is_refused(place, table):
     (place / "metrics.json").write_text(json.dumps(table))
     with pytest.raises(InputError, match="is damaged"):
-        CommonTable.read(place)
+        _ = Place(place).table
 
 
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(

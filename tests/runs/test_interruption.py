@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -21,12 +22,12 @@ from kgeval.base.storage import replacing_folder
 from kgeval.ranking.corruption import Uniform
 from kgeval.ranking.corruption.export import write_negatives
 from kgeval.ranking.rank_table import SCHEMA
-from kgeval.ranking.run_directory.contents import LOCK, STAGE, is_run
-from kgeval.ranking.run_directory.staging import reserve
-from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 from kgeval.runs.stored import read_outcome
+from kgeval.stored.contents import LOCK, STAGE, is_run
+from kgeval.stored.staging import reserve
+from kgeval.stored.stored_run import StoredRun
 
 WRITTEN = ["ranks.parquet", "metrics.json", "config.yaml", "manifest.json"]
 """in this order"""
@@ -118,14 +119,14 @@ def test_a_move_into_place_that_is_cut_short_is_finished_by_the_next_run(config,
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "replace", cut_short)
-        patch.setattr("kgeval.ranking.run_directory.stored_run.write_text", lambda path, text: path.write_text(text))
+        patch.setattr("kgeval.stored.stored_run.write_text", lambda path, text: path.write_text(text))
         with pytest.raises(Killed):
             run(load_config(config()), place / "run", force=True)
     assert not is_run(place / "run")
     (taken,) = run(load_config(config()), place / "run")
     assert taken.stored
     assert is_run(place / "run")
-    assert not StoredRun(place / "run").altered
+    assert not StoredRun(place / "run").faults
     there, whole = contents(place / "run"), contents(place / "whole")
     assert there.keys() == whole.keys()
     assert there["ranks.parquet"] == whole["ranks.parquet"]
@@ -164,24 +165,24 @@ def test_a_file_that_another_run_wrote_is_told_or_refused_if_it_is_read(config, 
     run(load_config(config()), place / "run")
     run(load_config(config(evaluation={"split": "valid"})), place / "other")
     (place / "other/metrics.json").replace(place / "run/metrics.json")
-    notes = read_outcome(place / "run", (), {}).summary.notes
+    notes = read_outcome(StoredRun(place / "run")).summary.notes
     assert notes[-1] == "changed since the run was written: metrics.json."
     (place / "other/ranks.parquet").replace(place / "run/ranks.parquet")
     with pytest.raises(InputError, match=r"ranks\.parquet' is not as the run wrote it.*give the file itself"):
-        read_outcome(place / "run", (), {})
+        read_outcome(StoredRun(place / "run"))
 
 
 def test_what_is_no_whole_run_is_not_read_as_one(config, place):
     run(load_config(config()), place / "run")
     (place / "run/manifest.json").unlink()
     with pytest.raises(InputError, match=r"holds ranks\.parquet, but no manifest\.json: a run was interrupted there"):
-        read_outcome(place / "run", (), {})
+        read_outcome(StoredRun(place / "run"))
     with pytest.raises(InputError, match="with --force if that is refused"):
-        read_outcome(place / "run", (), {})
+        read_outcome(StoredRun(place / "run"))
     with pytest.raises(InputError, match="or add --force"):
         run(load_config(config()), place / "run")
     run(load_config(config()), place / "run", force=True)
-    assert read_outcome(place / "run", (), {}).summary is not None
+    assert read_outcome(StoredRun(place / "run")).summary is not None
 
 
 @pytest.mark.parametrize("path", ["n.tsv", "n.parquet"])
@@ -235,8 +236,11 @@ def test_a_process_that_is_killed_leaves_nothing_under_the_final_name(tmp_path):
             os._exit(0)
     deadline = time.monotonic() + 30
     try:
-        while not any(path.stat().st_size > 0 for path in tmp_path.glob("*/*")) and time.monotonic() < deadline:
+        begun = False
+        while not begun and time.monotonic() < deadline:
             time.sleep(0.001)
+            with suppress(FileNotFoundError):  # the folder vanishes while it is listed
+                begun = any(path.stat().st_size > 0 for path in tmp_path.glob("*/*"))
     finally:
         os.kill(writer, signal.SIGKILL)
         ended = os.waitpid(writer, 0)[1]

@@ -9,9 +9,9 @@ import pytest
 
 from kgeval import PredictionTable, RankTable, load_checkpoint, load_dataset, predict
 from kgeval.base.errors import ConfigError, InputError
-from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
+from kgeval.stored.stored_run import StoredRun
 
 
 def make(path, **options):
@@ -27,7 +27,7 @@ def test_a_run_keeps_them_in_a_file_of_their_own(config):
     assert (kept.provenance, kept.notes) == (expected.provenance, expected.notes)
     assert "predictions.parquet" in json.loads(Path("run/manifest.json").read_text())["written"]
     Path("run/predictions.parquet").write_bytes(b"")
-    assert StoredRun(Path("run")).altered == ["predictions.parquet"]
+    assert [*StoredRun(Path("run")).faults] == ["predictions.parquet"]
 
 
 def test_ranks_and_configuration_are_the_same_without_them(config):

@@ -18,11 +18,11 @@ from kgeval.base.errors import ConfigError, Interrupted, RunError, ScoreError
 from kgeval.models.alignment import align
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
-from kgeval.ranking.run_directory.contents import num_shards
 from kgeval.runs.config.load import load_config
 from kgeval.runs.executors import LocalExecutor, RayExecutor, _rank_shard
 from kgeval.runs.runner import run
 from kgeval.runs.shards import ShardStore, divide, join_shards
+from kgeval.stored.contents import num_shards
 from tests.conftest import random_dataset
 from tests.runs.conftest import table
 from tests.runs.test_shards import distmult

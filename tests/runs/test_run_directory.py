@@ -20,9 +20,9 @@ import yaml
 from kgeval import Dataset, RankTable, evaluate, load_checkpoint, load_dataset, summarize
 from kgeval.base.errors import ConfigError, InputError, RunError
 from kgeval.base.files import sha256_of_file
-from kgeval.ranking.run_directory.contents import source_commit
 from kgeval.runs.config.load import check_against_dataset, load_config
 from kgeval.runs.runner import run
+from kgeval.stored.contents import source_commit
 from tests.models.checkpoints.conftest import same_tables
 
 FILES = {"config.yaml", "manifest.json", "metrics.json", "ranks.parquet"}

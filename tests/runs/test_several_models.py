@@ -12,12 +12,12 @@ from kgeval import Vocabulary, save_checkpoint
 from kgeval.base.errors import ConfigError, InputError, ScoreError
 from kgeval.models.families.bilinear import DistMult
 from kgeval.ranking.engine import Engine
-from kgeval.ranking.run_directory.contents import is_run
-from kgeval.ranking.run_directory.folders import CommonTable, unfinished_in
 from kgeval.runs.config.load import load_config
 from kgeval.runs.outcome import ModelsFailed
 from kgeval.runs.runner import run
 from kgeval.runs.stored import read_outcomes
+from kgeval.stored.contents import is_run
+from kgeval.stored.folders import Place
 from tests.cli.conftest import invoke
 from tests.runs.conftest import ENTITIES, RELATIONS
 
@@ -141,7 +141,7 @@ def other_ranks(place):
 ALTERED = {
     other_weights: "run/b.*: spare/other.safetensors has changed",
     one_triple_less: "run/a.*: the triples of the dataset have changed, graph/train.txt has changed",
-    other_ranks: "run/b.*: ranks.parquet has changed since it was written",
+    other_ranks: "run/b.*: ranks.parquet is not as the run wrote it",
 }
 
 
@@ -281,7 +281,7 @@ def test_a_note_on_all_models_is_said_once(several, place):
 def test_the_folder_holds_the_common_table(several, place):
     run(load_config(several()), place / "run")
     table = json.loads((place / "run/metrics.json").read_text())
-    assert CommonTable.is_in(place / "run")
+    assert [*Place(place / "run").table["models"]] == [*MODELS]
     own = {name: json.loads((place / "run" / name / "metrics.json").read_text()) for name in MODELS}
     assert table["models"] == own
 
@@ -301,13 +301,15 @@ def test_a_run_that_is_gone_is_named_and_hides_no_other(several, place):
     run(load_config(several()), place / "run")
     shutil.rmtree(place / "run/b")
     (place / "run/c/manifest.json").unlink()
-    assert [outcome.name for outcome in read_outcomes(place / "run", (), {})] == ["a"]
-    assert unfinished_in(place / "run") == ["b", "c"]
+    assert [outcome.name for outcome in read_outcomes(Place(place / "run"))] == ["a"]
+    why = {"b": "its folder is missing", "c": "manifest.json is missing"}
+    assert Place(place / "run").unfinished == why
     result = invoke("summarize", "run")
     assert result.exit_code == 0
     assert result.stdout.startswith("a ")
     assert "mrr" in result.stdout
-    assert "Note: b: the run in 'run/b' is not complete. Run the configuration again." in result.stderr.splitlines()
+    said = "left out of 'run': b (its folder is missing); c (manifest.json is missing). Run the configuration again"
+    assert f"Note: {said} to finish them." in result.stderr.splitlines()
     assert json.loads(invoke("summarize", "run", "--json").stdout)["unfinished"] == ["b", "c"]
 
 
@@ -318,7 +320,7 @@ def test_a_kill_leaves_a_table_that_names_what_is_unfinished(several, place, mon
         run(load_config(several()), place / "run")
     table = json.loads((place / "run/metrics.json").read_text())
     assert ([*table["models"]], table["unfinished"]) == (["a"], ["b", "c"])
-    assert "Note: b: the run in 'run/b' is not complete" in invoke("summarize", "run").stderr
+    assert "Note: left out of 'run': b, c (its folder is missing)." in invoke("summarize", "run").stderr
     assert json.loads(invoke("inspect", "run", "--json").stdout)["unfinished"] == ["b", "c"]
     monkeypatch.undo()
     monkeypatch.chdir(place)

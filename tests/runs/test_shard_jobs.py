@@ -7,10 +7,10 @@ import threading
 import pytest
 
 from kgeval.base.errors import ConfigError, InputError
-from kgeval.ranking.run_directory.contents import SHARDS, STAGE, is_run
-from kgeval.ranking.run_directory.staging import reserve, reserve_shard
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import merge, run, run_shard
+from kgeval.stored.contents import SHARDS, STAGE, is_run
+from kgeval.stored.staging import reserve, reserve_shard
 from tests.cli.conftest import invoke
 from tests.runs.conftest import table
 

@@ -21,7 +21,6 @@ from kgeval.models.families.bilinear import DistMult
 from kgeval.ranking.corruption import AllEntities, TypeConstrained, Uniform
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
-from kgeval.ranking.run_directory.contents import SHARDS, STAGE
 from kgeval.reports.evaluated_models import read_models
 from kgeval.runs.compared_runs import read_compared
 from kgeval.runs.config.load import load_config
@@ -30,6 +29,8 @@ from kgeval.runs.resume import Fingerprint, leaves
 from kgeval.runs.runner import run
 from kgeval.runs.shards import KEY, OPERATIONS_A_MINUTE, ShardStore, divide, divide_exactly, usual_count
 from kgeval.runs.stored import read_outcome
+from kgeval.stored.contents import SHARDS, STAGE
+from kgeval.stored.folders import Place, look_at
 from tests.conftest import random_dataset
 from tests.ranking.test_kernels import Vectors
 from tests.runs.conftest import table
@@ -202,13 +203,17 @@ def test_other_threads_or_place_or_no_number_of_shards_continue_it(interrupted, 
 def test_who_reads_an_interrupted_run_is_told_how_far_it_is(interrupted, place):
     """Also of several models, in the folder that theirs are in."""
     message = r"holds no run.* 3 of 5 shards are ranked\. Repeat its command to continue it"
-    for read in (read_outcome, read_models, lambda run: read_compared([("", str(run))], {})):
+    for read in (
+        read_models,
+        lambda places: read_compared(places, {}),
+        lambda places: read_outcome(places[0][1].runs[""]),
+    ):
         with pytest.raises(InputError, match=message):
-            read(place / "run")
+            read(look_at([("", place / "run")]))
     (place / "all").mkdir()
     (place / "run").rename(place / "all/one")
     with pytest.raises(InputError, match=message):
-        read_outcome(place / "all", (), {})
+        read_outcome(Place(place / "all").runs[""])
 
 
 def test_a_run_whose_stored_configuration_named_both_sides_is_the_same(interrupted, place):

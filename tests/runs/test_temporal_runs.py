@@ -10,7 +10,7 @@ from kgeval.analysis.answer_sets.answers import answers_of_ranks
 from kgeval.base.errors import InputError
 from kgeval.models.families.complex import TComplEx
 from kgeval.ranking.predictions.prediction_table import PredictionTable
-from kgeval.reports.evaluated_models import read_models
+from kgeval.reports.evaluated_models import look, read_models
 from kgeval.reports.origins import triple_table
 from kgeval.reports.study import study_of
 from kgeval.runs.config.load import load_config
@@ -60,7 +60,7 @@ def test_kept_predictions_name_their_time_on_the_page_too(dated, config):
     kept = PredictionTable.from_parquet(dated / "run/predictions.parquet").to_pandas()
     assert kept[kept["place"] == 1].groupby(["side", "anchor", "relation", "time"], observed=True).size().max() == 1
     assert sorted(kept["time"].unique()) == DAYS
-    study = study_of(read_models([dated / "run"]), dated / "graph", ties=None, allow=())
+    study = study_of(read_models(look([dated / "run"])), dated / "graph", ties=None, allow=())
     data, table = triple_table(study).data["triples"], RankTable.from_parquet(dated / "run")
     assert data["time"] == table.column("time").tolist()
     (lists,) = data["predictions"]

@@ -128,7 +128,7 @@ def test_a_run_that_fails_ends_as_a_failure_and_tells_its_own_reason(tmp_path, c
     def fail(*_, **__):
         raise RunError("no space left.")
 
-    monkeypatch.setattr("kgeval.ranking.run_directory.stored_run.publish", fail)
+    monkeypatch.setattr("kgeval.stored.stored_run.publish", fail)
     with pytest.raises(RunError, match="no space left"):
         run(config({"kind": "recorder", "fails": "end_run"}), tmp_path / "run")
     assert recorder[0].calls[-1] == ("end_run", False)

@@ -16,9 +16,9 @@ from pykeen.models import model_resolver
 
 from kgeval import RankTable, evaluate, load_checkpoint, load_dataset
 from kgeval.base.errors import ConfigError, InputError, RunError
-from kgeval.ranking.run_directory.contents import is_run
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
+from kgeval.stored.contents import is_run
 from tests.models.checkpoints.conftest import same_tables
 
 pytestmark = [

@@ -1,7 +1,8 @@
 """The answer sets of a split: their coverage and sizes, by groups of rows or not, and the table of their entities.
 
-``answers.py`` makes :class:`AnswerSets`; the command line and users read them. If the sets are listed, their entities
-are an :class:`AnswerSetTable`.
+An answer set is a conformal prediction set: all entities that score so well that the set has the answer with a chosen
+probability. ``answers.py`` makes :class:`AnswerSets`; the command line and users read them. If the sets are listed,
+their entities are an :class:`AnswerSetTable`.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from kgeval.analysis.answer_sets.scored_split import ScoredSplit, SideTask
 from kgeval.analysis.slices.annotation import annotate, slices_to_add
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.errors import InputError, counted
+from kgeval.base.notes import in_json
 from kgeval.base.parquet_tables import StoredTable
-from kgeval.base.provenance import UNKNOWN, subject_of
 from kgeval.base.tables.shown import Brief, Shown
 from kgeval.base.tables.table import Cell, Figure, Table
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source
+from kgeval.data.provenance import UNKNOWN, subject_of
 from kgeval.metrics.intervals.interval import Interval, Intervals, NoInterval
 from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, ends_of_range
 from kgeval.metrics.intervals.selection_intervals import attempt, unit_scatter
@@ -164,7 +166,7 @@ class AnswerSets(Shown):
             "per": list(self.per),
             **self.groups()[0].to_dict(),
             "limits": [limit.to_dict() for limit in self.limits],
-            "notes": list(self.notes),
+            **in_json(self.notes),
         }
 
 
@@ -241,8 +243,8 @@ class AnswerSetTable(StoredTable):
 
 
 def entries_of_sets(split: ScoredSplit, lowest: Float64Array, sizes: IntArray) -> pa.Table:
-    """List the candidates that score at least ``lowest`` (float64[row]), of which there are int64[row]."""
-    # The search finds the others alone: an answer that is a known one is added by itself.
+    """List the candidates that score at least ``lowest`` (float64[row]); ``sizes`` (int64[row]) counts them."""
+    # split.best leaves known answers out. Where the answer of the row is one, it is added here.
     added = split.answer_is_known & (split.scores >= lowest)
     rows = np.flatnonzero(added)
     parts = [(rows, TableView(split.ranks).ids[3][rows], split.scores[rows])]

@@ -21,6 +21,7 @@ from kgeval.analysis.answer_sets.nonconformity import RANK, find_nonconformity, 
 from kgeval.analysis.answer_sets.scored_split import ScoredSplit
 from kgeval.base.arrays import BoolArray
 from kgeval.base.errors import InputError, MetricError
+from kgeval.base.notes import Note
 from kgeval.base.progress import Progress, reporting
 from kgeval.base.settings import names_among, takes
 from kgeval.base.threads import bound_threads
@@ -175,7 +176,7 @@ def answers_of_ranks(
     _refuse_unfit_ranks(test)
     limits = calibrate(valid, pessimistic_ranks(valid), test, coverage=request.coverage, per=request.per)
     sets = _counted_sets(valid, test, request, limits, pessimistic_ranks(test) <= limits.of_rows)
-    bound = "sizes are upper bounds: a set is smaller if candidates tie across its last place."
+    bound = Note("ties", "sizes are upper bounds: a set is smaller if candidates tie across its last place.")
     return replace(sets, notes=(*sets.notes, bound))
 
 

@@ -22,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.base.arrays import Float64Array, IntArray
+from kgeval.base.notes import Note
 from kgeval.metrics.rank_summary import group_rows
 from kgeval.ranking.rank_table import SCHEMA, RankTable
 
@@ -124,26 +125,22 @@ def place_of_limit(count: int, coverage: float, *, values_per_draw: int = 1) -> 
 
 def notes_on_limits(limits: CalibratedLimits, per: tuple[str, ...], coverage: float) -> Iterator[str]:
     """Say which groups were calibrated together, and whose sets contain all candidates."""
-    columns = " and ".join(per)
     for group in limits.of_groups:
         if group.pooled:
-            yield (
-                f"{group.pooled} of {group.pooled + len(limits.of_groups) - 1} groups by {columns} have too few "
-                f"validation triples for a coverage of {coverage:g}. They were calibrated together: {group.valid} "
-                f"validation ranks, {group.test} test ranks."
-            )
+            few = f"{group.pooled} of {group.pooled + len(limits.of_groups) - 1} groups by {' and '.join(per)}"
+            few += f" have too few validation triples for a coverage of {coverage:g}"
+            ranks = f"{group.valid} validation ranks, {group.test} test ranks"
+            yield Note("intervals", f"{few}. They were calibrated together: {ranks}.")
         if group.limit == float("inf"):
-            yield (
-                f"the answer sets of {group.test} test ranks contain all candidates. Either {group.valid} validation "
-                f"ranks are too few for a coverage of {coverage:g}, or the answers of too many of them have an "
-                "infinite nonconformity."
-            )
+            sets = f"the answer sets of {group.test} test ranks contain all candidates"
+            few = f"Either {group.valid} validation ranks are too few for a coverage of {coverage:g}"
+            worst = "or the answers of too many of them have an infinite nonconformity"
+            yield Note("intervals", f"{sets}. {few}, {worst}.")
 
 
 def notes_on_filter(test: RankTable) -> Iterator[str]:
     """Warn if the filter treats validation and test differently: then coverage is not guaranteed."""
     if test.filter is not None and ("valid" in test.filter) != ("test" in test.filter):
-        yield (
-            f"coverage is not guaranteed: the filter has {', '.join(test.filter)}, so it removes different answers "
-            "from validation and test queries. Filter by valid and test, or by neither."
-        )
+        removes = "so it removes different answers from validation and test queries"
+        unsure = f"coverage is not guaranteed: the filter has {', '.join(test.filter)}, {removes}"
+        yield Note("candidates", f"{unsure}. Filter by valid and test, or by neither.")

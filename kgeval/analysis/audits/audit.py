@@ -26,6 +26,7 @@ from kgeval.analysis.audits.searches import (
 )
 from kgeval.base.arrays import BoolArray
 from kgeval.base.errors import DatasetError, InputError, counted, refuse_unknown
+from kgeval.base.notes import in_json
 from kgeval.base.tables.shown import Shown
 from kgeval.base.tables.table import Cell, Figure, Table
 from kgeval.data.dataset import Dataset
@@ -189,7 +190,7 @@ class Audit(Shown):
             "threshold": self.threshold,
             "counts": [tally.to_dict() for tally in self.tallies],
             "findings": {kind: [finding.to_dict() for finding in self._by_kind[kind]] for kind in KINDS},
-            "notes": list(self.notes),
+            **in_json(self.notes),
         }
 
     def to_frame(self) -> pd.DataFrame:

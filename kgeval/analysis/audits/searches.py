@@ -1,6 +1,6 @@
 """The searches of an audit: related relations, leaked triples, those in other graphs, hubs, rarities and label twins.
 
-A dataset goes into each ``…_found``, and :class:`Found` comes out: a :class:`Tally` of each kind, and its findings.
+Each ``…_found`` searches a dataset, or its labels, and returns counts (:class:`Tally`) and findings of each kind.
 ``KINDS`` explains the kinds: to add one, name it there and list its findings in a search. The slice ``leak`` calls
 ``leaks_of``.
 """
@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray, IntArray
+from kgeval.base.notes import Note
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import is_later
 from kgeval.data.other_graphs import OVERLAP_WAYS, first_overlaps, in_ids_of
@@ -27,7 +28,7 @@ from kgeval.data.triples import TripleIndex, Triples
 from kgeval.data.vocabulary import Vocabulary
 
 WAYS = ("repeated", "reverse", "duplicate", "inverse")
-"""from the plainest to the least plain; where a triple is given away in several ways, the first one names it"""
+"""ways to look a test triple up in train, the plainest first; a triple that has several is counted under the first"""
 
 HUBS = 0.01
 """the share of the entities that are hubs: of those that appear, rounded up"""
@@ -48,7 +49,7 @@ TOUTANOVA = "Toutanova and Chen, 2015"
 
 
 @dataclass(frozen=True)
-class Kind:
+class Flaw:
     """A kind of finding."""
 
     section: str
@@ -62,37 +63,37 @@ RELATIONS, TRIPLES, OVERLAPS, DEGREES, LABELS = "relations", "triples", "in othe
 TWINS = "Labels that differ only by Unicode form, white space or case"
 
 KINDS = {
-    "near-duplicate relations": Kind(
+    "near-duplicate relations": Flaw(
         RELATIONS, "Two relations have at least {threshold} of their pairs (head, tail) in common.", AKRAMI
     ),
-    "reverse-duplicate relations": Kind(
+    "reverse-duplicate relations": Flaw(
         RELATIONS, "At least {threshold} of each relation's pairs are in the other, head and tail swapped.", AKRAMI
     ),
-    "symmetric relations": Kind(RELATIONS, "At least {threshold} of its pairs are in it both ways.", AKRAMI),
-    "Cartesian relations": Kind(
+    "symmetric relations": Flaw(RELATIONS, "At least {threshold} of its pairs are in it both ways.", AKRAMI),
+    "Cartesian relations": Flaw(
         RELATIONS, "At least {threshold} of all pairs of its heads and tails are triples.", AKRAMI
     ),
-    "inverse rules": Kind(
+    "inverse rules": Flaw(
         RELATIONS, "In train, at least {threshold} of one relation's pairs are in the other, swapped.", DETTMERS
     ),
-    "repeated": Kind(TRIPLES, "Train has the triple itself."),
-    "returning": Kind(TRIPLES, "Train has it at an earlier time, as all of train is: no leak in forecasting."),
-    "reverse": Kind(TRIPLES, "Train has it swapped, under a reverse duplicate or the same symmetric relation.", AKRAMI),
-    "duplicate": Kind(TRIPLES, "Train has its head and tail under a near-duplicate relation.", AKRAMI),
-    "inverse": Kind(TRIPLES, "Train has it swapped, under the partner of an inverse rule.", DETTMERS),
-    "leaked": Kind(TRIPLES, "Any of the four above: a model can look it up in train.", TOUTANOVA),
-    "Cartesian": Kind(TRIPLES, "Its relation is Cartesian.", AKRAMI),
-    "in valid too": Kind(TRIPLES, "Valid has the triple itself: it influenced a model that was chosen by valid."),
-    "unseen entity": Kind(TRIPLES, "Its head or its tail is not in train."),
-    "unseen relation": Kind(TRIPLES, "Its relation is not in train."),
-    "same triple": Kind(OVERLAPS, "The other graph has it. Models see no labels: overlap is no proof of memorising."),
-    "same pair": Kind(OVERLAPS, "The other graph has its pair (head, tail) under other relations only."),
-    "swapped pair": Kind(OVERLAPS, "The other graph has its pair (tail, head), and not (head, tail)."),
-    "triples at hubs": Kind(DEGREES, "They contain one of the 1 % of entities with the most triples, in all splits."),
-    "relations with few test triples": Kind(DEGREES, "Fewer than 10 test triples: their metrics are mostly noise."),
-    "entities that appear once": Kind(DEGREES, "They are in one triple of all splits: nothing else is known of them."),
-    "entity label twins": Kind(LABELS, f"{TWINS}: perhaps one entity under several ids."),
-    "relation label twins": Kind(LABELS, f"{TWINS}: perhaps one relation under several ids."),
+    "repeated": Flaw(TRIPLES, "Train has the triple itself."),
+    "returning": Flaw(TRIPLES, "Train has it at an earlier time, as all of train is: no leak in forecasting."),
+    "reverse": Flaw(TRIPLES, "Train has it swapped, under a reverse duplicate or the same symmetric relation.", AKRAMI),
+    "duplicate": Flaw(TRIPLES, "Train has its head and tail under a near-duplicate relation.", AKRAMI),
+    "inverse": Flaw(TRIPLES, "Train has it swapped, under the partner of an inverse rule.", DETTMERS),
+    "leaked": Flaw(TRIPLES, "Any of the four above: a model can look it up in train.", TOUTANOVA),
+    "Cartesian": Flaw(TRIPLES, "Its relation is Cartesian.", AKRAMI),
+    "in valid too": Flaw(TRIPLES, "Valid has the triple itself: it influenced a model that was chosen by valid."),
+    "unseen entity": Flaw(TRIPLES, "Its head or its tail is not in train."),
+    "unseen relation": Flaw(TRIPLES, "Its relation is not in train."),
+    "same triple": Flaw(OVERLAPS, "The other graph has it. Models see no labels: overlap is no proof of memorising."),
+    "same pair": Flaw(OVERLAPS, "The other graph has its pair (head, tail) under other relations only."),
+    "swapped pair": Flaw(OVERLAPS, "The other graph has its pair (tail, head), and not (head, tail)."),
+    "triples at hubs": Flaw(DEGREES, "They contain one of the 1 % of entities with the most triples, in all splits."),
+    "relations with few test triples": Flaw(DEGREES, "Fewer than 10 test triples: their metrics are mostly noise."),
+    "entities that appear once": Flaw(DEGREES, "They are in one triple of all splits: nothing else is known of them."),
+    "entity label twins": Flaw(LABELS, f"{TWINS}: perhaps one entity under several ids."),
+    "relation label twins": Flaw(LABELS, f"{TWINS}: perhaps one relation under several ids."),
 }
 """in the order in which they are shown"""
 
@@ -160,7 +161,7 @@ class Found(NamedTuple):
 class RelatedRelations:
     """The relations of a graph that overlap, and the train triples in which partners are looked for.
 
-    What there is too much of to search for is None.
+    An attribute is None where the graph is too large to search for it.
     """
 
     sizes: IntArray
@@ -190,15 +191,16 @@ class RelatedRelations:
     def unknown(self) -> str:
         """A note on what was not searched for; empty if everything was."""
         if self.train is None:
-            return "related relations were not searched for: the graph has too many entities and relations."
+            size = "the graph has too many entities and relations"
+            return Note("leaks", f"related relations were not searched for: {size}.")
         searched = {
             "near-duplicate": self.duplicates,
             "symmetric or reverse-duplicate": self.reverses,
             "partners of inverse rules": self.rules,
         }
         missing = ", or ".join(kind for kind, overlaps in searched.items() if overlaps is None)
-        why = "too many facts have the same two entities."
-        return f"relations that are {missing} were not searched for: {why}" if missing else ""
+        unsearched = f"relations that are {missing} were not searched for"
+        return Note("leaks", f"{unsearched}: too many facts have the same two entities.") if missing else ""
 
 
 def related_found(dataset: Dataset, related: RelatedRelations) -> Found:
@@ -215,7 +217,7 @@ def related_found(dataset: Dataset, related: RelatedRelations) -> Found:
 
 
 def _listed(kind: str, dataset: Dataset, overlaps: Overlaps) -> list[Finding]:
-    """List overlaps, each once: what is shared of the larger relation, or by an inverse rule of the smaller one."""
+    """List each pair of relations once, with the share of its pairs in the larger one (inverse rules: the smaller)."""
     once = overlaps.where(overlaps.first <= overlaps.second)
     sizes = np.stack([once.sizes[once.first], once.sizes[once.second]])
     of_train = kind == "inverse rules"

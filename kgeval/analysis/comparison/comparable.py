@@ -18,9 +18,10 @@ import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import MetricError
+from kgeval.base.notes import Note
 from kgeval.base.parquet_tables import LABELS, with_columns
-from kgeval.base.provenance import ALIKE, UNKNOWN
 from kgeval.base.settings import names_among
+from kgeval.data.provenance import ALIKE, UNKNOWN
 from kgeval.data.queries import starts_of_runs
 from kgeval.data.triples import TARGETS
 from kgeval.metrics.averages import numbered
@@ -239,7 +240,7 @@ def dataset_names(tables: Sequence[RankTable]) -> list[str]:
 def notes_on_samples(tables: Mapping[str, RankTable]) -> Iterator[str]:
     for model, table in tables.items():
         if table.sampling is not None:
-            yield f"{model} is {table.sampling}"
+            yield Note("intervals", f"{model} is {table.sampling}")
 
 
 def notes_on_histories(tables: Mapping[str, RankTable]) -> Iterator[str]:
@@ -249,7 +250,7 @@ def notes_on_histories(tables: Mapping[str, RankTable]) -> Iterator[str]:
         whose.setdefault(f"history {table.history or 'not said'}", []).append(model)
     if len(whose) > 1:
         said = "; ".join(f"{history} in {' and '.join(models)}" for history, models in whose.items())
-        yield f"the models had different facts before a query in view: {said}."
+        yield Note("differences", f"the models had different facts before a query in view: {said}.")
 
 
 def notes_on_unknowns(tables: Mapping[str, RankTable]) -> Iterator[str]:
@@ -258,4 +259,4 @@ def notes_on_unknowns(tables: Mapping[str, RankTable]) -> Iterator[str]:
         if unknown := ", ".join(field for field in ALIKE if _value(table, field) == UNKNOWN):
             models.setdefault(unknown, []).append(model)
     for fields, names in models.items():
-        yield f"not known of the ranks of {', '.join(names)}, and perhaps different: {fields}."
+        yield Note("differences", f"not known of the ranks of {', '.join(names)}, and perhaps different: {fields}.")

@@ -32,6 +32,7 @@ from kgeval.analysis.comparison.paired_difference import DifferenceOptions, Pair
 from kgeval.analysis.comparison.seed_differences import differences_over_seeds
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import MetricError, counted, refuse_unknown
+from kgeval.base.notes import Note
 from kgeval.metrics.intervals.interval import Intervals, Unit
 from kgeval.metrics.intervals.over_seeds import refuse_unlike_runs, summary_over_seeds
 from kgeval.metrics.kinds import RANKS, Calibration, Chance
@@ -75,8 +76,8 @@ def compare(  # noqa: PLR0913
 
     Of several seeds, a number is the mean over the runs of a model. Two models with three seeds or more are tested by
     Student's t, which resamples seeds and triples: the variance of a difference is s₁²/R₁ + s₂²/R₂ + c₁₁ + c₂₂ − 2 c₁₂
-    (Obuchowski and Rockette, 1995), of R runs whose values have the variance s², and c the mean covariance of a run of
-    one model and another run of the same, or of the other, when the triples are resampled.
+    (Obuchowski and Rockette, 1995). R is a model's number of runs, s² the variance of their values, c₁₁ and c₂₂ the
+    mean covariance of two runs of one model, c₁₂ that of a run of each, when the triples are resampled.
 
     Parameters
     ----------
@@ -163,14 +164,14 @@ def compare(  # noqa: PLR0913
         return compare_labels(labelled, chosen, differences, by=relation_alone(by), calibration=calibration)
     refuse_other_tables(table for of in runs for table in of)
     graphs, unseeded = suite_of(suite or {}, [*datasets]), frozenset(baselines)
-    rules = _Rules(metrics, column_names(by), options, differences, spread, unseeded, allowed_fields(allow), graphs)
+    rules = _Procedure(metrics, column_names(by), options, differences, spread, unseeded, allowed_fields(allow), graphs)
     return rules.compare(datasets)
 
 
 def _by_dataset(tables: Any) -> dict[str, dict[str, list[Any]]]:
     """Take the runs of each model on each dataset from any form that :func:`compare` takes."""
     if not isinstance(tables, Mapping):
-        raise MetricError(f"expected tables with names, found {type(tables).__name__}: give {{model: table}}.")
+        return {}
     if not tables or not all(isinstance(of, Mapping) for of in tables.values()):
         first = next((of[0] if isinstance(of, list | tuple) and of else of for of in tables.values()), None)
         tables = {getattr(first, "dataset", ""): tables}
@@ -181,7 +182,7 @@ def _by_dataset(tables: Any) -> dict[str, dict[str, list[Any]]]:
 
 
 @dataclass(frozen=True)
-class _Rules:
+class _Procedure:
     """How models are compared: on each dataset by itself."""
 
     metrics: str | Metric | Sequence[str | Metric]
@@ -207,7 +208,7 @@ class _Rules:
             except MetricError as error:
                 if not self.suite or (number == len(datasets) and not summaries):
                     raise
-                remarks[dataset] = [f"left out: {' '.join(str(error).splitlines())}"]
+                remarks[dataset] = [Note("left-out", f"left out: {' '.join(str(error).splitlines())}")]
                 continue
             pairs += on_dataset(differences, dataset, self.differences.margin)
         settings = self.differences, self.spread, self.baselines, self.suite
@@ -230,9 +231,9 @@ class _Rules:
         same = shared_rows(tables)
         differing = differing_fields(tables, same, self.allowed)
         remarks, firsts = self._remarks(same, models, differing), {model: tables[model] for model in models}
-        if samples := [f"{note}." for note in notes_on_samples(firsts)]:
+        if samples := [Note("intervals", f"{note}.") for note in notes_on_samples(firsts)]:
             estimates = "values with an interval are estimates for the whole split"
-            remarks += [*samples, f"{estimates}; differences are for the common rows."]
+            remarks += [*samples, Note("intervals", f"{estimates}; differences are for the common rows.")]
         if not same.of_all and len(same) and TRIPLES in self.allowed:
             tables = {key: table.where(same.mask(key)) for key, table in tables.items()}
             same = shared_rows(tables)
@@ -253,15 +254,16 @@ class _Rules:
         return summaries, pairs, [*remarks, *notes_on_histories(firsts), *notes_on_unknowns(firsts)]
 
     def _remarks(self, same: SharedRows, models: Collection[str], differing: Mapping[str, str]) -> list[str]:
-        rows = []
+        rows = list[str]()
         if not same.of_all and len(same) and TRIPLES in self.allowed:
             others = [(model, same.others[model]) for model in models if same.others[model]]
             left_out = ", ".join(f"{count:,} of {count + len(same):,} of {model}" for model, count in others)
-            rows = [f"compared on the {len(same):,} rows that all models have. Rows left out: {left_out}."]
+            common = f"compared on the {len(same):,} rows that all models have"
+            rows = [Note("differences", f"{common}. Rows left out: {left_out}.")]
         elif not same.of_all:
-            rows = ["no difference is tested: the models did not rank the same triples and sides."]
-        fields = [field for field in differing if field != TRIPLES]
-        return [*rows, *(f"these metrics do not compare: {field}: {differing[field]}." for field in fields)]
+            rows = [Note("tests", "no difference is tested: the models did not rank the same triples and sides.")]
+        fields = [f"{field}: {differing[field]}" for field in differing if field != TRIPLES]
+        return [*rows, *(Note("differences", f"these metrics do not compare: {field}.") for field in fields)]
 
     def _summary(self, runs: Sequence[RankTable]) -> RankSummary:
         """Summarize the runs of a model."""
@@ -316,4 +318,4 @@ def _notes_on_equals(
     }
     for one, other in combinations(counts, 2):
         if np.array_equal(counts[one], counts[other]):
-            yield f"{one} and {other} have the same ranks in every row: are they one model?"
+            yield Note("differences", f"{one} and {other} have the same ranks in every row: are they one model?")

@@ -33,6 +33,7 @@ from kgeval.analysis.comparison.words import (
     subject_and_differences,
 )
 from kgeval.base.errors import counted, first_few
+from kgeval.base.notes import Note, in_json
 from kgeval.base.tables.shown import Shown
 from kgeval.base.tables.table import Cell, Figure, Table, number, p_text, written
 from kgeval.metrics.metric import Metric
@@ -62,6 +63,8 @@ class Comparison(Shown):
     """the models without random training, which need no seeds"""
     suite: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """groups of datasets by name, over which means are shown; datasets are then rows. Empty for few datasets"""
+    of_runs: tuple[str, ...] = ()
+    """notes on the runs that the ranks are of: what has changed since they were written, which are left out"""
 
     @cached_property
     def datasets(self) -> tuple[str, ...]:
@@ -211,7 +214,7 @@ class Comparison(Shown):
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes: how ranks differ, the notes of the models, missing runs, and how differences were tested."""
-        return (*self.notes_on_numbers, *notes_over_graphs(self), *notes_on_differences(self))
+        return (*self.notes_on_numbers, *notes_over_graphs(self), *notes_on_differences(self), *self.of_runs)
 
     @property
     def notes_on_numbers(self) -> tuple[str, ...]:
@@ -257,7 +260,8 @@ class Comparison(Shown):
         figures = [cell for board in boards for row in board.rows for cell in row if isinstance(cell, Figure)]
         notes = [*notes_on_marks(self, figures), *self.remarks, *notes_on_runs(self)]
         notes += [*notes_on_untested(self), *notes_over_graphs(self)] if self.spread is not None else []
-        notes += [f"{note[:1].upper()}{note[1:]}" for note in notes_on_missing(self.pairs) if self.spread is None]
+        missing = map(Note.of, notes_on_missing(self.pairs))
+        notes += [Note(note.kind, f"{note[:1].upper()}{note[1:]}") for note in missing if self.spread is None]
         boards[0] = replace(boards[0], title="; ".join(filter(None, [*self.heads, boards[0].title])))
         boards[-1] = replace(boards[-1], notes=notes)
         return tuple(boards)
@@ -354,7 +358,7 @@ class Comparison(Shown):
                 "adjustment": "holm",
                 "pairs": [{"dataset": pair.dataset, **pair.to_dict()} for pair in self.pairs],
             },
-            "notes": list(self.notes),
+            **in_json(self.notes),
         }
 
     def to_frame(self) -> pd.DataFrame:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgeval.analysis.comparison.sign_flips import holm
+from kgeval.analysis.comparison.adjustment import holm
 from kgeval.base.arrays import Float64Array
 from kgeval.base.errors import MetricError, counted, first_few, refuse_unknown
+from kgeval.base.notes import Note, in_json
 from kgeval.base.tables.shown import Shown
 from kgeval.base.tables.table import Cell, Figure, Table, number, p_text
 
@@ -177,13 +178,14 @@ class DatasetRanks(Shown):
         datasets, models = self.values.shape
         chosen = "" if self.reference else ", the best here, so p is too small: choose it before the test (--reference)"
         few = f"{datasets} datasets show large differences only. " if datasets < 10 else ""
-        return (
+        said = (
             f"Friedman's test that all {models} models are equal on {datasets} datasets: χ² = {chi:.3f}, "
             f"p = {chi_p:.4f}; F = {ratio:.3f}, p = {ratio_p:.4f} (Iman and Davenport, 1980).",
             f"{few}Average ranks that differ by less than {self.critical_difference:.3f} do not differ significantly "
             f"(Nemenyi, {100 * self.level:g} %).",
             f"p: compared with {self.control}{chosen}; adjusted for {models - 1} tests (Holm, 1979).",
         )
+        return tuple(Note("tests", words) for words in said)
 
     heads = ()
     """none: its tables have titles"""
@@ -231,7 +233,7 @@ class DatasetRanks(Shown):
             "critical_difference": self.critical_difference,
             "control": self.control,
             "adjusted_p": self.adjusted_p,
-            "notes": list(self.notes),
+            **in_json(self.notes),
         }
 
     def to_frame(self) -> pd.DataFrame:

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from kgeval.analysis.comparison.adjustment import with_adjusted_p
 from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.analysis.comparison.paired_difference import (
     DifferenceOptions,
     PairedDifference,
     detectable_difference,
     on_dataset,
-    with_adjusted_p,
 )
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import MetricError, refuse_unknown
@@ -65,7 +65,7 @@ def compare_labels(
     pairs = [pair for pair in options.pairs(data) if not {*pair} <= baselines]
     differences: list[PairedDifference] = []
     for groups in zip(*(of_model.groups for of_model in summaries.values()), strict=True):
-        parts = {model: _Part(group, data[model], options) for model, group in zip(summaries, groups, strict=True)}
+        parts = {model: _ModelPart(group, data[model], options) for model, group in zip(summaries, groups, strict=True)}
         for one, other in pairs:
             of_quality = [name for name in parts[one].group.records if name.metric.increasing is not None]
             differences += [_difference((one, other), name, parts, options) for name in of_quality]
@@ -96,7 +96,7 @@ def _orders(tables: Mapping[str, LabelTable]) -> dict[str, IntArray]:
     return orders
 
 
-class _Part:
+class _ModelPart:
     """A group of the test triples of one model: its values, and what each unit adds to them, computed once."""
 
     def __init__(self, group: Group, data: LabelPredictions, options: DifferenceOptions) -> None:
@@ -105,7 +105,7 @@ class _Part:
 
 
 def _difference(
-    pair: tuple[str, str], name: MetricName, parts: Mapping[str, _Part], options: DifferenceOptions
+    pair: tuple[str, str], name: MetricName, parts: Mapping[str, _ModelPart], options: DifferenceOptions
 ) -> PairedDifference:
     unit, level, (of_one, of_other) = options.unit, options.level, (parts[model] for model in pair)
     one, other = of_one.group.records[name], of_other.group.records[name]

@@ -14,8 +14,9 @@ from itertools import chain, product
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgeval.analysis.comparison.dataset_ranks import FEWEST_MODELS, DatasetRanks, rank_models
-from kgeval.analysis.comparison.words import MOST_DATASETS, MOST_NAMED
+from kgeval.base.collected_notes import MOST_DATASETS, MOST_NAMED
 from kgeval.base.errors import counted, first_few
+from kgeval.base.notes import Example, Note
 from kgeval.base.tables.table import Cell, Figure, Table
 from kgeval.metrics.intervals.interval import FEWEST_DECIMALS
 from kgeval.metrics.intervals.over_graphs import mean_over_graphs
@@ -152,10 +153,11 @@ def notes_over_graphs(compared: Comparison) -> Iterator[str]:
         return
     level, has_ends = f"{100 * compared.options.level:g} %", any(one.interval for mean in means for one in mean.values)
     ends = f" ± the {level} interval over graphs (Student's, as if they were a random sample)" if has_ends else ""
-    yield f"means count each graph once{ends}; they are not tested."
+    yield Note("tests", f"means count each graph once{ends}; they are not tested.")
     if missing := dict.fromkeys(graph for mean in means for graph in mean.planned if graph not in mean.graphs):
         reasons = [f"{graph} ({_models_without(compared, graph, group)})" for graph in missing]
-        yield f"means leave out the graphs on which a model has no value: {first_few(reasons, MOST_NAMED)}."
+        graphs = Example(f": {first_few(reasons, MOST_NAMED)}")
+        yield Note("left-out", "means leave out the graphs on which a model has no value", graphs, ".")
     yield from (note for _, ranks in ranks_over_graphs(compared) for note in ranks.notes)
 
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from kgeval.analysis.comparison.adjustment import with_adjusted_p
 from kgeval.analysis.comparison.comparable import SharedRows
 from kgeval.analysis.comparison.paired_difference import (
     DifferenceOptions,
     PairedDifference,
     detectable_difference,
-    with_adjusted_p,
 )
 from kgeval.analysis.comparison.sign_flips import MOST_FLIPS, sign_flip_p_values, signed_sums, swapped_p_value
 from kgeval.base.arrays import Float64Array, IntArray

@@ -1,7 +1,7 @@
 """A paired difference: how much two models differ by a metric on the same rows, with its test, and notes on it.
 
 ``pair_tests.py`` and ``seed_differences.py`` make a :class:`PairedDifference` for each pair of models, by the
-:class:`DifferenceOptions`; ``with_adjusted_p`` adjusts their p-values, ``notes_on_tests`` says how they were tested.
+:class:`DifferenceOptions`; ``adjustment.py`` adjusts their p-values, ``notes_on_tests`` says how they were tested.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.analysis.comparison.sign_flips import check_draws, holm
+from kgeval.analysis.comparison.adjustment import adjustment
+from kgeval.analysis.comparison.sign_flips import check_draws
 from kgeval.base.errors import MetricError, counted, refuse_unknown
+from kgeval.base.notes import Note
 from kgeval.base.tables.shown import Brief
 from kgeval.base.tables.table import DIGITS, number, p_text
 from kgeval.metrics.intervals.interval import PLURAL, UNITS, Interval, Unit
@@ -238,23 +240,6 @@ def on_dataset(pairs: Sequence[PairedDifference], dataset: str, margin: float | 
         yield replace(pair, dataset=dataset, margin=margin if is_first else None)
 
 
-def with_adjusted_p(pairs: Iterable[PairedDifference], apart: Collection[str] = ()) -> tuple[PairedDifference, ...]:
-    """Adjust p-values for the pairs of models that are tested by the same metric in the same group (Holm, 1979).
-
-    Pairs with models ``apart`` are a family of their own.
-    """
-    found, families = list(pairs), dict[object, list[int]]()
-    for place, pair in enumerate(found):
-        if pair.p is not None:
-            of_apart = pair.model in apart or pair.other in apart
-            families.setdefault((pair.metric, of_apart, *pair.group.items()), []).append(place)
-    for family in families.values():
-        adjusted = holm(np.array([found[place].p for place in family], np.float64))
-        for place, p in zip(family, adjusted.tolist(), strict=True):
-            found[place] = replace(found[place], adjusted_p=p, family=len(family))
-    return tuple(found)
-
-
 def detectable_difference(standard_error: float, *, level: float) -> float:
     """Compute (z_{(1 + level)/2} + z_{.8}) · SE: a difference of this size is significant in 4 of 5 samples.
 
@@ -288,7 +273,9 @@ def notes_on_missing(pairs: Sequence[PairedDifference]) -> Iterator[str]:
     for reason, of in by_reason(pairs):
         names = ", ".join(dict.fromkeys(pair.name for pair in of))
         where = f" in {len(of)} of {len(pairs)} differences" if len(of) < len(pairs) and of[0].group else ""
-        yield f"{'not tested' if of[0].p is None else 'no interval'}: {names}{where}: {reason}."
+        untested = of[0].p is None
+        missing = "not tested" if untested else "no interval"
+        yield Note("tests" if untested else "intervals", f"{missing}: {names}{where}: {reason}.")
 
 
 def by_reason(pairs: Iterable[PairedDifference]) -> Iterator[tuple[str, list[PairedDifference]]]:
@@ -316,36 +303,35 @@ def _notes_on_family(
     what, more = ("mean over seeds", "seeds and ") if over_seeds else ("metric", "")
     several = any(pair.family > 1 for pair in tested)
     alone = f" It is for one pair alone, p for all pairs: it may leave out 0 where p is above {options.alpha:.2g}."
-    yield (
-        f"difference: the {what} of model minus the {what} of other, ± its {100 * options.level:g} % interval "
-        f"(resampling {more}{units}).{alone * several}"
-    )
+    minus = f"the {what} of model minus the {what} of other, ± its {100 * options.level:g} % interval"
+    yield Note("tests", f"difference: {minus} (resampling {more}{units}).{alone * several}")
     largest = max(tested, key=lambda pair: pair.largest)
     if largest.largest > DOMINANT:
-        yield (
-            f"one {largest.unit} has {100 * largest.largest:.0f} % of the weight: intervals and p are right if a "
-            f"{largest.unit}'s difference is as likely above the true difference as below it. If the models differ in "
-            f"a few {PLURAL[largest.unit]} only, 95 % intervals contain the true difference in 88 to 94 % of samples."
-        )
+        heavy = f"one {largest.unit} has {100 * largest.largest:.0f} % of the weight: intervals and p are right"
+        alike = f"if a {largest.unit}'s difference is as likely above the true difference as below it"
+        contain = "95 % intervals contain the true difference in 88 to 94 % of samples"
+        few = f"If the models differ in a few {PLURAL[largest.unit]} only, {contain}."
+        yield Note("tests", f"{heavy} {alike}. {few}")
     bound = ' "≤": no draw gave a difference as large.' if any(pair.is_bound for pair in tested) else ""
     flips = f"sign-flip test, {options.draws:,} draws (seed {options.seed}) of a sign for each {' or '.join(kinds)}"
     test = f"Student's t test over seeds × {' or '.join(kinds)}" if over_seeds else flips
     if of_labels:
         source = " (of roc_auc: DeLong et al., 1988)" if kinds == ["triple"] else ""
         test = f"Student's t test of what each {kinds[0]} adds to the metric{source}"
-    yield f"p: two-sided {test}; {adjustment(tested)}{not_adjusted_for}.{bound}"
+    yield Note("tests", f"p: two-sided {test}; {adjustment(tested)}{not_adjusted_for}.{bound}")
     words = ["none: no significant difference."] if any(pair.seen == "none" for pair in tested) else []
     if any(pair.detectable is not None for pair in tested):
         sets = "4 of 5 repetitions with other seeds and test sets" if over_seeds else "4 of 5 test sets"
         words.append(f"detectable: a true difference of this size is significant on {sets}, if it is tested alone.")
     if words:
-        yield " ".join(words)
+        yield Note("tests", " ".join(words))
     if options.margin is not None:
-        yield f"equivalent: {equivalence_in_words(options.margin)}."
-        yield f"effect: the difference in standard deviations over {kinds[0]}s."
+        yield Note("tests", f"equivalent: {equivalence_in_words(options.margin)}.")
+        yield Note("tests", f"effect: the difference in standard deviations over {kinds[0]}s.")
     if fewer := [pair for pair in tested if 0 < pair.draws < options.draws and not over_seeds]:
         names = ", ".join(dict.fromkeys(pair.name for pair in fewer))
-        yield f"{names}: interval by a paired bootstrap, p by {fewer[0].draws:,} sign flips (no function of means)."
+        tests = f"interval by a paired bootstrap, p by {fewer[0].draws:,} sign flips (no function of means)"
+        yield Note("tests", f"{names}: {tests}.")
 
 
 def equivalence_in_words(margin: float) -> str:
@@ -361,21 +347,8 @@ def _notes_on_few_draws(tested: Sequence[PairedDifference], options: DifferenceO
         cures += [] if options.reference or worst.family == 1 else ["compare with one model (--reference)"]
         pairs, least = counted(worst.family, "pair"), worst.family / (1 + worst.draws)
         cure = " or ".join(cures) or f"{worst.name} has no more draws"
-        yield (
-            f"not tested: {worst.draws:,} draws are too few for {pairs}: no adjusted p-value can be below {least:.2g}. "
-            f"{cure[:1].upper()}{cure[1:]}."
-        )
-
-
-def adjustment(tested: Sequence[PairedDifference]) -> str:
-    """Name the number of pairs of models for which p-values are adjusted."""
-    if all(pair.family == 1 for pair in tested):
-        return "not adjusted (one pair of models)"
-    pairs = size_range(np.array([pair.family for pair in tested]))
-    by = ["metric"] if len({pair.metric for pair in tested}) > 1 else []
-    by += ["group"] if tested[0].group else []
-    per = f" per {' and '.join(by)}" if by else ""
-    return f"adjusted for {pairs} pairs of models{per} (Holm, 1979)"
+        few = f"{worst.draws:,} draws are too few for {pairs}: no adjusted p-value can be below {least:.2g}"
+        yield Note("tests", f"not tested: {few}. {cure[:1].upper()}{cure[1:]}.")
 
 
 def _not_adjusted_for(pairs: Sequence[PairedDifference]) -> str:

@@ -15,10 +15,11 @@ import pyarrow as pa
 from kgeval.analysis.comparison.comparable import TRIPLES, differing_fields, notes_on_unknowns, shared_rows
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import MetricError
-from kgeval.base.provenance import ALIKE, UNKNOWN
+from kgeval.base.notes import Note
 from kgeval.base.tables.shown import Shown
 from kgeval.base.tables.table import Table
 from kgeval.data.columns import TRIPLE
+from kgeval.data.provenance import ALIKE, UNKNOWN
 from kgeval.metrics.kinds import RANKS
 from kgeval.metrics.rank_summary import rank_summary
 from kgeval.metrics.selection import MetricOptions
@@ -63,7 +64,8 @@ def same_ranks(tables: Mapping[str, RankTable], metrics: Any = RANKS.metrics, **
         raise MetricError(f"expected two tables of ranks, found {len(tables)}: {', '.join(tables)}.")
     rows = shared_rows(tables)
     fields = differing_fields(tables, rows, (*ALIKE, TRIPLES))
-    notes = [*(f"{field}: {difference}." for field, difference in fields.items()), *notes_on_unknowns(tables)]
+    differ = (Note("differences", f"{field}: {difference}.") for field, difference in fields.items())
+    notes = [*differ, *notes_on_unknowns(tables)]
     one, other = tables.values()
     prefixes = [""] if one.knows_no_raw or other.knows_no_raw else ["", "raw_"]
     tells_ties = UNKNOWN not in (one.protocol, other.protocol)
@@ -81,8 +83,8 @@ def same_ranks(tables: Mapping[str, RankTable], metrics: Any = RANKS.metrics, **
     summaries = {name: rank_summary(table, metrics, by=(), options=options) for name, table in tables.items()}
     wanted = dict.fromkeys(name for summary in summaries.values() for name in summary.columns())
     values = {name.column: {of: its.groups[0].values.get(name) for of, its in summaries.items()} for name in wanted}
-    notes += [] if len(prefixes) > 1 else ["raw ranks were not compared: one table has none."]
-    notes += [] if tells_ties else ["ties were not compared: one table has only ranks."]
+    notes += [] if len(prefixes) > 1 else [Note("differences", "raw ranks were not compared: one table has none.")]
+    notes += [] if tells_ties else [Note("differences", "ties were not compared: one table has only ranks.")]
     same = rows.of_all and not len(differing) and all(len({*pair.values()}) == 1 for pair in values.values())
     first = [dict(zip(tables, pair, strict=True)) for pair in pairs]
     return SameRanks(same, len(rows), len(differing), rows.others, first, values, tuple(notes))

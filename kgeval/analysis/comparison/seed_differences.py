@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from kgeval.analysis.comparison.adjustment import with_adjusted_p
 from kgeval.analysis.comparison.pair_tests import SharedGroup
 from kgeval.analysis.comparison.paired_difference import (
     POWER,
     DifferenceOptions,
     PairedDifference,
-    with_adjusted_p,
 )
 from kgeval.base.arrays import Float64Array
 from kgeval.metrics.intervals.interval import FEWEST_SEEDS, Intervals, NoInterval, too_few_seeds

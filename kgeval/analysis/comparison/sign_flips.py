@@ -1,7 +1,6 @@
 """Sign flips: how often chance alone makes a difference as large, were two models exchangeable within each unit.
 
 ``pair_tests.py`` calls ``sign_flip_p_values`` for metrics that are functions of means, ``swapped_p_value`` for others;
-``holm`` adjusts p-values for several pairs of models.
 
 If they are, swapping them in a unit only turns the sign of its difference. The p-value counts the draws of signs whose
 sum is at least as far from 0 as the one that was found (Fisher, 1935; Smucker, Allan and Carterette, 2007). Where a
@@ -115,15 +114,3 @@ def check_draws(draws: int) -> None:
     whole = isinstance(draws, int | np.integer) and not isinstance(draws, bool)
     if not whole or not 1 <= draws <= MOST_DRAWS:
         raise MetricError(f"draws: expected a whole number from 1 to {MOST_DRAWS:,}, usually 9999; found {draws!r}.")
-
-
-def holm(p_values: Float64Array) -> Float64Array:
-    """Multiply the smallest of m p-values by m, the next by m − 1, …, none below the one before (Holm, 1979).
-
-    >>> holm(np.array([0.01, 0.04, 0.03, 0.005])).round(6)
-    array([0.03, 0.06, 0.06, 0.02])
-    """
-    order = np.argsort(p_values, kind="stable")
-    remaining = np.arange(len(p_values), 0, -1)
-    adjusted = np.minimum(np.maximum.accumulate(remaining * p_values[order]), 1)
-    return np.asarray(adjusted[np.argsort(order)], np.float64)

@@ -1,56 +1,39 @@
 """The words of a comparison: its heads and its notes, each said once, with the models and datasets that it is of.
 
-``comparison.py`` writes them above and below its tables. ``collected_notes`` joins the notes of several models, also
-for ``kgeval.runs``; the words on a test itself are in ``paired_difference.py``.
+``comparison.py`` writes them above and below its tables. A place is a pair (dataset, model). The words on a test itself
+are in ``paired_difference.py``.
 """
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kgeval.analysis.comparison.adjustment import adjustment
 from kgeval.analysis.comparison.paired_difference import (
     PairedDifference,
-    adjustment,
     by_reason,
     equivalence_in_words,
     notes_on_tests,
 )
+from kgeval.base.collected_notes import MOST_DATASETS, collected_notes
 from kgeval.base.errors import counted, first_few
-from kgeval.base.provenance import LabelProvenance, Provenance, shared_description
+from kgeval.base.notes import Note
 from kgeval.base.tables.table import Figure, p_text
+from kgeval.data.provenance import LabelProvenance, Provenance, is_of_all, shared_description
 from kgeval.metrics.intervals.interval import FEWEST_SEEDS, PLURAL
-from kgeval.metrics.summary import NUMBER, Group
+from kgeval.metrics.summary import Group
 from kgeval.ranking.corruption.generator import size_range
 
 if TYPE_CHECKING:
     from kgeval.analysis.comparison.comparison import Comparison
 
-MOST_DATASETS = 3
-"""the most datasets that a head names, and that have a note of one kind each"""
-
-MOST_NAMED = 10
-"""the most datasets that a note lists"""
-
 MOST_MODELS = 6
 """the most models that a note names"""
-
-OF_SEEDS = re.compile(r"^(in \d+ of \d+ seeds): ")
-"""how a note begins that some runs of a model have"""
-
-EXAMPLES = re.compile(
-    r"(?:: \(|,? such as ).*?(?=\.(?: |$))|(?<= a file): \S+(?=\.$)|(?<= graph )\S+ (?=\()|(?P<path>(?<= )\S*/\S*\w)"
-)
-"""the examples and paths in a note, which are those of one dataset"""
-
-ALL_ENTITIES = re.compile(r"all [\d,]+ entities")
-"""the candidates of a dataset if all entities compete; datasets differ in their number"""
 
 
 def heads_of(compared: Comparison) -> tuple[str, ...]:
@@ -83,9 +66,7 @@ def subject_and_differences(compared: Comparison) -> tuple[str, list[str]]:
     triples = " and ".join(size_range(np.array(several)) for several in sizes)
     models = counted(len(compared.models), "model") if len(compared.models) > 1 else compared.models[0]
     head = shared_description(f"{models} on {listed}", every[0], different, triples=triples)
-    of_all = all(
-        ALL_ENTITIES.fullmatch(one.candidates or "") and getattr(one, "competing", None) is None for one in every
-    )
+    of_all = all(is_of_all(one.candidates) and getattr(one, "competing", None) is None for one in every)
     return f"{head}{', candidates: all entities' if of_all and 'candidates' in different else ''}", []
 
 
@@ -117,7 +98,7 @@ def notes_on_numbers(compared: Comparison) -> tuple[str, ...]:
     return (*remarks_of(compared), *collected, *_notes_on_ties(compared, whole), *notes_on_runs(compared))
 
 
-def remarks_of(compared: Comparison) -> list[str]:
+def remarks_of(compared: Comparison) -> list[Note]:
     """Say how the models' ranks differ, if their metrics do not compare, or may not."""
     return collected_notes({(dataset, ""): of for dataset, of in compared.remarks_on.items()}, named=True)
 
@@ -131,7 +112,7 @@ def _notes_on_ties(compared: Comparison, whole: Mapping[tuple[str, str, Any], Gr
         if (ties := group.ties) is not None and ties.serious
     ]
     if serious:
-        yield f"the tie policy alone moves the MRR: {first_few(serious, MOST_MODELS)}."
+        yield Note("ties", f"the tie policy alone moves the MRR: {first_few(serious, MOST_MODELS)}.")
 
 
 def notes_on_runs(compared: Comparison) -> Iterator[str]:
@@ -140,10 +121,10 @@ def notes_on_runs(compared: Comparison) -> Iterator[str]:
     most, fewer = _most_and_fewer_runs(compared)
     for (dataset, _), of_dataset in notes.items():
         if missing := [model for model in compared.models if model not in compared.summaries[dataset]]:
-            of_dataset.append(f"no run of {', '.join(missing)}.")
+            of_dataset.append(Note("runs", f"no run of {', '.join(missing)}."))
         if fewer[dataset]:
             least = f"Intervals and tests need at least {FEWEST_SEEDS} seeds"
-            of_dataset.append(f"fewer than {most} seeds: {', '.join(fewer[dataset])}. {least}.")
+            of_dataset.append(Note("runs", f"fewer than {most} seeds: {', '.join(fewer[dataset])}. {least}."))
     yield from collected_notes(notes, named=True)
 
 
@@ -151,15 +132,16 @@ def notes_on_differences(compared: Comparison) -> Iterator[str]:
     """Say how differences were tested, and why some were not."""
     if compared.spread is None:
         if len(compared.models) == 1:
-            yield f"{compared.models[0]} is the only model: there is no other to compare it with."
+            yield Note("tests", f"{compared.models[0]} is the only model: there is no other to compare it with.")
         yield from notes_on_tests(compared.pairs, compared.options)
         return
-    if (test := _test_in_words(compared, "≤")) and not compared.suite:  # which shows no orders
-        yield f"order: A > B means a significant difference, A ≈ B no significant difference ({test})."
+    if (test := _test_in_words(compared, "≤")) and not compared.suite:  # tables of a suite have no orders
+        yield Note("tests", f"order: A > B means a significant difference, A ≈ B no significant difference ({test}).")
     yield from _notes_on_seeds_needed(compared)
     equivalence = [(_pair_in_words(pair), pair.equivalence_p) for pair in compared.pairs]
     if tested := [f"{pair} {p_text(p)}" for pair, p in equivalence if p is not None]:
-        yield f"equivalent: {'; '.join(tested)}: {equivalence_in_words(compared.options.margin or 0)}."
+        hypothesis = equivalence_in_words(compared.options.margin or 0)
+        yield Note("tests", f"equivalent: {'; '.join(tested)}: {hypothesis}.")
     yield from notes_on_untested(compared, "" if compared.suite else " (A, B)")
 
 
@@ -173,7 +155,7 @@ def _notes_on_seeds_needed(compared: Comparison) -> Iterator[str]:
     if needed:
         each = "; ".join(f"{first_few(names)}: {enough}" for enough, names in needed.items())
         as_here = "a true difference as large as the one seen here would be significant in 4 of 5 repetitions"
-        yield f"{as_here} with this many seeds of each model: {each}."
+        yield Note("tests", f"{as_here} with this many seeds of each model: {each}.")
 
 
 def _pair_in_words(pair: PairedDifference) -> str:
@@ -186,28 +168,28 @@ def notes_on_untested(compared: Comparison, sign: str = "") -> Iterator[str]:
     notes: dict[tuple[str, str], list[str]] = {(dataset, ""): [] for dataset in compared.datasets}
     for (dataset, _), of_dataset in notes.items():
         pairs = [pair for pair in compared.pairs if pair.dataset == dataset and pair.p is None]
-        of_dataset += [f"not tested{sign}: {reason}." for reason, _ in by_reason(pairs)]
+        of_dataset += [Note("tests", f"not tested{sign}: {reason}.") for reason, _ in by_reason(pairs)]
     yield from collected_notes(notes)
 
 
 def notes_on_marks(compared: Comparison, figures: Sequence[Figure]) -> Iterator[str]:
     """Say what bold and underlined numbers of a paper's table mean."""
     if any(figure.best for figure in figures):
-        place = "row" if compared.suite else "column"
-        yield f"Bold: the best in the {place}{' of its group' if compared.by and not compared.suite else ''}."
+        place = "row" if compared.suite else "column of its group" if compared.by else "column"
+        yield Note("tests", f"Bold: the best in the {place}.")
     if not (test := _test_in_words(compared, ">")):
         return
     if compared.first.kind == "classification" and len(compared.baselines) > 1:
-        yield "Baselines are not tested against each other."
+        yield Note("tests", "Baselines are not tested against each other.")
     reference = compared.options.reference
     against = "the best" if reference is None else f"{reference}, with which all others were compared,"
     if any(figure.near for figure in figures):
-        yield f"Underlined: no significant difference to {against.rstrip(',')} ({test})."
+        yield Note("tests", f"Underlined: no significant difference to {against.rstrip(',')} ({test}).")
     else:
         test = _test_in_words(compared, "≤")
         equal = any(pair.seen == "none" and not round(pair.difference or 0, 12) for pair in compared.pairs)
         result = "0 (equal values, all in bold) or significant" if equal else "significant"
-        yield f"Nothing is underlined: every tested difference to {against} is {result} ({test})."
+        yield Note("tests", f"Nothing is underlined: every tested difference to {against} is {result} ({test}).")
 
 
 def _test_in_words(compared: Comparison, sign: str) -> str:
@@ -254,99 +236,3 @@ def differing_parts(provenances: Sequence[Provenance | LabelProvenance]) -> list
     first, *others = provenances
     names = [part.name for part in fields(first) if part.compare and part.name != "model"]
     return [name for name in names if any(getattr(other, name) != getattr(first, name) for other in others)]
-
-
-def collected_notes(
-    notes: Mapping[tuple[str, str], Sequence[str]], *, named: bool = False, exact: bool = False, joined: bool = False
-) -> list[str]:
-    """Collect notes by dataset and model: each kind once, with whose they are and, where numbers differ, their range.
-
-    Up to three datasets with other numbers have a note each, unless notes shall be ``joined``; those of more datasets
-    are joined, without their examples. A note that all have gets no names, unless it shall be ``named`` or numbers
-    differ; with ``exact``, each number has a note of its own.
-
-    >>> notes = {("umls", "a"): ["3 ranks tie."], ("umls", "b"): ["4 ranks tie.", "9 are gone."], ("umls", "c"): []}
-    >>> collected_notes(notes)
-    ['a, b: 3–4 ranks tie.', 'b: 9 are gone.']
-    >>> collected_notes({**notes, ("nations", "a"): [], ("nations", "b"): ["5 ranks tie."], ("nations", "c"): []})
-    ['a, b on umls: 3–4 ranks tie.', 'b on nations: 5 ranks tie.', 'b on umls: 9 are gone.']
-    >>> tie, more = ["3 ranks tie."], ["4 ranks tie."]
-    >>> collected_notes({("umls", "a"): tie, ("umls", "b"): more})
-    ['a, b: 3–4 ranks tie.']
-    >>> collected_notes({("umls", "a"): tie, ("umls", "b"): more, ("nations", "a"): tie, ("nations", "b"): tie})
-    ['a, b on umls: 3–4 ranks tie.', 'nations: 3 ranks tie.']
-
-    How many seeds of a model a note is of stands beside the model.
-
-    >>> collected_notes({("umls", "a"): ["in 2 of 3 seeds: 3 ranks tie."], ("umls", "b"): more})
-    ['a (in 2 of 3 seeds), b: 3–4 ranks tie.']
-    """
-    kinds: dict[str, dict[tuple[str, str], list[str]]] = {}
-    joined = joined or len({dataset for dataset, _ in notes}) > MOST_DATASETS
-    for (dataset, model), of_place in notes.items():
-        for note in dict.fromkeys(of_place):
-            *_, seeds, text = ["", *OF_SEEDS.split(note)]
-            place = dataset, f"{model} ({seeds})" if model and seeds else model or seeds
-            kind = _without_examples(text, dataset) if joined else text
-            kinds.setdefault(kind if exact else NUMBER.sub("#", kind), {}).setdefault(place, []).append(text)
-    collected = []
-    for kept in kinds.values():
-        general = {place: [_without_examples(text, place[0]) for text in texts] for place, texts in kept.items()}
-        of_kind = general if joined and len(_distinct(kept.values())) > 1 else kept
-        texts, parts = _distinct(of_kind.values()), dict[str, list[tuple[str, str]]]()
-        for dataset in [""] if joined else dict.fromkeys(dataset for dataset, _ in of_kind):
-            here = [place for place in of_kind if joined or place[0] == dataset]
-            parts.setdefault(_with_ranges(_distinct(of_kind[place] for place in here)), []).extend(here)
-        for text, of_part in parts.items():
-            several = text not in texts  # a range of several models
-            names = _places_in_words(of_part, list(notes), named=named or len(texts) > 1, models_too=several)
-            collected.append(": ".join(filter(None, [names, text])))
-    return collected
-
-
-def _many(names: Sequence[str]) -> str:
-    """List names, or count them and list the first, where there are more than a line holds."""
-    return ", ".join(names) if len(names) <= MOST_NAMED else f"{len(names)} datasets ({first_few(names)})"
-
-
-def _without_examples(note: str, dataset: str) -> str:
-    """Leave out what of a note is of one dataset alone, so that many datasets have it in the same words.
-
-    >>> _without_examples("2 triples of a/train.txt are gone: (x, r, y), …. See dataset a.", "a")
-    '2 triples of … are gone. See the dataset.'
-    """
-    general = EXAMPLES.sub(lambda match: "…" if match["path"] else "", note)
-    return re.sub(rf"\bdataset {re.escape(dataset)}(?!\w)", "the dataset", general)
-
-
-def _distinct(several: Iterable[Sequence[str]]) -> list[str]:
-    return [*dict.fromkeys(chain.from_iterable(several))]
-
-
-def _with_ranges(texts: Sequence[str]) -> str:
-    """Join texts that differ in numbers alone; each number becomes the range of all."""
-    ranges = []
-    for column in zip(*(NUMBER.findall(text) for text in texts), strict=True):
-        ordered = sorted(column, key=lambda text: float(text.replace(",", "").replace("−", "-")))
-        low, high = ordered[0], ordered[-1]
-        ranges.append(low if low == high else f"{low} to {high}" if low[0] in "-−" else f"{low}–{high}")
-    values = iter(ranges)
-    return NUMBER.sub(lambda _: next(values), texts[0])
-
-
-def _places_in_words(
-    places: Sequence[tuple[str, str]], every: Sequence[tuple[str, str]], *, named: bool, models_too: bool
-) -> str:
-    """Name datasets, models, or models on datasets; empty for all if not ``named``, and for one without a name."""
-    several = len({dataset for dataset, _ in every}) > 1
-    if set(places) == set(every) and not named and (len(every) > 1 or not every[0][1]):
-        return ""
-    if not several:
-        return ", ".join(model for _, model in places)
-    datasets_of: dict[tuple[str, ...], list[str]] = {}
-    for dataset in dict.fromkeys(dataset for dataset, _ in places):
-        models, of_all = (tuple(model for other, model in some if other == dataset) for some in (places, every))
-        of_dataset = models == of_all and not (models_too and any(models))
-        datasets_of.setdefault(() if of_dataset else models, []).append(dataset)
-    listed = {models: _many(datasets) for models, datasets in datasets_of.items()}
-    return "; ".join(f"{', '.join(models)} on {names}" if models else names for models, names in listed.items())

@@ -1,1 +1,1 @@
-"""Slices: the rows of a rank table divided by what the dataset says of them; each file declares one, or a few."""
+"""Slices: the rows of a rank table in groups, by a property in the dataset. Each file declares one slice or several."""

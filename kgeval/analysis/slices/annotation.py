@@ -14,9 +14,10 @@ import pyarrow as pa
 
 from kgeval.analysis.slices.slice import EvaluatedRows, Slice, find_slice, slices_among
 from kgeval.base.errors import TableError
-from kgeval.base.provenance import UNKNOWN
+from kgeval.base.notes import Note
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source, as_dataset
+from kgeval.data.provenance import UNKNOWN
 from kgeval.data.triples import TripleIndex, Triples
 from kgeval.ranking.rank_table import TIME, RankTable
 from kgeval.ranking.table_triples import not_of, triples_in
@@ -66,7 +67,11 @@ def annotate(table: RankTable, dataset: Dataset | Source, slices: str | Slice | 
     """
     if not isinstance(table, RankTable):
         raise TableError(f"expected a rank table, found {type(table).__name__}.")
-    dataset = as_dataset(dataset)
+    return annotated(table, as_dataset(dataset), slices)
+
+
+def annotated(table: RankTable, dataset: Dataset, slices: str | Slice | Sequence[str | Slice]) -> RankTable:
+    """The same, for a dataset that is read already."""
     chosen = [find_slice(name) for name in ([slices] if isinstance(slices, str | Slice) else slices)]
     for rule in chosen:
         rule.refuse_unfit(dataset)
@@ -81,7 +86,7 @@ def annotate(table: RankTable, dataset: Dataset | Source, slices: str | Slice | 
         codes, names = pa.array(categories.codes.astype(np.int32)), pa.array(categories.names, pa.string())
         data = data.append_column(rule.name, pa.DictionaryArray.from_arrays(codes, names, ordered=True))
     back = [] if table.history else [rule.name for rule in dict.fromkeys(chosen) if rule.looks_back]
-    return replace(table, data=data, notes=(*table.notes, *(f"{name}: {LOOKS_AT_ALL}" for name in back)))
+    return replace(table, data=data, notes=(*table.notes, *(Note("times", f"{name}: {LOOKS_AT_ALL}") for name in back)))
 
 
 def slices_to_add(table: RankTable, names: Iterable[str], groups: Mapping[str, Any] | None = None) -> list[Slice]:

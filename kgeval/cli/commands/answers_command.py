@@ -102,7 +102,7 @@ def _refuse_contradictions(dataset: str | None, out: Path | None, options: dict[
 
 def _of_stored_ranks(source: str, options: dict[str, Any]) -> AnswerSets:
     from kgeval.analysis.answer_sets.answers import answers_of_ranks
-    from kgeval.ranking.run_directory.stored_run import StoredRun
+    from kgeval.stored.stored_run import StoredRun
 
     valid, test = (StoredRun(Path(path)).ranks() for path in (options["valid"], source))
     return answers_of_ranks(valid, test, coverage=options["coverage"], per=options["per"])
@@ -112,14 +112,15 @@ def _read(source: str, dataset: str | None, options: dict[str, Any]) -> tuple[Ru
     """Read a run, or what the options name: configuration, model, dataset. Settings of the command line come first."""
     from kgeval.base.errors import ConfigError
     from kgeval.base.files import exists_safely
-    from kgeval.cli.display import watching
-    from kgeval.ranking.run_directory.stored_run import StoredRun
+    from kgeval.cli.display import show_notes, watching
     from kgeval.runs.stored import read_stored_model
+    from kgeval.stored.stored_run import StoredRun
 
     block = blocks(options).get("evaluation", {})
     if dataset is None:
         with watching("loading model"):
             config, model, graph = read_stored_model(Path(source))
+        show_notes(StoredRun(Path(source)).changes)
         stored = config.evaluation.model_dump(include={*SETTINGS} & config.evaluation.model_fields_set)
         evaluation = type(config.evaluation)(**stored | block)
         return config.model_copy(update={"evaluation": evaluation}), model, graph

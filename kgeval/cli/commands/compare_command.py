@@ -19,7 +19,7 @@ from kgeval.base.tables.shown import Page
 from kgeval.cli.display import show, show_notes
 from kgeval.cli.options import PATH, option, options_of
 from kgeval.cli.setting_options import given, setting_options
-from kgeval.cli.shared_options import FORMS, Comparing, Importing, Printing, chosen_form, named_runs
+from kgeval.cli.shared_options import FORMS, Comparing, Failing, Importing, Printing, chosen_form, named_runs
 from kgeval.cli.streams import say
 from kgeval.metrics.kinds import RANKS, LabelOptions
 from kgeval.runs.config.metric_request import POLICIES, MetricRequest, with_groups
@@ -72,6 +72,7 @@ class PrintingOfComparisons(Printing):
 @options_of(Differences, "intervals", "level")
 @setting_options(MetricRequest, "by")
 @options_of(Differences, "reference", "draws", "margin", "allow", "spread", "across", "fail_if_worse", "same")
+@options_of(Failing, "fail_on")
 @setting_options(MetricRequest, *POLICIES, stored=True)
 @setting_options(LabelOptions, "calibration", stored=True)
 @options_of(Importing)
@@ -122,26 +123,26 @@ def compare_runs(
     """Show models with their differences, over datasets and seeds, or by their ranks on datasets."""
     from kgeval.analysis.comparison.compare import compare
     from kgeval.analysis.comparison.over_graphs import as_in_suite
-    from kgeval.ranking.run_directory.folders import suite_around
     from kgeval.runs.compared_runs import (
         common_policies,
         grid_of,
         notes_on_changes,
         notes_on_ties,
-        notes_on_unfinished,
         read_compared,
         refuse_classifications,
     )
+    from kgeval.stored.folders import left_out_of, look_at, suite_around
 
     options = with_groups(options)
-    compared = read_compared(named, options)
+    places = look_at(named)
+    compared = read_compared(places, options)
     suite, policies = suite_around(Path(path) for _, path in named), common_policies(compared, options)
     metrics, by_dataset = metrics or tuple(suite["metrics"]), grid_of(compared)
     grid = as_in_suite(by_dataset, suite["groups"])
     if across:
         refuse_classifications(compared, "--across-datasets")
         _show_datasets(grid, metrics or ("mrr",), policies, options, form=form)
-        show_notes([*notes_on_changes(compared), *notes_on_ties(compared, options), *notes_on_unfinished(named)])
+        show_notes([*notes_on_changes(compared), *notes_on_ties(compared, options), *left_out_of(places)])
         return None
     settings: dict[str, Any] = {name: options[name] for name in OF_TESTS if name in options} | policies
     settings |= {"metrics": metrics} if metrics else {}
@@ -150,14 +151,15 @@ def compare_runs(
         baselines = {model for models in grid.values() for model, (run, *_) in models.items() if run.is_baseline}
         settings |= {"spread": options["spread"], "baselines": baselines, "suite": suite["groups"]}
     tables = {data: {model: [run.table for run in runs] for model, runs in of.items()} for data, of in grid.items()}
-    comparison = compare(tables, **settings)
+    notes_of_runs = (*notes_on_changes(compared), *notes_on_ties(compared, options), *left_out_of(places))
+    comparison = replace(compare(tables, **settings), of_runs=notes_of_runs)
     if form == "html":
         say(_html_of(comparison).rstrip("\n"))
     else:
         show(comparison, form)
     # A paper's table has notes on tests below it, and CSV has no differences.
-    notes = comparison.notes if form in ("text", "json", "html") else comparison.notes_on_numbers
-    show_notes([*notes_on_changes(compared), *notes, *notes_on_ties(compared, options), *notes_on_unfinished(named)])
+    alone = (*comparison.notes_on_numbers, *comparison.of_runs)
+    show_notes(comparison.notes if form in ("text", "json", "html") else alone)
     return comparison
 
 
@@ -181,17 +183,19 @@ def _compare_numbers(runs: tuple[str, ...], metrics: tuple[str, ...], options: d
         read_compared,
         refuse_classifications,
     )
+    from kgeval.stored.folders import left_out_of, look_at
 
     others = ("across", "by", "fail_if_worse", "margin")
     if form == "html" or any(options.get(name) for name in others):
         listed = "--by, --across-datasets, --fail-if-worse, --margin and --format html"
         raise ConfigError(f"--same compares all ranks of two runs. Leave out {listed}.")
-    compared = read_compared(named_runs(runs), options)
+    places = look_at(named_runs(runs))
+    compared = read_compared(places, options)
     refuse_classifications(compared, "--same")
     tables, further = {run.name: run.table for run in compared}, {"metrics": metrics} if metrics else {}
     result = same_ranks(tables, **further, **common_policies(compared, options))
     show(Page(result.heads, ()) if result.same and form == "text" else result, form)
-    show_notes([*notes_on_changes(compared), *result.notes, *notes_on_ties(compared, options)])
+    show_notes([*notes_on_changes(compared), *result.notes, *notes_on_ties(compared, options), *left_out_of(places)])
     if not result.same:
         click.get_current_context().exit(1)
 

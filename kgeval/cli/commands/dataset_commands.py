@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgeval.base.notes import in_json
 from kgeval.cli.configuration import READING, labelled_checkpoint
 from kgeval.cli.options import PATH, OneOf, option, options_of, split_at_commas
 from kgeval.cli.setting_options import corruption_block
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from kgeval.ranking.corruption import CorruptionGenerator
 
 
-class Audit(Replacing):
+class AuditOptions(Replacing):
     """What is found, and where it is written."""
 
     threshold = option(type=float, default=0.8, metavar="NUMBER")
@@ -37,7 +38,7 @@ class Audit(Replacing):
 @click.command("audit")
 @click.argument("dataset", type=PATH)
 @options_of(Reading, "layout", "columns", "names")
-@options_of(Audit, "threshold", "against", "out", "force")
+@options_of(AuditOptions, "threshold", "against", "out", "force")
 @options_of(Printing, "form", "as_json", "quiet")
 def audit_command(dataset: str, out: Path | None, form: str, *, force: bool, **options: Any) -> None:
     """Search a dataset for what inflates metrics.
@@ -52,7 +53,7 @@ def audit_command(dataset: str, out: Path | None, form: str, *, force: bool, **o
     from kgeval.base.tables.table import Table
     from kgeval.cli.display import show, show_notes, show_place, watching
     from kgeval.data.loading import load_dataset
-    from kgeval.ranking.run_directory.contents import as_json
+    from kgeval.stored.contents import as_json
 
     if out is not None:
         refuse_file(out, force=force)
@@ -113,7 +114,7 @@ def negatives_command(dataset: str, corruption: str, out: Path, force: bool, as_
         graph = load_dataset(dataset, layout=options.pop("layout"), columns=options.pop("columns"))
     written = write_negatives(out, generate_negatives(graph, generator, **options, on_note=notes.append))
     if as_json:
-        say_json({"written": written, "path": str(out), "corruption": generator.model_dump(), "notes": notes})
+        say_json({"written": written, "path": str(out), "corruption": generator.model_dump(), **in_json(notes)})
     else:
         say(f"{written} negatives written to {out}: {_in_words(generator.model_dump(exclude_none=True))}")
     show_notes(notes)
@@ -214,7 +215,7 @@ def _convert_dataset(source: str, out: Path, settings: dict[str, Any], *, force:
     from kgeval.cli.display import watching
     from kgeval.data.layouts.converted import save_dataset
     from kgeval.data.loading import load_dataset
-    from kgeval.ranking.run_directory.contents import sizes_of
+    from kgeval.stored.contents import sizes_of
 
     with watching("loading dataset"):
         data = load_dataset(source, **{name: settings[name] for name in READING})

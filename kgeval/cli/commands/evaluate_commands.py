@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgeval.base.errors import ConfigError
+from kgeval.base.notes import Note
 from kgeval.cli.configuration import configuration, model_and_dataset_of, refuse_other_keys
 from kgeval.cli.display import refuse_unrequested
 from kgeval.cli.options import PATH, OneOf, option, options_of
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from kgeval.runs.outcome import Outcome
 
 
-class Rules:
+class RuleOptions:
     """By which rules a model is evaluated, and at which task."""
 
     protocol = option(place=("protocol",), type=OneOf("protocols"))
@@ -46,7 +47,7 @@ class Rules:
 @click.command("evaluate")
 @model_and_dataset
 @setting_options(Evaluation, *OF_EVALUATION, place=("evaluation",))
-@Rules.protocol
+@RuleOptions.protocol
 @setting_options(
     Estimate,
     "error",
@@ -54,7 +55,7 @@ class Rules:
     error="rank only a random sample of the triples, at least 1,000, until the MRR is known to within this number, "
     "such as .005; --set evaluation.estimate.metric=hits@10 chooses another metric",
 )
-@Rules.task
+@RuleOptions.task
 @setting_options(MetricRequest, "metrics", "by", *POLICIES, defaults={"metrics": "those of the protocol or task"})
 @setting_options(
     Intervals,
@@ -146,6 +147,7 @@ class FalseTriples:
     defaults={"metrics": ", ".join(KINDS["classification"].metrics)},
 )
 @setting_options(Intervals, "unit", "level", place=("intervals",), unit="what is resampled: triple or relation")
+@options_of(Failing, "fail_on")
 @options_of(Written)
 @options_of(Printing, "form", "as_json", "digits", "quiet")
 def classify_command(
@@ -211,7 +213,7 @@ def explain_command(checkpoint: str, dataset: str | None, form: str, **options: 
     by_names = partial(explain, protocols=names, metric=options["metric"])
     explanation: Explanation = _by_every_protocol(config, by_names)
     show(explanation, form)
-    notes = (f"{row.protocol}: {note}" for row in explanation.rows for note in row.notes)
+    notes = (Note.of(note).after(f"{row.protocol}: ") for row in explanation.rows for note in row.notes)
     return show_notes([*explanation.notes, *notes])
 
 
@@ -219,7 +221,7 @@ def _check(checkpoint: str, dataset: str | None, numbers: dict[str, str], option
     """Check numbers against stored ranks, or against a model's ranks by every protocol."""
     from kgeval.ranking.protocols.explain import explain_numbers
     from kgeval.ranking.protocols.number_check import check_numbers
-    from kgeval.ranking.run_directory.stored_run import StoredRun
+    from kgeval.stored.stored_run import StoredRun
 
     run = StoredRun(Path(checkpoint))
     if run.is_complete or run.is_text or Path(checkpoint).suffix == ".parquet":

@@ -6,11 +6,14 @@ A description is plain data, whose first key is the kind of what was found. ``pa
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgeval.base.errors import ConfigError, InputError
+from kgeval.base.notes import Note, in_json, restored
 from kgeval.base.tables.shown import Page
 from kgeval.base.tables.table import Table
 from kgeval.cli.configuration import READING, labelled_checkpoint
@@ -20,7 +23,8 @@ from kgeval.cli.shared_options import Labels, Printing, Reading
 from kgeval.ranking.evaluation import Evaluation
 
 if TYPE_CHECKING:
-    from kgeval.ranking.run_directory.stored_run import StoredRun
+    from kgeval.stored.folders import Place
+    from kgeval.stored.stored_run import StoredRun
 
 
 @click.command("inspect")
@@ -34,7 +38,6 @@ def inspect_command(path: str, form: str, **settings: Any) -> None:
 
     Example: kgeval inspect data/fb15k-237
     """
-    from kgeval.base.errors import ConfigError
     from kgeval.cli.display import show
 
     description = _describe(path, settings)
@@ -62,58 +65,60 @@ def _describe(path: str, settings: dict[str, Any]) -> dict[str, Any]:
 def _results(path: str, place: Path) -> dict[str, Any]:
     """Describe a run, complete or not, several runs or a table of ranks; anything else is empty."""
     from kgeval.ranking.rank_file import is_foreign
-    from kgeval.ranking.run_directory.contents import MANIFEST, holds_table, is_begun, progress_of
-    from kgeval.ranking.run_directory.folders import CommonTable
-    from kgeval.ranking.run_directory.stored_run import StoredRun
+    from kgeval.stored.contents import MANIFEST, holds_table, is_begun, progress_of
+    from kgeval.stored.folders import Place
+    from kgeval.stored.stored_run import StoredRun
 
-    run = StoredRun(place)
+    run, looked = StoredRun(place), Place(place)
     if run.is_complete:
-        return {"run": path, "complete": True, **_run_facts(run)}
-    if CommonTable.is_in(place):
-        return {"runs": path, **_facts_of_runs(place)}
-    interrupted = {"run": path, "complete": False, "missing": f"{MANIFEST}: the run is not finished"}
+        return {"run": path, **_run_facts(run)}
+    if looked.table is not None:
+        return {"runs": path, **_facts_of_runs(looked)}
+    missing = f"{MANIFEST}: the run is not finished"
+    unfinished = {"run": path, "complete": False, "state": "unfinished", "missing": missing}
     if holds_table(place):
-        return interrupted | _table_facts(run)
+        return unfinished | _table_facts(run)
     if is_begun(place):
-        return interrupted | {"notes": [progress_of(place).strip()]}
+        return unfinished | in_json([Note("runs", progress_of(place).strip())])
     is_table = place.suffix == ".parquet" and not is_foreign(place)
     return {"table": path, **_table_facts(run)} if is_table else {}
 
 
 def _run_facts(run: StoredRun) -> dict[str, Any]:
+    """Describe a run by its own records, and say in what state it is."""
     metrics = run.metrics
     provenance = {"provenance": metrics["provenance"]} if "provenance" in metrics else {}
-    changed = [f"{name} is not as the run wrote it" for name in run.changed_files]
-    notes = [*run.manifest.get("notes", []), *changed]
-    return {**provenance, **run.manifest, "notes": notes, "metrics": metrics.get("metrics", {})}
+    facts = {"complete": True, "state": run.state[0], **provenance, **run.manifest, **in_json(_notes_of(run))}
+    return {**facts, "metrics": metrics.get("metrics", {})}
 
 
-def _facts_of_runs(folder: Path) -> dict[str, Any]:
-    """Describe the runs inside a folder."""
-    from kgeval.ranking.run_directory.folders import CommonTable, runs_in, unfinished_in
-    from kgeval.ranking.run_directory.stored_run import StoredRun
+def _notes_of(run: StoredRun) -> list[str]:
+    with suppress(InputError):
+        return [*restored(run.manifest), *run.changes]
+    return [*run.changes]
 
-    table = CommonTable.read(folder)
-    # The common table has one tie policy; a run by itself may have another.
-    alone = {name: StoredRun(path) for name, path in runs_in(folder).items() if name not in table.models}
-    contents = {**table.models, **{name: run.metrics for name, run in alone.items()}}
-    unfinished = unfinished_in(folder)
-    models = {
-        name: {"complete": name not in unfinished, "metrics": content.get("metrics", {})}
-        for name, content in contents.items()
-    }
-    others = [name for name in unfinished if name not in models]
-    return {"models": models, "failed": table.failed, "unfinished": others, "notes": table.notes}
+
+def _facts_of_runs(place: Place) -> dict[str, Any]:
+    """Describe the runs inside a folder, each by its own records: nobody checks the common table."""
+    from kgeval.base.collected_notes import collected_notes
+
+    models, notes = dict[str, Any](), {("", name): _notes_of(run) for name, run in place.inside.items()}
+    for name, run in place.inside.items():
+        models[name] = {"complete": run.is_complete, "state": run.state[0], "metrics": {}}
+        with suppress(InputError):
+            models[name]["metrics"] = run.metrics.get("metrics", {}) if run.is_complete else {}
+    said = in_json([*collected_notes(notes), *place.notes])
+    return {"models": models, "failed": place.failed, "unfinished": [*place.unfinished], **said}
 
 
 def _table_facts(run: StoredRun) -> dict[str, Any]:
     if run.keeps == "classification":
         labels = run.labels()
-        about = {"labelled triples": len(labels), "baselines": list(labels.baselines), "notes": list(labels.notes)}
+        about = {"labelled triples": len(labels), "baselines": list(labels.baselines), **in_json(labels.notes)}
         return {**labels.provenance.to_dict(), **about}
     ranks = run.ranks()
     sides = sorted(set(ranks.column("side").tolist()))
-    return {**ranks.provenance.to_dict(), "sides": sides, "ranks": len(ranks), "notes": list(ranks.notes)}
+    return {**ranks.provenance.to_dict(), "sides": sides, "ranks": len(ranks), **in_json(ranks.notes)}
 
 
 def _dataset_or_other(path: str, settings: dict[str, Any]) -> dict[str, Any]:
@@ -121,8 +126,8 @@ def _dataset_or_other(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     from kgeval.base.errors import DatasetError
     from kgeval.data.layouts import layouts
     from kgeval.models.checkpoints.readers import holds_models, recognise
-    from kgeval.ranking.run_directory.contents import progress_of
-    from kgeval.ranking.run_directory.folders import holds_runs
+    from kgeval.stored.contents import progress_of
+    from kgeval.stored.folders import Place
 
     try:
         return {"dataset": path, **_dataset_facts(path, settings)}
@@ -134,17 +139,16 @@ def _dataset_or_other(path: str, settings: dict[str, Any]) -> dict[str, Any]:
             raise
         if holds_models(place):
             recognise(place)  # raises an error that says what is in the folder
-        if holds_runs(place):
-            return {"runs": path, **_facts_of_runs(place)}
+        if (looked := Place(place)).holds_runs:
+            return {"runs": path, **_facts_of_runs(looked)}
         if progress := progress_of(place):
-            return {"runs": path, "complete": False, "notes": [progress.strip()]}
+            return {"runs": path, "complete": False, **in_json([Note("runs", progress.strip())])}
         hint = "It is no checkpoint in a known format either: 'kgeval list formats' shows all."
         raise DatasetError(f"{error}\n{hint}") from error
 
 
 def _foreign_ranks(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
     """Describe a file of ranks that another program wrote; anything else is empty."""
-    from kgeval.base.errors import InputError
     from kgeval.ranking.rank_file import RankFile
 
     try:
@@ -152,7 +156,7 @@ def _foreign_ranks(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
     except InputError:
         return {}
     table = {"rows": len(file.table), "columns": dict(file.table.origins), "not used": list(file.table.unused)}
-    return {**table, "ties": "known" if file.has_ties else "as in the file", "notes": list(file.notes)}
+    return {**table, "ties": "known" if file.has_ties else "as in the file", **in_json(file.notes)}
 
 
 OPTIONAL = ("suspicion", "layout", "columns", "training graph", "confidences", "false", "times", "names")
@@ -163,7 +167,7 @@ def _dataset_facts(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     from kgeval.data.human_names import num_named
     from kgeval.data.leaks import find_leaks, notes_on_leaks
     from kgeval.data.loading import load_dataset
-    from kgeval.ranking.run_directory.contents import sizes_of
+    from kgeval.stored.contents import sizes_of
 
     dataset = load_dataset(path, **{name: settings[name] for name in READING})
     leaks = find_leaks(dataset)
@@ -185,13 +189,15 @@ def _dataset_facts(path: str, settings: dict[str, Any]) -> dict[str, Any]:
         "false": {split: len(triples) for split, triples in dataset.negatives.items()},
         "times": {"different": len(times), "first": times[0], "last": times[len(times) - 1]} if times else {},
         "names": num_named(dataset, dataset.names) if dataset.names else {},
-        "notes": notes,
+        **in_json(notes),
         "files": [str(file) for file in dataset.files],
     }
     return {name: value for name, value in description.items() if value or name not in OPTIONAL}
 
 
-OMITTED = ("schema", "sha256", "written", "versions", "machine", "seconds", "origins", "ranking", "metrics", "models")
+RECORDED = ("schema", "sha256", "written", "versions", "machine", "seconds", "origins", "ranking")
+
+OMITTED = (*RECORDED, "note_kinds", "note_parts", "metrics", "models")
 """keys for programs, and keys that are shown as a table"""
 
 PARTS = {
@@ -236,5 +242,5 @@ def _by_model(models: Mapping[str, Mapping[str, Any]]) -> Table:
         name: next(iter(content["metrics"].values()), {}) for name, content in models.items()
     }
     columns = list(dict.fromkeys(metric for values in by_model.values() for metric in values))
-    rows = [[name, *(values.get(metric, "") for metric in columns)] for name, values in by_model.items()]
-    return Table(["model", *columns], rows)
+    rows = [[name, models[name]["state"], *map(values.get, columns)] for name, values in by_model.items()]
+    return Table(["model", "state", *columns], rows)

@@ -1,7 +1,7 @@
 """``kgeval predict``: the best answers of queries, printed or written to a file.
 
 The options become a configuration, whose model answers queries or the triples of a split
-(:mod:`kgeval.ranking.predictions`). ``Predictions``, below, is how the answers are printed and written.
+(:mod:`kgeval.ranking.predictions`). ``ShownPredictions``, below, is how the answers are printed and written.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgeval.base.errors import counted
+from kgeval.base.notes import in_json
 from kgeval.base.tables.shown import Shown
 from kgeval.base.tables.table import Cell, Figure, Table
 from kgeval.cli.configuration import configuration, refuse_other_keys
@@ -52,7 +53,7 @@ FOR_LANGUAGE_MODELS = ("candidates", "kicgpt", "dift")
 
 
 class Asked(Replacing):
-    """What is asked, how many answers are given, and where they are written."""
+    """The queries, the number of answers, and the file for them."""
 
     queries = option("--query", nargs=3, multiple=True, metavar="HEAD RELATION TAIL")
     """Query by labels, with '?' for the missing head or tail. May be repeated."""
@@ -122,7 +123,7 @@ def predict_command(checkpoint: str, dataset: str | None, form: str, **options: 
         show_notes(write_parts(tables, out, options["written_as"]).notes)
         return show_file(out, as_json=form == "json")
     (table,) = tables
-    result = Predictions(table, graph)
+    result = ShownPredictions(table, graph)
     if out is not None:
         show_place(_write(result, out, options["written_as"]))
     if out is None or form == "json":
@@ -216,11 +217,11 @@ def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[Iterator[P
     return tables(), dataset
 
 
-def _write(result: Predictions, out: Path, written_as: str) -> Path:
+def _write(result: ShownPredictions, out: Path, written_as: str) -> Path:
     from kgeval.base.storage import write_text
     from kgeval.ranking.predictions.candidate_lists import WRITERS
     from kgeval.ranking.predictions.prediction_files import write_top10, write_trec
-    from kgeval.ranking.run_directory.contents import as_json
+    from kgeval.stored.contents import as_json
 
     if written_as in (further := {"ogb-lsc": write_top10, "trec": write_trec, **WRITERS}):
         return further[written_as](result.predictions, result.dataset, out)
@@ -233,7 +234,7 @@ SHOWN = 20
 
 
 @dataclass(frozen=True, repr=False)
-class Predictions(Shown):
+class ShownPredictions(Shown):
     """Predictions as they are printed: a table for each query; in CSV one table."""
 
     predictions: PredictionTable
@@ -272,7 +273,7 @@ class Predictions(Shown):
         for rows in self._queries():
             about = {name.removesuffix("_label"): rows[0][name] for name in labels}
             queries.append({"query": rows[0]["query"], **about, "predictions": list(map(_as_plain, rows))})
-        return {"provenance": self.predictions.provenance.to_dict(), "queries": queries, "notes": list(self.notes)}
+        return {"provenance": self.predictions.provenance.to_dict(), "queries": queries, **in_json(self.notes)}
 
     def _queries(self) -> Iterator[list[dict[str, Any]]]:
         """Yield the rows of each query."""

@@ -115,7 +115,7 @@ def run_command(  # noqa: C901
 
 def _show_grid(parts: Mapping[Path, list[Outcome]], form: str, *, report: bool) -> None:
     """Show the runs of all datasets and seeds as one table, and write their page if the configuration asks for one."""
-    from kgeval.analysis.comparison.words import MOST_DATASETS
+    from kgeval.base.collected_notes import MOST_DATASETS
     from kgeval.cli.commands.compare_command import compare_runs
     from kgeval.cli.display import show_outcomes, show_place, show_remarks
 
@@ -130,8 +130,8 @@ def _show_grid(parts: Mapping[Path, list[Outcome]], form: str, *, report: bool) 
         show_place(folder)
     if report and len(parts) > 1:
         from kgeval.cli.display import show_page
-        from kgeval.ranking.run_directory.stored_run import StoredRun
         from kgeval.reports.page import report as make_page
+        from kgeval.stored.stored_run import StoredRun
 
         page = StoredRun(next(iter(parts)).parent).page
         make_page([str(folder) for folder in parts]).save(page)
@@ -216,7 +216,7 @@ def _write_suites(configs: Mapping[Path, RunConfig], folders: Mapping[Path, Path
     """Write the groups of graphs beside the runs of each suite."""
     from kgeval.base.errors import ConfigError
     from kgeval.ranking.protocols.protocol import find_protocol
-    from kgeval.ranking.run_directory.folders import write_suite
+    from kgeval.stored.folders import write_suite
 
     suites = {
         (folders[path].parent, path.parent): (one.suite.groups, one.metrics or find_protocol(one.protocol).metrics)

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from kgeval.metrics.summary import Summary
     from kgeval.runs.metric_bounds import Bounds, Judged
     from kgeval.runs.outcome import Outcome
+    from kgeval.stored.folders import Place
+    from kgeval.stored.stored_run import StoredRun
+
+Texts = tuple[str, ...]
 
 
 class OfConfidences:
@@ -48,7 +52,7 @@ class OfConfidences:
 def summarize_command(run: Path, bounds: Bounds, names: tuple[str, ...], form: str, **settings: Any) -> None:
     """Compute metrics from the stored ranks or labels of a run, without its model.
 
-    RUN is a run directory, a ranks.parquet, or a folder with the runs of several models, up to three levels deep.
+    RUN is a run directory, a ranks.parquet, or a folder with the runs of several models, at any depth.
     Options that you leave out have the values of the run.
 
     Metrics of a classification or of confidences are named [relation.]name. A run of confidences also has ranks: name
@@ -59,31 +63,32 @@ def summarize_command(run: Path, bounds: Bounds, names: tuple[str, ...], form: s
 
     Example: kgeval summarize runs/umls --by relation --intervals triple
     """
-    from kgeval.ranking.run_directory.folders import holds_runs
+    from kgeval.stored.folders import Place
 
     options = given(settings)
     metrics = tuple(options.pop("metrics", ()))
-    if holds_runs(run):
-        _summarize_several(run, metrics, options, bounds, form=form)
+    place = Place(run)
+    if place.holds_runs:
+        _summarize_several(place, metrics, options, bounds, form=form)
     else:
-        _summarize_one(run, metrics, options, bounds, names=names, form=form)
+        _summarize_one(place.runs[""], metrics, options, bounds, names=names, form=form)
 
 
 def _summarize_one(
-    run: Path, metrics: tuple[str, ...], options: dict[str, Any], bounds: Bounds, *, names: tuple[str, ...], form: str
+    run: StoredRun, metrics: Texts, options: dict[str, Any], bounds: Bounds, *, names: Texts, form: str
 ) -> None:
     """Show the metrics of one run, or of ranks alone."""
     from collections import ChainMap
 
     from kgeval.cli.display import show, show_notes
     from kgeval.data.human_names import read_names
-    from kgeval.ranking.run_directory.folders import words_of
     from kgeval.runs.metric_bounds import misses, refuse_missed, thresholds_of
     from kgeval.runs.stored import read_outcome
+    from kgeval.stored.folders import words_of
 
     outcome = read_outcome(run, metrics, options)
     summary = outcome.summary
-    thresholds = [replace(one, model="") for one in thresholds_of(bounds, words_of(run)[-1:], [summary.kind])]
+    thresholds = [replace(one, model="") for one in thresholds_of(bounds, words_of(run.path)[-1:], [summary.kind])]
     for threshold in thresholds:
         threshold.refuse_endless(outcome.policies.get("intervals") or getattr(outcome.table, "sampling", None))
     missed = misses(thresholds, [_judged(run, "", options)])
@@ -107,29 +112,24 @@ def _with_names(summary: Summary, names: Mapping[str, str]) -> Summary:
     return replace(summary, groups=tuple(replace(group, key=named(group.key)) for group in summary.groups))
 
 
-def _summarize_several(
-    folder: Path, metrics: tuple[str, ...], options: dict[str, Any], bounds: Bounds, *, form: str
-) -> None:
+def _summarize_several(place: Place, metrics: Texts, options: dict[str, Any], bounds: Bounds, *, form: str) -> None:
     """Show the metrics of the runs inside a folder side by side."""
     from kgeval.cli.display import show_notes, show_outcomes, show_remarks
-    from kgeval.ranking.run_directory.folders import CommonTable, unfinished_in
     from kgeval.runs.metric_bounds import misses, refuse_missed, thresholds_of
     from kgeval.runs.outcome import with_common_ties
     from kgeval.runs.stored import read_outcomes
 
-    outcomes = read_outcomes(folder, metrics, options)
-    failed, unfinished = CommonTable.read(folder).failed, unfinished_in(folder)
+    outcomes = read_outcomes(place, metrics, options)
+    failed, unfinished = place.failed, [*place.unfinished]
     kinds = [outcome.summary.kind for outcome in outcomes] or ["ranks"]
     thresholds = thresholds_of(bounds, [*(outcome.name for outcome in outcomes), *failed, *unfinished], kinds)
     # A bound is for the number in the table, by the tie policy of the table.
     shown = with_common_ties(outcomes)
-    missed = misses(thresholds, [_judged(each.folder or folder, each.name, options | _ties(each)) for each in shown])
-    show_outcomes(outcomes, form, failed, unfinished)
-    show_remarks(outcomes, failed, places=False)
-    show_notes(
-        f"{name}: the run in {str(folder / name)!r} is not complete. Run the configuration again."
-        for name in unfinished
-    )
+    missed = misses(thresholds, [_judged(place.runs[each.name], each.name, options | _ties(each)) for each in shown])
+    left_out = [*place.notes]
+    show_outcomes(outcomes, form, failed, planned=unfinished, notes=left_out)
+    show_remarks(outcomes, places=False)
+    show_notes(left_out)
     refuse_missed(missed)
 
 
@@ -140,21 +140,18 @@ def _ties(outcome: Outcome) -> dict[str, Any]:
     return {"ties": outcome.summary.options.ties} if isinstance(outcome.summary, RankSummary) else {}
 
 
-def _judged(run: Path, name: str, options: dict[str, Any]) -> Judged:
+def _judged(run: StoredRun, name: str, options: dict[str, Any]) -> Judged:
     """A stored run whose metrics are compared with thresholds."""
-    from kgeval.ranking.run_directory.stored_run import StoredRun
     from kgeval.runs.metric_bounds import Judged
     from kgeval.runs.stored import read_outcome
 
     def compute(metrics: Sequence[str]) -> Summary:
         return read_outcome(run, tuple(metrics), _ungrouped(run, options)).summary
 
-    return Judged(name, compute, is_baseline=StoredRun(run).is_baseline)
+    return Judged(name, compute, is_baseline=run.is_baseline)
 
 
-def _ungrouped(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
+def _ungrouped(run: StoredRun, options: Mapping[str, Any]) -> dict[str, Any]:
     """Leave out what groups the rows: columns and, of a stored run, the dataset of slices."""
-    from kgeval.ranking.run_directory.stored_run import StoredRun
-
-    left_out = {"by"} | ({"dataset"} if StoredRun(path).is_stored else set())
+    left_out = {"by"} | ({"dataset"} if run.is_stored else set())
     return {name: value for name, value in options.items() if name not in left_out}

@@ -30,6 +30,7 @@ import pyarrow.parquet as pq
 from kgeval.base.arrays import IntArray
 from kgeval.base.containers import read_parquet
 from kgeval.base.errors import DatasetError, InputError, refusing
+from kgeval.base.notes import restored, stored
 from kgeval.base.storage import replacing_folder
 from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.layouts import Layout
@@ -99,8 +100,8 @@ def save_dataset(dataset: Dataset, folder: str | Path, *, replace_folder: bool =
 
 
 def _write(dataset: Dataset, folder: Path) -> None:
-    kept = ("name", "layout", "id_source", "notes", "suspicion")
-    about = {"version": 1} | {name: getattr(dataset, name) for name in kept}
+    kept = ("name", "layout", "id_source", "suspicion")
+    about = {"version": 1, **stored(dataset.notes)} | {name: getattr(dataset, name) for name in kept}
     for name in LABELS:
         if (labels := getattr(dataset, name)) is not None:
             table = pa.table({"label": labels.labels}).replace_schema_metadata({KEY: json.dumps(about)})
@@ -168,7 +169,7 @@ def _read_graph(folder: Path) -> Dataset:
         id_source=about["id_source"],
         layout=str(about.get("layout", "")),
         suspicion=str(about["suspicion"]) if about.get("suspicion") else None,
-        notes=tuple(map(str, about["notes"])),
+        notes=restored(about),
         where=lambda split, row: f"{paths[split]}: triple {row}",
         negatives={split: files[name].triples() for split, name in FALSE.items() if name in files},
     )

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from kgeval.base.errors import DatasetError
 from kgeval.base.files import free_memory, read_bytes
+from kgeval.base.notes import Example, Note
 from kgeval.base.pickled import read_pickled
 from kgeval.base.settings_text import flat
 from kgeval.data import id_files
@@ -44,8 +45,9 @@ def read_openke(folder: Path) -> Dataset:
     """Read ``entity2id.txt``, ``relation2id.txt`` and ``{train,valid,test}2id.txt`` (rows: head, tail, relation)."""
     decode = partial(_rows_of_ids, names=("head", "tail", "relation"), counted=True)
     dataset = _graph(folder, "{}2id.txt".format, decode, id_files.OPENKE)
-    uncounted = " and ".join(path.name for path in dataset.files if announced_rows(path) is None)
-    note = f"the first line of {uncounted} is not the number of rows: a file that was cut short is not noticed."
+    uncounted = Example.path(" and ".join(path.name for path in dataset.files if announced_rows(path) is None))
+    fault = " is not the number of rows: a file that was cut short is not noticed."
+    note = Note("files", "the first line of ", uncounted, fault)
     return replace(dataset, notes=(note,) if uncounted else ())
 
 
@@ -221,7 +223,8 @@ def read_renet(folder: Path) -> Dataset:
         return Triples(ids[:, :3], ids[:, 3])
 
     dataset = _graph(folder, "{}.txt".format, decode, id_files.RENET, made_up, settings=[folder / STAT], check=check)
-    note = f"the fifth column of {' and '.join(varied)} is not the same in all rows. It was not read."
+    files = Example.path(" and ".join(varied))
+    note = Note("files", "the fifth column of ", files, " is not the same in all rows. It was not read.")
     return replace(dataset, notes=(note,) if varied else ())
 
 

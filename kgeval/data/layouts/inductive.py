@@ -15,7 +15,7 @@ import numpy as np
 
 from kgeval.base.arrays import BoolArray
 from kgeval.base.errors import DatasetError, counted
-from kgeval.base.provenance import of_split
+from kgeval.base.notes import Example, Note, NoteKind
 from kgeval.data.columns import UNSAID, Columns
 from kgeval.data.dataset import Dataset
 from kgeval.data.layouts import Layout
@@ -23,6 +23,7 @@ from kgeval.data.layouts.labelled import ENDINGS, candidates, find_needed, read_
 from kgeval.data.layouts.labelled import STEMS as OF_LABELS
 from kgeval.data.layouts.labelled import read as read_labelled
 from kgeval.data.other_graphs import in_training_graph, learned_triples
+from kgeval.data.provenance import of_split
 
 
 def with_training_graph(dataset: Dataset, training: Dataset, *, new_relations: bool = False) -> Dataset:
@@ -36,12 +37,13 @@ def with_training_graph(dataset: Dataset, training: Dataset, *, new_relations: b
     if not new_relations and not known[dataset.train.relations].any():
         fault = f"the inference graph shares no relation with the training graph {training.name}"
         raise DatasetError(f"dataset {dataset.name}: {fault}. Nothing that a model learns there applies here.")
-    learned = f"training graph {training.name} ({len(training.train):,} triples, {len(training.entities):,} entities)"
-    answers = f"the {len(dataset.entities):,} entities of the inference graph, whose triples are train"
+    learned = "inductive dataset: models learn from the training graph", Example(f" {training.name}")
+    sizes = f" ({len(training.train):,} triples, {len(training.entities):,} entities). The candidates are the "
+    answers = f"{len(dataset.entities):,} entities of the inference graph, whose triples are train."
     occur = np.unique(np.concatenate([triples.relations for triples in dataset.splits.values()]))
     num_new = int((~known[occur]).sum())
     new = f" New to the training graph: {num_new:,} of {counted(len(occur), 'relation')}." if num_new else ""
-    notes = [f"inductive dataset: models learn from the {learned}. The candidates are {answers}.{new}"]
+    notes: list[str] = [Note("files", *learned, sizes, answers, new)]
     if not dataset.entities.is_numbered:
         notes += _shared(dataset, training.entities.ids(dataset.entities.labels) >= 0)
     notes += _unknown(dataset, known)
@@ -53,11 +55,11 @@ def _shared(dataset: Dataset, shared: BoolArray) -> Iterator[str]:
     if not shared.any():
         return
     example = dataset.display_label(dataset.entities[int(np.argmax(shared))])
-    count = f"{int(shared.sum()):,} of the {len(shared):,} entities"
-    yield f"{count} are in the training graph too, such as {example}. A model may have learnt them."
+    count = f"{int(shared.sum()):,} of the {len(shared):,} entities are in the training graph too"
+    yield Note("leaks", count, Example(f", such as {example}"), ". A model may have learnt them.")
     for split in dataset.present(["valid", "test"]):
         learned = in_training_graph(dataset, dataset.split(split))
-        yield from _of_split(dataset, split, learned, "are in the training graph too")
+        yield from _of_split(dataset, "leaks", split, learned, "are in the training graph too")
 
 
 def _unknown(dataset: Dataset, known: BoolArray) -> Iterator[str]:
@@ -66,15 +68,16 @@ def _unknown(dataset: Dataset, known: BoolArray) -> Iterator[str]:
     linked[dataset.train.heads] = linked[dataset.train.tails] = True
     for split, triples in dataset.splits.items():
         new = ~known[triples.relations]
-        yield from _of_split(dataset, split, new, "have a relation that the training graph lacks")
+        yield from _of_split(dataset, "unseen", split, new, "have a relation that the training graph lacks")
         alone = ~(linked[triples.heads] & linked[triples.tails])
-        yield from _of_split(dataset, split, alone, "have an entity that is in no triple of the inference graph")
+        fault = "have an entity that is in no triple of the inference graph"
+        yield from _of_split(dataset, "unseen", split, alone, fault)
 
 
-def _of_split(dataset: Dataset, split: str, flagged: BoolArray, what: str) -> Iterator[str]:
+def _of_split(dataset: Dataset, kind: NoteKind, split: str, flagged: BoolArray, what: str) -> Iterator[str]:
     if flagged.any():
-        examples = dataset.examples(dataset.split(split).ids[flagged])
-        yield f"{int(flagged.sum()):,} of {len(flagged):,} {of_split(split)} {what}: {examples}."
+        examples = Example(f": {dataset.examples(dataset.split(split).ids[flagged])}")
+        yield Note(kind, f"{int(flagged.sum()):,} of {len(flagged):,} {of_split(split)} {what}", examples, ".")
 
 
 STEMS: dict[str, Mapping[str, Sequence[str]]] = {
@@ -136,8 +139,8 @@ def _evaluated(
     dataset = read_files(title, files, training.relations if training else None, columns=columns)
     if training is not None:
         return with_training_graph(dataset, training, new_relations=new_relations)
-    note = f"there is no train file, the graph that models learn from; {files['train'].name} is the graph of test."
-    return replace(dataset, notes=(*dataset.notes, note))
+    fault, file = "there is no train file, the graph that models learn from; ", Example.path(files["train"].name)
+    return replace(dataset, notes=(*dataset.notes, Note("files", fault, file, " is the graph of test.")))
 
 
 def _needs(*stems: str) -> tuple[tuple[str, ...], ...]:

@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.base.errors import DatasetError, InputError
+from kgeval.base.notes import Example, Note
 from kgeval.data.columns import IN_PYTHON, MAX_WEAK, TRIPLE, UNSAID, Columns, meaning
 from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.layouts import Layout
@@ -42,9 +43,10 @@ def read(folder: Path, needs: Sequence[str] = ("train", "test"), columns: Column
     """Read a folder of labelled triples with PyKEEN's ids; the splits that are not needed may be missing."""
     place = folder.resolve()
     dataset = read_files(place.name, find_needed(folder, needs), columns=columns)
+    fact = " is beside this folder, so the dataset looks inductive, and this is its training graph. "
+    cure = "For inductive evaluation, give "
     beside = [
-        f"{name} is beside this folder, so the dataset looks inductive, and this is its training graph. For inductive "
-        f"evaluation, give the folder {name}."
+        Note("files", Example(name, "another folder"), fact, cure, Example(f"the folder {name}", "that one"), ".")
         for name in (f"{place.name}_ind", f"{place.name}-ind")
         if "train" in candidates(place.parent / name)
     ]
@@ -177,8 +179,9 @@ def notes_on_unread_triples(folder: Path, dataset: Dataset) -> Iterator[str]:
         if ordinary or not file.name.lower().endswith(ENDINGS) or not file.is_file():
             continue
         if example := _unknown_triple(file, dataset):
-            triples = f"triples that are in no split, such as ({example}). If models may know them, add them to train"
-            yield f"{file.name} beside the splits was not read. It has {triples}."
+            fact = " beside the splits was not read. It has triples that are in no split"
+            such, cure = Example(f", such as ({example})"), ". If models may know them, add them to train."
+            yield Note("files", Example.path(file.name), fact, such, cure)
 
 
 def _strangers(dataset: Dataset) -> str | None:
@@ -231,8 +234,9 @@ def read_red_gnn(folder: Path, columns: Columns = UNSAID) -> Dataset:
     facts = find_needed(folder, ("facts",), FACTS)["facts"]
     files = find_needed(folder)
     dataset = read_files(folder.resolve().name, files, further_train=(facts,), columns=columns)
-    train, alone = files["train"].name, "use the layout labels (--layout labels)"
-    note = f"{facts.name} and {train} together are read as train, as in RED-GNN's code. To read {train} alone, {alone}."
+    file, train = (Example.path(path.name) for path in (facts, files["train"]))
+    fact = " together are read as train, as in RED-GNN's code. To read "
+    note = Note("files", file, " and ", train, fact, train, " alone, use the layout labels (--layout labels).")
     return replace(dataset, notes=(*dataset.notes, note))
 
 

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import DatasetError, refusing
+from kgeval.base.notes import Example, Note
 from kgeval.base.pickled import read_pickled
 from kgeval.data.columns import meaning
 from kgeval.data.dataset import SPLITS, Dataset, Split
@@ -54,11 +55,10 @@ def read_tgb(folder: Path) -> Dataset:
     ends = np.quantile(np.repeat(times, 2), shares)  # TGB has each edge twice, also as its inverse
     parts = np.digitize(times, ends, right=True)
     splits = {str(SPLITS[part]): table.where(parts == part) for part in np.unique(parts).tolist()}
-    notes = [
-        "split as TGB does, at the quantiles {} and {} of all times: train to {:.15g}, valid to {:.15g}, then test."
-        "".format(*shares, *ends),
-        *(f"{path.name} was not read: its facts have no times." for path in sorted(folder.glob(STATIC))),
-    ]
+    said = "split as TGB does, at the quantiles {} and {} of all times: train to {:.15g}, valid to {:.15g}, then test."
+    static = (Example.path(path.name) for path in sorted(folder.glob(STATIC)))
+    notes = [Note("files", said.format(*shares, *ends))]
+    notes += [Note("files", file, " was not read: its facts have no times.") for file in static]
     graph = number(splits, **_vocabularies(table))
     negatives = [folder / f"{name}_{split}_ns{version}.pkl" for split in ("val", "test")]
     files = (lists[0], *(file for file in negatives if file.is_file()))
@@ -166,9 +166,10 @@ def _recognised(listed: Listed, asked: Sequence[Queries], repeated: IntArray | N
         times = np.ones(len(hit), np.int64) if repeated is None else repeated[it.triples]
         others = np.bincount(it.owners, hit, minlength=len(it))[it.owners] > hit
         counts += [times[hit].sum(), times[others].sum(), times.sum()]
-    note = f"in {counts[0]:,} of {counts[2]:,} queries of {listed.path.name} the answer is among its own negatives and"
-    note = f"{note} ties with itself, in {counts[1]:,} another true answer of that time is. All compete, as in TGB."
-    return replace(listed, notes=(note,) if true else ())
+    queries, file = f"in {counts[0]:,} of {counts[2]:,} queries of ", Example.path(listed.path.name)
+    itself = " the answer is among its own negatives and ties with itself, in "
+    another = f"{counts[1]:,} another true answer of that time is. All compete, as in TGB."
+    return replace(listed, notes=(Note("negatives", queries, file, itself, another),) if true else ())
 
 
 def _listed_ids(path: Path, dataset: Dataset, times: Vocabulary) -> KnownAnswers:

@@ -22,8 +22,8 @@ from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.metrics.intervals.mean_terms import MeanTerms
 
 SKEWNESS = (40**-0.5, 20**-0.5)
-"""of the mean, estimated: below the first, the interval of Student holds; above the second, that of a bounded mean is
-taken; between them the ends move from one to the other. Of k rare hits it is 1/√k"""
+"""two limits of the estimated skewness of a mean: below the first, Student's interval is used; above the second, the
+interval of a bounded mean; between them the ends move from one to the other. k rare hits have the skewness 1/√k"""
 
 REACH = (2 / 3, 1.0)
 """the same limits of how many standard errors one further unit at an end of the range would move the mean"""

@@ -4,13 +4,14 @@ One is over seeds alone: Student's, with R − 1 degrees of freedom for R runs. 
 is what is resampled as a block: a triple, query, relation or time. ``interval_over_seeds`` is the public call,
 ``summary_over_seeds`` serves tables and comparisons, ``error_over_seeds`` is the formula, which follows.
 
-A run s has on a unit i what its model has, a + run_s + unit_i + what the two of them share. The mean over R runs has
+The value of run s on unit i is modelled as a + run_s + unit_i + interaction(s, i). The mean over R runs has the
+variance
 
     V = s²/R + c        s²: the variance of the runs' values; c: the mean covariance of two runs, resampling units
 
-as its variance: s² holds what the run and the unit share, c does not, so that nothing counts twice (Obuchowski and
-Rockette, 1995, of readers and cases). Of a difference of two models, whose runs have nothing in common and whose units
-are the same, V = s₁²/R₁ + s₂²/R₂ + w, with w = c₁₁ + c₂₂ − 2 c₁₂. A model that draws nothing has s² = 0.
+where s² contains the interactions and c does not, so that nothing counts twice (Obuchowski and Rockette, 1995, of
+readers and cases). Of a difference of two models, whose runs have nothing in common and whose units are the same,
+V = s₁²/R₁ + s₂²/R₂ + w, with w = c₁₁ + c₂₂ − 2 c₁₂. A model that draws nothing has s² = 0.
 
 The interval over seeds and units is Student's too. Its degrees of freedom f are a harmonic mean, by shares in the
 variance V = S + w: V/f = S/f_S + w/(C − 1), with C units, and f_S = S²/Σ((s²/R)²/(R + 1)) − 2 of the seeds' part
@@ -32,7 +33,8 @@ import numpy as np
 
 from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.errors import MetricError
-from kgeval.base.provenance import ALIKE
+from kgeval.base.notes import Note
+from kgeval.data.provenance import ALIKE
 from kgeval.metrics.intervals.interval import (
     Interval,
     Intervals,
@@ -56,7 +58,7 @@ from kgeval.metrics.selection import (
     TableView,
     refuse_other_tables,
 )
-from kgeval.metrics.summary import NUMBER, Value
+from kgeval.metrics.summary import Value
 
 STUDENT = "Student"
 
@@ -107,6 +109,8 @@ def interval_over_seeds(
     '2 seeds: an interval or a test over seeds needs at least 3'
     """
     settings = read_intervals(intervals) or Intervals()
+    refuse_other_tables(tables)
+    refuse_unlike_runs(tables)
     summary = summary_over_seeds(tables, [metric], intervals=settings, options=options)
     (value,) = summary.groups[0].records.values()
     if value.value is None:
@@ -123,7 +127,6 @@ def summary_over_seeds(
     options: MetricOptions = DEFAULT_OPTIONS,
 ) -> RankSummary:
     """Summarize the runs of a model, of the same rows: each metric is the mean over them, of all rows or by groups."""
-    refuse_unlike_runs(tables)
     runs = [rank_summary(table, metrics, by=by, options=options) for table in tables]
     views = [(group_rows(table, by) if by else None, TableView(table, options)) for table in tables]
     names = runs[0].columns(by)
@@ -143,7 +146,6 @@ def refuse_unlike_runs(tables: Sequence[RankColumns]) -> None:
     """Refuse runs that do not rank the same rows by the same rules."""
     if not tables:
         raise MetricError("an interval over seeds needs the ranks of several runs, found none.")
-    refuse_other_tables(tables)
     first, *others = tables
     for number, other in enumerate(others, 2):
         for field in ALIKE:
@@ -167,11 +169,11 @@ def _notes_of_runs(notes: Sequence[Sequence[str]]) -> tuple[str, ...]:
     >>> _notes_of_runs([["no labels.", "3 ranks tie."], ["no labels."], ["no labels.", "5 ranks tie."]])
     ('no labels.', 'in 2 of 3 seeds: 3 ranks tie.', 'in 2 of 3 seeds: 5 ranks tie.')
     """
-    counts = Counter(kind for of_run in notes for kind in {NUMBER.sub("#", note) for note in of_run})
-    shares = {
-        kind: f"in {count} of {len(notes)} seeds: " if count < len(notes) else "" for kind, count in counts.items()
-    }
-    return tuple(dict.fromkeys(shares[NUMBER.sub("#", note)] + note for of_run in notes for note in of_run))
+    runs = [[*map(Note.of, of_run)] for of_run in notes]
+    counts = Counter(shape for of_run in runs for shape in {note.shape for note in of_run})
+    shares = {shape: f"in {count} of {len(runs)} seeds" * (count < len(runs)) for shape, count in counts.items()}
+    every = (Note(note.kind, *note.parts, seeds=shares[note.shape]) for of_run in runs for note in of_run)
+    return tuple(dict.fromkeys(every))
 
 
 def _mean_over_runs(
@@ -239,7 +241,7 @@ def error_over_seeds(
     ``values`` are those of the runs of one model, or of two, of whose means it is the difference. ``covariance`` is
     that of all runs, model after model, when their common units are resampled; float64[run, run].
 
-    Three runs that have hardly anything in common, and ten thousand units that decide all: the degrees are of either.
+    Two extremes. If only the runs vary, there are R − 1 degrees of freedom; if only the units vary, C − 1.
 
     >>> error, degrees = error_over_seeds([[0.1, 0.2, 0.3]], np.zeros((3, 3)), 10_000)
     >>> round(error, 4), round(degrees, 6)
@@ -254,7 +256,7 @@ def error_over_seeds(
 
 
 def error_of_means(variances: Float64Array, sizes: IntArray, of_units: float, units: int) -> tuple[float, float]:
-    """Compute the same from the variances of runs, float64[model], their numbers, and the variance of the units."""
+    """Compute what ``error_over_seeds`` does, of the variances and numbers of runs and the variance of the units."""
     of_models = variances / sizes
     of_seeds = float(of_models.sum())
     variance, doubt = of_seeds + of_units, of_units / (units - 1)

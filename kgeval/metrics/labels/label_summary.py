@@ -15,9 +15,9 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from kgeval.base.arrays import Float64Array
-from kgeval.base.errors import counted
-from kgeval.base.provenance import LabelProvenance
+from kgeval.base.notes import Note, amount, in_json
 from kgeval.base.tables.table import Table
+from kgeval.data.provenance import LabelProvenance
 from kgeval.metrics.confidence_metrics import ConfidencePredictions, RankedFacts
 from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.kinds import Calibration
@@ -80,9 +80,11 @@ class LabelSummary(Summary):
             if "relation" in group.key:
                 continue
             label = ", ".join([group.predictor, *map(str, group.key.values())])
-            notes += [f"{label}: {metric} is undefined: {reason}." for metric, reason in group.undefined.items()]
+            undefined = (f"{label}: {metric} is undefined: {reason}." for metric, reason in group.undefined.items())
+            notes += [Note("undefined", words) for words in undefined]
+            where = " in which it is undefined."
             notes += [
-                f"{label}: {metric} leaves out {counted(count, 'relation')} in which it is undefined."
+                Note("undefined", f"{label}: {metric} leaves out ", amount(count, "relation"), where)
                 for metric, count in group.left_out.items()
             ]
         if self.intervals is not None:
@@ -102,7 +104,7 @@ class LabelSummary(Summary):
             "provenance": self.provenance.to_dict(),
             "split": "test",
             "triples": self.counts,
-            "notes": list(self.notes),
+            **in_json(self.notes),
             "metrics": metrics,
             **({"remarks": remarks} if remarks else {}),
             **({"groups": groups} if groups else {}),

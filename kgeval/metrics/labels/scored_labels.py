@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from kgeval.base.arrays import BoolArray, Float64Array, detached
 from kgeval.base.errors import MetricError, counted, reason
-from kgeval.base.provenance import UNKNOWN, LabelProvenance
 from kgeval.base.tables.shown import Brief
+from kgeval.data.provenance import UNKNOWN, LabelProvenance
 from kgeval.metrics.array_inputs import floats, refuse_items
 
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.errors import MetricError, refuse_unknown
+from kgeval.base.notes import Note
 from kgeval.base.registries import by_name, load_entry_points
 from kgeval.base.tables.shown import Brief
 from kgeval.metrics.metric import NoExpectation, check_name
@@ -149,17 +150,17 @@ def note_on_ties(policies: Iterable[Ties], shown: Ties) -> Iterator[str]:
     distinct = list(dict.fromkeys(tie_policy(ties).name for ties in policies))
     if len(distinct) > 1:
         here = f"all numbers here use the tie policy {tie_policy(shown).name!r}. --ties sets another."
-        yield f"the runs have different tie policies ({', '.join(distinct)}): {here}"
+        yield Note("ties", f"the runs have different tie policies ({', '.join(distinct)}): {here}")
 
 
-def note_on_missing(ties: str, used: Ties) -> str:
+def note_on_missing(ties: str, used: Ties) -> Note:
     """Say that no installed package has the tie policy of a stored run, and which one its numbers have here.
 
     >>> note_on_missing("thirds", "realistic").split(". ")[1]
     "'realistic' is used instead; the numbers under 'thirds' are in the run's metrics.json"
     """
     instead = f"{tie_policy(used).name!r} is used instead; the numbers under {ties!r} are in the run's metrics.json"
-    return f"unknown here: the tie policy {ties!r}. {instead}. Install the package that has it."
+    return Note("ties", f"unknown here: the tie policy {ties!r}. {instead}. Install the package that has it.")
 
 
 def uniform(seed: int, *keys: IntArray) -> Float64Array:

@@ -15,6 +15,7 @@ import numpy as np
 
 from kgeval.base.arrays import Float64Array, FloatArray, IntArray
 from kgeval.base.errors import InputError
+from kgeval.base.notes import Example, Note
 from kgeval.base.threads import slices
 from kgeval.data.queries import Queries, Rows, starts_of_runs
 from kgeval.data.triples import Side
@@ -121,9 +122,10 @@ class PredictionLists:
         entity, relation = self.entities[int(queries.anchors[row])], self.relations[int(queries.relations[row])]
         example = f"({entity}, {relation}, ?)" if queries.side == "tail" else f"(?, {relation}, {entity})"
         count, total = sum(_distinct(*missing) for missing in without), sum(map(_distinct, asked))
-        fault = f"{count:,} of {total:,} queries have no list of predictions, such as {example}"
+        without_list = f"{count:,} of {total:,} queries have no list of predictions"
+        fault = Note("lists", without_list, Example(f", such as {example}"))
         if self.base is not None and count < total:
-            return f"{fault}: they keep the order of the base."
+            return Note("lists", *fault.parts, ": they keep the order of the base.")
         listed = [side for side, lists in self.sides.items() if lists.places]
         if not self.unanswered and len(listed) == 1 and any(queries.side not in listed for queries in asked):
             advice = f"the lists are for {listed[0]}s only. Use --sides {listed[0]} (in Python sides={listed[0]!r})"
@@ -131,7 +133,7 @@ class PredictionLists:
         if not self.unanswered:
             cure = "To count these as unanswered, set the option missing=unanswered (--option missing=unanswered)."
             raise InputError(f"{fault}. Are these the lists of this split? {cure}")
-        return f"{fault}: they count as unanswered."
+        return Note("lists", *fault.parts, ": they count as unanswered.")
 
     def _lists_of(self, queries: Queries) -> tuple[SideLists, IntArray]:
         """Find the list of each query, −1 where there is none; the lists, and int64[query]."""

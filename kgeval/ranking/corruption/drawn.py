@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from kgeval.base.arrays import IntArray
-from kgeval.base.errors import counted
+from kgeval.base.notes import Note, amount
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.queries import Queries, Rows
 from kgeval.data.triples import SIDES, Side
@@ -61,8 +61,8 @@ class Sampled(CorruptionGenerator):
     def shortage(self, side: Side, sizes: IntArray) -> tuple[str, ...]:
         """Note how many queries got fewer entities than ``count``."""
         short = int((sizes < self.count).sum())
-        few = f"{counted(short, f'{side} query')} with fewer than {self.count:,} possible negatives"
-        return (f"{few}; all of these were used.",) if short else ()
+        few = f" with fewer than {self.count:,} possible negatives; all of these were used."
+        return (Note("candidates", amount(short, f"{side} query"), few),) if short else ()
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         known = ", known answers too" if self.allow_known else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_origin
@@ -10,6 +11,7 @@ from pydantic import PrivateAttr
 from typing_extensions import Self
 
 from kgeval.base.errors import InputError, naming
+from kgeval.base.notes import Note
 from kgeval.base.registries import by_name, load_entry_points, subclasses
 from kgeval.base.settings import ByKind, Settings, names_by
 
@@ -23,7 +25,13 @@ if TYPE_CHECKING:
 
 
 ALONE = "; each such answer ranks 1 of 1"
-"""the end of a note on queries that have no candidates from a corruption, which is true if no other adds any"""
+"""a part of a note on queries that have no candidates from a corruption, which is true if no other adds any"""
+
+
+def without_alone(notes: Iterable[str]) -> tuple[str, ...]:
+    """Return each note once, without its words on ranks."""
+    every = map(Note.of, notes)
+    return tuple(dict.fromkeys(Note(note.kind, *(part for part in note.parts if part != ALONE)) for note in every))
 
 
 class ReadOnce(Settings):

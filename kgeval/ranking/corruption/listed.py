@@ -11,7 +11,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from kgeval.base.arrays import BoolArray, IntArray
-from kgeval.base.errors import DatasetError, counted, nearest
+from kgeval.base.errors import DatasetError, nearest
+from kgeval.base.notes import Example, Note, amount
 from kgeval.base.threads import slices
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.known import KnownAnswers
@@ -66,8 +67,8 @@ class FileNegatives(CorruptionGenerator):
         if len(queries) and without == len(queries):
             count = len(self.content(dataset)[queries.side].answers)
             raise DatasetError(f"{self.path}: none of its {count} negatives belongs to a {queries.side} query to rank.")
-        note = f"{counted(without, f'{queries.side} query')} without negatives in {self.path}{ALONE}."
-        return (note,) if without else ()
+        alone, where = amount(without, f"{queries.side} query"), Example.path(self.path)
+        return (Note("candidates", alone, " without negatives in ", where, ALONE, "."),) if without else ()
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         return f"{size_range(sizes)} of file {Path(self.path).name}"
@@ -126,10 +127,10 @@ class OGBNegatives(CorruptionGenerator):
             negatives = self._negatives(queries[part], dataset)
             again += int(_is_repeated(negatives).sum())
             itself += int((negatives == queries[part].answers[:, None]).sum())
-        note = f"{counted(again, f'{queries.side} negative')} of {Path(self.path)} listed twice for one triple"
-        if self.as_listed:
-            return (f"{note}, {itself:,} equal to its answer; all are candidates.",) if again + itself else ()
-        return (f"{note}; each counts once.",) if again else ()
+        twice, where = amount(again, f"{queries.side} negative"), Example.path(Path(self.path))
+        end = f", {itself:,} equal to its answer; all are candidates." if self.as_listed else "; each counts once."
+        note = Note("candidates", twice, " of ", where, " listed twice for one triple", end)
+        return (note,) if again + itself * self.as_listed else ()
 
     def _stored(self, side: Side, dataset: Dataset) -> IntArray:
         """Return the negatives of all triples of the file; int64[triple, negative]."""

@@ -5,16 +5,16 @@ Modules are imported in functions here, since ``AllEntities`` is a default of ev
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from kgeval.base.errors import DatasetError, counted, first_few
+from kgeval.base.errors import DatasetError, first_few
+from kgeval.base.notes import Amount, Example, Note, amount
 from kgeval.base.settings import ByKind, listed
 from kgeval.data import SIDES, SPLITS, Side, Split
-from kgeval.ranking.corruption.generator import ALONE, CorruptionGenerator, generators, size_range
+from kgeval.ranking.corruption.generator import ALONE, CorruptionGenerator, generators, size_range, without_alone
 
 if TYPE_CHECKING:
     from kgeval.base.arrays import IntArray
@@ -92,10 +92,10 @@ class EntityList(CorruptionGenerator):
 
         ids, unknown = self.content(dataset)
         others = int((~np.isin(queries.answers, ids)).sum())
-        of_answers = f"{counted(others, f'{queries.side} answer')} not in {self.path}; ranked nevertheless."
-        of_labels = (
-            f"{counted(len(unknown), 'label')} in {self.path} not in the dataset: left out ({first_few(unknown)})."
-        )
+        answers, where = amount(others, f"{queries.side} answer"), Example.path(self.path)
+        labels, few = amount(len(unknown), "label"), Example(f" ({first_few(unknown)})")
+        of_answers = Note("candidates", answers, " not in ", where, "; ranked nevertheless.")
+        of_labels = Note("left-out", labels, " in ", where, " not in the dataset: left out", few, ".")
         return tuple(note for reported, note in ((others, of_answers), (unknown, of_labels)) if reported)
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
@@ -186,10 +186,9 @@ class TypeConstrained(CorruptionGenerator):
         rows = self.of_relations(queries.side, dataset)
         untyped = int((rows.positions(queries.relations[queries.owners], queries.answers) < 0).sum())
         without = int((rows.lengths[queries.relations] == 0).sum())
-        of_answers = (
-            f"{counted(untyped, f'{queries.side} answer')} not of the type of its relation; ranked nevertheless."
-        )
-        of_queries = f"{counted(without, f'{queries.side} query')} with a relation without types{ALONE}."
+        answers, alone = amount(untyped, f"{queries.side} answer"), amount(without, f"{queries.side} query")
+        of_answers = Note("candidates", answers, " not of the type of its relation; ranked nevertheless.")
+        of_queries = Note("candidates", alone, " with a relation without types", ALONE, ".")
         reported = tuple(note for count, note in ((untyped, of_answers), (without, of_queries)) if count)
         return (*reported, *self.content(dataset)[1])
 
@@ -273,16 +272,14 @@ class CandidateUnion(CorruptionGenerator):
 
         chosen = [part.choose(queries, known, dataset) for part in self.content(dataset)]
         # A note that counts these queries would stand once for each block of queries, with another count each time.
-        notes = tuple(
-            re.sub(r"^[\d,]+ (\w+) quer(y|ies) ", r"some \1 queries ", note) for part in chosen for note in part.notes
-        )
+        some, every = f"some {queries.side} queries", [Note.of(note) for part in chosen for note in part.notes]
+        notes = tuple(Note(n.kind, *(some if isinstance(part, Amount) else part for part in n.parts)) for n in every)
         rows, size = [part.per_query(len(queries)) for part in chosen], len(dataset.entities)
         owners, ids = np.divmod(np.unique(np.concatenate([row.owners * size + row.ids for row in rows])), size)
         return Candidates(Rows.sized(np.bincount(owners, minlength=len(queries)), ids), notes)
 
     def notes(self, queries: Queries, dataset: Dataset) -> tuple[str, ...]:
-        notes = [note for part in self.content(dataset) for note in part.notes(queries, dataset)]
-        return tuple(dict.fromkeys(note.replace(ALONE, "") for note in notes))
+        return without_alone(note for part in self.content(dataset) for note in part.notes(queries, dataset))
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         parts = [part.describe(dataset, sizes[:0]) for part in self.content(dataset)]

@@ -34,7 +34,7 @@ class Kernel(Protocol):
         """Score the entities in each query's row canonically, which are indices into ``entities``; float64[id]."""
 
     def compare(
-        self, queries: QueryVectors, entities: EntityVectors, among: Among, intervals: Intervals
+        self, queries: QueryVectors, entities: EntityVectors, among: Among, intervals: Spans
     ) -> tuple[Counted, Counted]:
         """Compare the candidates with the answers of all queries, and the known answers."""
         if among.own is None:
@@ -43,17 +43,17 @@ class Kernel(Protocol):
             counted = self.count_own(queries, entities, among.own, intervals)
         return counted, self.count_known(queries, entities, among.known, intervals)
 
-    def count(self, queries: QueryVectors, entities: EntityVectors, intervals: Intervals) -> Counted:
+    def count(self, queries: QueryVectors, entities: EntityVectors, intervals: Spans) -> Counted:
         """Compare all entities with the answers of all queries."""
 
-    def count_own(self, queries: QueryVectors, entities: EntityVectors, lists: Rows, intervals: Intervals) -> Counted:
+    def count_own(self, queries: QueryVectors, entities: EntityVectors, lists: Rows, intervals: Spans) -> Counted:
         """Compare each query's own candidates, a row of indices into ``entities``."""
 
-    def count_known(self, queries: QueryVectors, entities: EntityVectors, known: Rows, intervals: Intervals) -> Counted:
+    def count_known(self, queries: QueryVectors, entities: EntityVectors, known: Rows, intervals: Spans) -> Counted:
         """Compare each query's known answers likewise; they are no part of the statistics."""
         return self.count_own(queries, entities, known, intervals)
 
-    def count_scores(self, scores: Float64Array, starts: IntArray, lengths: IntArray, intervals: Intervals) -> Counted:
+    def count_scores(self, scores: Float64Array, starts: IntArray, lengths: IntArray, intervals: Spans) -> Counted:
         """Compare finished scores; those of query ``q`` are ``scores[starts[q] : starts[q] + lengths[q]]``."""
 
     def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
@@ -94,7 +94,7 @@ class Counting(Collector):
     """
 
     task: RankingTask
-    intervals: Intervals
+    intervals: Spans
     of_all: Counted
     """of all candidates, the answers themselves too"""
     known: Counted
@@ -104,7 +104,7 @@ class Counting(Collector):
     def of(cls, task: RankingTask, answers: Float64Array, tie_rule: TieRule) -> Counting:
         """Begin to count at the answers' scores (float64[answer]), or at the thresholds that the task has."""
         ends = tie_rule(answers) if task.thresholds is None else (task.thresholds, task.thresholds)
-        intervals = Intervals(task.queries.offsets, *ends)
+        intervals = Spans(task.queries.offsets, *ends)
         return cls(task, intervals, Counted.zero(intervals), Counted.zero(intervals))
 
     @property
@@ -248,7 +248,7 @@ class BestAnswers(Collector):
         return replace(parts[0], **arrays, known=Rows.sized(lengths, ids))
 
 
-class Intervals(NamedTuple):
+class Spans(NamedTuple):
     """The tie interval of each answer of some queries, as plain arrays for the compiled loops."""
 
     offsets: IntArray
@@ -273,7 +273,7 @@ class Counted(NamedTuple):
     """int64[query], how many candidates' scores were NaN"""
 
     @classmethod
-    def zero(cls, intervals: Intervals) -> Counted:
+    def zero(cls, intervals: Spans) -> Counted:
         """Begin with no candidates."""
         return cls(np.zeros((len(intervals.lowest), 2), np.int64), np.zeros(len(intervals.offsets) - 1, np.int64))
 
@@ -304,7 +304,7 @@ def known_in_chunk(known: Rows, first: int, width: int) -> Rows:
     return Rows(inside.offsets, inside.ids - first)
 
 
-def count_sparse(sparse: SparseScores, task: RankingTask, intervals: Intervals) -> tuple[IntArray, IntArray]:
+def count_sparse(sparse: SparseScores, task: RankingTask, intervals: Spans) -> tuple[IntArray, IntArray]:
     """Count the candidates, which all queries share, above and inside each tie interval.
 
     Returns int64[answer, 2] of all candidates, and of the known answers among them.

@@ -19,7 +19,7 @@ from kgeval.data.queries import Rows
 from kgeval.models.kernels import sum_in_lanes
 from kgeval.models.similarity import Similarity
 from kgeval.ranking.kernels.best_selection import best_arrays, select_row, select_rows
-from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Intervals, Kernel
+from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Kernel, Spans
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 
 TILE = 64
@@ -43,17 +43,17 @@ class CompiledKernel(Kernel):
         run_loop(_score_rows, len(lists), arrays, lists.offsets, lists.ids, out, group=GROUP_OF_ROWS)
         return out
 
-    def count(self, queries: QueryVectors, entities: EntityVectors, intervals: Intervals) -> Counted:
+    def count(self, queries: QueryVectors, entities: EntityVectors, intervals: Spans) -> Counted:
         return _count(_count_tiles, intervals, arrays_of(queries, entities))
 
-    def count_own(self, queries: QueryVectors, entities: EntityVectors, lists: Rows, intervals: Intervals) -> Counted:
+    def count_own(self, queries: QueryVectors, entities: EntityVectors, lists: Rows, intervals: Spans) -> Counted:
         scores = self.scores(queries, entities, lists)
         return _count(_count_rows, intervals, scores, lists.offsets[:-1], lists.lengths, group=GROUP_OF_ROWS)
 
-    def count_known(self, queries: QueryVectors, entities: EntityVectors, known: Rows, intervals: Intervals) -> Counted:
+    def count_known(self, queries: QueryVectors, entities: EntityVectors, known: Rows, intervals: Spans) -> Counted:
         return CompiledKernel.count_own(self, queries, entities, known, intervals)
 
-    def count_scores(self, scores: Float64Array, starts: IntArray, lengths: IntArray, intervals: Intervals) -> Counted:
+    def count_scores(self, scores: Float64Array, starts: IntArray, lengths: IntArray, intervals: Spans) -> Counted:
         return _count(_count_rows, intervals, scores, starts, lengths)
 
     def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
@@ -68,7 +68,7 @@ def run_loop(loop: Callable[..., None], total: int, *arguments: Any, group: int 
     parallel_for(lambda part: loop(part.start, part.stop, *arguments), total, group)
 
 
-def _count(loop: Callable[..., None], intervals: Intervals, *arguments: Any, group: int = GROUP) -> Counted:
+def _count(loop: Callable[..., None], intervals: Spans, *arguments: Any, group: int = GROUP) -> Counted:
     counted = Counted.zero(intervals)
     run_loop(loop, len(counted.undefined), *arguments, intervals, *counted, group=group)
     return counted
@@ -129,7 +129,7 @@ SIMILARITIES: tuple[Similarity, ...] = ("dot", "l1", "l2", "modulus", "squared_l
 DOT, L1, L2, MODULUS, SQUARED_L2 = range(len(SIMILARITIES))
 
 
-class Arrays(NamedTuple):
+class Packed(NamedTuple):
     """Queries and entities as plain arrays, for the compiled loops."""
 
     similarity: int
@@ -139,10 +139,10 @@ class Arrays(NamedTuple):
     biases: Float64Array
 
 
-def arrays_of(queries: QueryVectors, entities: EntityVectors) -> Arrays:
+def arrays_of(queries: QueryVectors, entities: EntityVectors) -> Packed:
     """Take vectors as plain arrays; those of entities are made contiguous."""
     code, vectors = SIMILARITIES.index(queries.similarity), np.ascontiguousarray(entities.vectors)
-    return Arrays(code, queries.vectors, queries.offsets, vectors, entities.biases)
+    return Packed(code, queries.vectors, queries.offsets, vectors, entities.biases)
 
 
 @njit(cache=True)

@@ -1,6 +1,8 @@
 """The reference kernel: numpy, float64, nothing clever. What other kernels count must equal its counts, bit for bit.
 
-Small evaluations are ranked by it too: numba is not worth loading for them.
+``Kernel`` in ``collectors.py`` says what each method does; ``engine.py`` calls them. ``intervals`` are not of
+confidence: each has the scores that tie with an answer. Small evaluations are ranked here too: numba is not worth
+loading for them.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import numpy as np
 from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.data.queries import Rows
 from kgeval.models.similarity import canonical
-from kgeval.ranking.kernels.collectors import ALL, KNOWN, BestAnswers, Counted, Intervals, Kernel
+from kgeval.ranking.kernels.collectors import ALL, KNOWN, BestAnswers, Counted, Kernel, Spans
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 
 
@@ -25,14 +27,14 @@ class ReferenceKernel(Kernel):
         rows = (_row(queries, query, entities[lists.row(query)]) for query in range(len(queries.vectors)))
         return np.concatenate([np.empty(0), *rows])
 
-    def count(self, queries: QueryVectors, entities: EntityVectors, intervals: Intervals) -> Counted:
+    def count(self, queries: QueryVectors, entities: EntityVectors, intervals: Spans) -> Counted:
         exact = EntityVectors(np.asarray(entities.vectors, np.float64), entities.biases)
         return _count(intervals, lambda query: _row(queries, query, exact))
 
-    def count_own(self, queries: QueryVectors, entities: EntityVectors, lists: Rows, intervals: Intervals) -> Counted:
+    def count_own(self, queries: QueryVectors, entities: EntityVectors, lists: Rows, intervals: Spans) -> Counted:
         return _count(intervals, lambda query: _row(queries, query, entities[lists.row(query)]))
 
-    def count_scores(self, scores: Float64Array, starts: IntArray, lengths: IntArray, intervals: Intervals) -> Counted:
+    def count_scores(self, scores: Float64Array, starts: IntArray, lengths: IntArray, intervals: Spans) -> Counted:
         return _count(intervals, lambda query: scores[starts[query] : starts[query] + lengths[query]])
 
     def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
@@ -72,7 +74,7 @@ def _select_row(query: int, row: Float64Array, first: int, best: BestAnswers) ->
     best.tied[query, KNOWN] += np.isin(tied, known).sum()
 
 
-def _count(intervals: Intervals, row_of: Callable[[int], Float64Array]) -> Counted:
+def _count(intervals: Spans, row_of: Callable[[int], Float64Array]) -> Counted:
     """Count each query's scores, float64[candidate], above and inside the intervals of its answers."""
     counted = Counted.zero(intervals)
     for query in range(len(counted.undefined)):

@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 from typing_extensions import Unpack
 
 from kgeval.base.arrays import BoolArray, IntArray
-from kgeval.base.errors import InputError, counted, refuse_unknown
+from kgeval.base.errors import InputError, refuse_unknown
+from kgeval.base.notes import Example, Note, amount
 from kgeval.base.parquet_tables import with_columns
 from kgeval.base.progress import Progress, reporting
 from kgeval.base.settings import takes
@@ -35,7 +36,7 @@ from kgeval.models.adapters.calling import ScoreFunction
 from kgeval.models.alignment import align
 from kgeval.models.checkpoints import as_model
 from kgeval.models.checks import notes_on_equal_rows
-from kgeval.ranking.corruption.generator import ALONE
+from kgeval.ranking.corruption.generator import without_alone
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation, RankingKeywords
@@ -216,7 +217,7 @@ class ModelPredictions(ModelOnDataset):
         work = engine.kernel.stats()
         of_candidates = without_alone(note for _, said, _ in sides for note in said)
         queries = sum(len(part.numbers) for part in parts)
-        unanswered = [UNANSWERED] if pc.count_distinct(data["query"]).as_py() < queries else []
+        unanswered = [Note("left-out", UNANSWERED)] if pc.count_distinct(data["query"]).as_py() < queries else []
         notes = (*table.notes, *of_candidates, *unanswered, *notes_on_device(work))
         return replace(table, data=data, notes=notes, work=work, queries=queries), [sizes for _, _, sizes in sides]
 
@@ -233,11 +234,12 @@ class ModelPredictions(ModelOnDataset):
             for anchor, relation in zip(queries.anchors[:3], queries.relations[:3], strict=True)
         ]
         shown = ", ".join(examples[:3]) + (", …" if count > 3 else "")
-        unknown_queries = f"{counted(count, 'query')} with an entity or relation that the model does not know: {shown}"
+        fault = " with an entity or relation that the model does not know"
+        unknown_queries = Note("unseen", amount(count, "query"), fault, Example(f": {shown}"))
         if self.evaluation.unseen == "error":
             raise InputError(f"{unknown_queries}. Set unseen: drop to leave them out.")
-        notes = [f"left out (unseen: {self.evaluation.unseen}): {unknown_queries}."]
-        return [part for part in kept if len(part.numbers)], notes
+        note = Note("unseen", f"left out (unseen: {self.evaluation.unseen}): ", *unknown_queries.parts, ".")
+        return [part for part in kept if len(part.numbers)], [note]
 
     def _predict_side(
         self, engine: Engine, part: NumberedQueries, table: PredictionTable, allowed: BoolArray
@@ -290,11 +292,6 @@ class ModelPredictions(ModelOnDataset):
         ]
         table = pa.table(columns, pa.schema([*SCHEMA][: -len(LABELLED)]))
         return with_times(dataset, table, None if queries.contexts is None else queries.contexts[owners])
-
-
-def without_alone(notes: Iterable[str]) -> list[str]:
-    """Return each note once, without its words on ranks."""
-    return [*dict.fromkeys(note.replace(ALONE, "") for note in notes)]
 
 
 def _divided(parts: Sequence[NumberedQueries], size: int) -> Iterator[list[NumberedQueries]]:

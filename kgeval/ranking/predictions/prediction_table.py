@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from kgeval.base.arrays import BoolArray
 from kgeval.base.errors import counted
 from kgeval.base.parquet_tables import LABELS, MORE, ROWS_SHOWN, StoredTable, with_columns
-from kgeval.base.provenance import UNKNOWN, PredictionProvenance, provenance_of, subject_of
 from kgeval.base.tables.table import Table
+from kgeval.data.provenance import UNKNOWN, PredictionProvenance, provenance_of, subject_of
 from kgeval.metrics.kinds import Calibration
 from kgeval.metrics.labels.fitted import Calibrator, calibrator, threshold_of_precision
 from kgeval.metrics.labels.scored_labels import ScoredLabels

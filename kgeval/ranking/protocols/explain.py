@@ -15,13 +15,14 @@ import numpy as np
 from typing_extensions import Unpack
 
 from kgeval.base.errors import InputError, MetricError, counted
+from kgeval.base.notes import Note, in_json
 from kgeval.base.progress import Progress
-from kgeval.base.provenance import Provenance, subject_of
 from kgeval.base.settings import takes
 from kgeval.base.tables.shown import Brief, Shown
 from kgeval.base.tables.table import Cell, Figure, Table
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
+from kgeval.data.provenance import Provenance, subject_of
 from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Labels
 from kgeval.metrics.names import parse
@@ -122,7 +123,7 @@ def explain(
     rows = tuple(_explain_protocol(ranking, standard, replace(it, quirks=it.applicable_to(scorer))) for it in chosen)
     table = ranking.table(standard)
     ties = summarize(table, ["count"]).groups[0].ties
-    notes = (*table.notes, *([str(ties)] if ties and ties.serious else []))
+    notes = (*table.notes, *([Note("ties", str(ties))] if ties and ties.serious else []))
     return Explanation(str(parse(metric)), ranking.value(standard), table.provenance, rows, notes)
 
 
@@ -321,11 +322,11 @@ class Explanation(Shown):
                     "optimistic": _plain(row.optimistic),
                     "pessimistic": _plain(row.pessimistic),
                     "provenance": row.provenance.to_dict(),
-                    "notes": list(row.notes),
+                    **in_json(row.notes),
                 }
                 for row in self.rows
             },
-            "notes": list(self.notes),
+            **in_json(self.notes),
         }
 
 

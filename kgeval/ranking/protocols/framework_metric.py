@@ -1,4 +1,4 @@
-"""The metrics that a framework prints: their names, sides and settings, and in what precision it takes their mean.
+"""The metrics that a framework, such as LibKGE, prints: names, sides, settings, and the precision of the mean.
 
 A ``Protocol`` lists them as ``FrameworkMetric``, and has one of the functions here, ``float64`` to ``histogram32``, as
 its ``mean``.
@@ -60,9 +60,10 @@ def _hits_among(competitors: IntArray, k: int, n: int, ranks: np.ndarray[Any, An
 
 
 def named(pattern: str = "{metric}", **axes: Mapping[str, str]) -> tuple[FrameworkMetric, ...]:
-    """Name a metric for each ``metric``, ``side`` and ``setting``, which have kgeval's words by those of the framework.
+    """Make a ``FrameworkMetric`` for each combination of the axes ``metric``, ``side`` and ``setting``.
 
-    The axis that is given last changes first.
+    An axis maps the framework's words to kgeval's. ``pattern`` makes the printed name of the framework's words. The
+    last axis varies fastest.
 
     >>> [one.name for one in named("{metric}{side}", side={"": "both", " lhs": "head"}, metric=hits("hits@{}", 1, 3))]
     ['hits@1', 'hits@3', 'hits@1 lhs', 'hits@3 lhs']

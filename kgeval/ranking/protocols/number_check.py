@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from kgeval.base.errors import MetricError, TableError, counted, first_few
-from kgeval.base.provenance import UNKNOWN
+from kgeval.base.notes import Note
 from kgeval.base.tables.shown import Shown
 from kgeval.base.tables.table import Table, number
+from kgeval.data.provenance import UNKNOWN
 from kgeval.data.split_names import filtered_by, parts_of
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import PARTS, MetricName, Part, parse, pooled_side
@@ -77,7 +78,7 @@ def check_numbers(ranks: RankTable | Mapping[str, RankTable], numbers: Mapping[s
     if not printed:
         raise MetricError("no number to check: give one, such as mrr=.3312.")
     tables = dict.fromkeys(protocols(), ranks) if isinstance(ranks, RankTable) else ranks
-    readings_by_key: dict[tuple[Any, ...], Reading] = {}
+    readings_by_key: dict[tuple[Any, ...], NumberReading] = {}
     for protocol in map(find_protocol, tables):
         for reading in _readings(protocol, tables[protocol.name], printed):
             key = (reading.setting, reading.side, *map(number, reading.values), reading.distance > 0)
@@ -99,11 +100,11 @@ class NumberCheck(Shown):
     """The readings of ranks beside printed numbers."""
 
     numbers: tuple[PrintedNumber, ...]
-    readings: tuple[Reading, ...]
+    readings: tuple[NumberReading, ...]
     """all readings, the nearest first"""
 
     @property
-    def matches(self) -> tuple[Reading, ...]:
+    def matches(self) -> tuple[NumberReading, ...]:
         """The readings that give every number; without a side in a metric's name, those of both sides first."""
         return tuple(reading for reading in self.readings if not reading.distance)
 
@@ -127,8 +128,8 @@ class NumberCheck(Shown):
         """What was not tried, if no protocol gives the numbers."""
         if self.matches:
             return ()
-        limits = "a check of ranks does not try other candidates, other filters or rounded scores"
-        return (f"{limits}: kgeval explain CHECKPOINT --number … ranks the checkpoint by every protocol.",)
+        limits = "a check of ranks does not try other candidates, other filters or rounded scores: kgeval explain"
+        return (Note("left-out", f"{limits} CHECKPOINT --number … ranks the checkpoint by every protocol."),)
 
     def tables(self) -> tuple[Table, ...]:
         columns = ["ranks", "side", "ties", *(str(it.metric) for it in self.numbers), "protocols"]
@@ -152,7 +153,7 @@ class NumberCheck(Shown):
 
 
 @dataclass(frozen=True)
-class Reading:
+class NumberReading:
     """One way to compute numbers from ranks, and its values; protocols with the same numbers are one reading."""
 
     setting: Setting
@@ -201,7 +202,7 @@ class PrintedNumber:
         return max(0.0, beyond / max(abs(self.value), self.half_a_digit) - ROUNDING)
 
 
-def _readings(protocol: Protocol, table: RankTable, printed: Sequence[PrintedNumber]) -> Iterator[Reading]:
+def _readings(protocol: Protocol, table: RankTable, printed: Sequence[PrintedNumber]) -> Iterator[NumberReading]:
     """Yield what a protocol gives for the numbers, of filtered and raw ranks, of both sides and of each.
 
     A number may come from the framework's sums, or from exact ones, as a reader of its ranks computes them.
@@ -229,7 +230,7 @@ def _readings(protocol: Protocol, table: RankTable, printed: Sequence[PrintedNum
             )
             one_side = protocol.sides[0] if side == "both" and len(protocol.sides) == 1 else side
             names = (protocol.name,) if is_own else ()
-            yield Reading(setting, one_side, candidates[nearest], distances[nearest], names, (str(ties),))
+            yield NumberReading(setting, one_side, candidates[nearest], distances[nearest], names, (str(ties),))
 
 
 def _reported(protocol: Protocol, table: RankTable) -> set[tuple[str, Ties, Part, Setting]]:

@@ -11,10 +11,11 @@ import pyarrow as pa
 
 from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.errors import InputError, ScoreError
+from kgeval.base.notes import Note
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.scorer import as_float64
 from kgeval.ranking.kernels import kernel
-from kgeval.ranking.kernels.collectors import Intervals
+from kgeval.ranking.kernels.collectors import Spans
 from kgeval.ranking.rank_table import SCHEMA, RankTable
 
 POSITIVE, NEGATIVE = "y_pred_pos", "y_pred_neg"
@@ -63,7 +64,7 @@ def ogb_eval(scores: Mapping[str, Any]) -> RankTable:
         raise InputError(f"{POSITIVE}: expected float[triple], found shape {list(positive.shape)}.")
     positive = positive.ravel()
     negative, starts, lengths, is_shared = _lists(scores[NEGATIVE], len(positive))
-    intervals = Intervals(np.arange(len(positive) + 1), positive, positive)
+    intervals = Spans(np.arange(len(positive) + 1), positive, positive)
     counted = kernel("compiled").count_scores(negative, starts, lengths, intervals)
     undefined = np.isnan(positive) | (counted.undefined > 0)
     if undefined.any():
@@ -76,8 +77,8 @@ def ogb_eval(scores: Mapping[str, Any]) -> RankTable:
     table = _table(positive, above + level, 0 * level, lengths, protocol="ogb-shared", candidates=words)
     table = replace(table, has_ties=False, own_ties="pessimistic")
     if ties := int((level > 0).sum()):
-        tied = f"{ties:,} of {len(level):,} scores tie with negatives, which count as above them"
-        table = replace(table, notes=(f"{tied}: OGB's hits at K are the scores above the K-th best negative.",))
+        tied = f"{ties:,} of {len(level):,} scores tie with negatives, which count as above them: OGB's hits at K"
+        table = replace(table, notes=(Note("ties", f"{tied} are the scores above the K-th best negative."),))
     return table
 
 

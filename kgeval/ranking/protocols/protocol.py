@@ -18,11 +18,11 @@ import pyarrow as pa
 from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.errors import ConfigError, TableError, did_you_mean, refuse_unknown
 from kgeval.base.progress import Progress, reporting
-from kgeval.base.provenance import UNKNOWN
 from kgeval.base.registries import by_name, instances, load_entry_points
 from kgeval.base.tables.shown import Brief
 from kgeval.data.dataset import SPLITS, Dataset, Split
 from kgeval.data.layouts import layouts
+from kgeval.data.provenance import UNKNOWN
 from kgeval.data.split_names import filtered_by, parts_of
 from kgeval.data.triples import SIDES, Side
 from kgeval.metrics.kinds import RANKS

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.base.errors import ConfigError, MetricError, counted, refuse_unknown
+from kgeval.base.notes import Note, amount, in_json
 from kgeval.base.tables.shown import Displayed, Parts
 from kgeval.base.tables.table import Cell, Figure, Table
 from kgeval.data.triples import SIDES
@@ -107,7 +108,7 @@ class FrameworkMetrics(Displayed):
     def to_dict(self) -> dict[str, Any]:
         """Return the block of ``metrics.json``; an infinite number is text, since JSON has none."""
         values = {name: value if np.isfinite(value) else str(value) for name, value in self.values.items()}
-        return {"name": self.protocol, "metrics": values, "notes": list(self.notes)}
+        return {"name": self.protocol, "metrics": values, **in_json(self.notes)}
 
     def _brief(self) -> str:
         return f"{counted(len(self), 'metric')} as {self.protocol} prints them"
@@ -152,25 +153,25 @@ def notes_on(rules: Protocol, table: RankTable) -> Iterator[str]:
     """Say how a framework counts ranks below 1, ties, answers that are not listed, and repeated triples."""
     ranks = rules.ranks(table)
     if below_1 := int((ranks < 1).sum()):
-        yield (
-            f"{counted(below_1, 'rank')} {'is' if below_1 == 1 else 'are'} below 1: {rules.name} subtracts all known "
-            "answers, also those that tie and were not counted. The mean reciprocal rank can be infinite."
-        )
+        why = f"{rules.name} subtracts all known answers, also those that tie and were not counted"
+        below = f" below 1: {why}. The mean reciprocal rank can be infinite."
+        yield Note("ties", amount(below_1, "rank is", "ranks are"), below)
     yield from notes_on_ties(rules, table)
     if unlisted := int(np.isposinf(ranks).sum()):
-        where = f"in the first {rules.cutoff} places of their list"
-        yield f"{unlisted:,} of {len(table):,} answers are not {where}: {rules.name} counts their reciprocal rank as 0."
+        where = f"in the first {rules.cutoff} places of their list: {rules.name} counts their reciprocal rank as 0"
+        yield Note("lists", f"{unlisted:,} of {len(table):,} answers are not {where}.")
     if names := [metric.name for metric in rules.framework_metrics if metric.from_zero]:
-        yield f"{rules.name} counts {' and '.join(names)} from 0."
+        yield Note("ties", f"{rules.name} counts {' and '.join(names)} from 0.")
     if layouts := [layout for layout, changes in rules.of_layout.items() if changes.get("split") == table.split]:
         where = f"in the layout {' and '.join(layouts)}"
-        yield f"{rules.name} ranks {table.split} as one split {where}. Test alone: --split test."
+        yield Note("files", f"{rules.name} ranks {table.split} as one split {where}. Test alone: --split test.")
     if rules.repeats == "each" and MULTIPLICITY in table.columns:
-        yield f"{rules.name} counts repeated triples each time."
+        yield Note("repeated", f"{rules.name} counts repeated triples each time.")
 
 
 def notes_on_ties(rules: Protocol, table: RankTable) -> Iterator[str]:
     """Count the answers that tie, and say how the framework ranks them, if it has a rule of its own."""
     tied = table.column("tied")
     if rules.tie_note and tied.any():
-        yield f"{tied_answers(int((tied > 0).sum()), len(tied), int(tied.max()))}. {rules.tie_note}."
+        answers = tied_answers(int((tied > 0).sum()), len(tied), int(tied.max()))
+        yield Note("ties", f"{answers}. {rules.tie_note}.")

@@ -21,10 +21,11 @@ import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.base.errors import ConfigError, MetricError
+from kgeval.base.notes import Note
 from kgeval.base.parquet_tables import with_columns
 from kgeval.base.progress import unreported
-from kgeval.base.provenance import percent
 from kgeval.base.threads import bound_threads
+from kgeval.data.provenance import percent
 from kgeval.data.triples import Side
 from kgeval.metrics.averages import numbered
 from kgeval.metrics.intervals.estimate import Estimate
@@ -126,13 +127,14 @@ class SampledRanking:
         if typed is None or (self.settings.error is not None and half_width <= self.settings.error):
             return 0, ""
         if typed.cost >= 1:
-            return 0, f"no regression on typed ranks: they cost {typed.cost:.1f} times as much as full ranks."
+            costly = f"no regression on typed ranks: they cost {typed.cost:.1f} times as much as full ranks."
+            return 0, Note("intervals", costly)
         typed.ranks.grow(ranks.size)
         phases = Phases(self._explained_share(self._sample(ranks, typed)), typed.cost)
         gain = f"they explain {100 * phases.explained:.0f} % of the variance at {percent(typed.cost)} of the cost"
         if not phases.pays(self._wanted_variance(ranks.size, half_width), of=len(self.rows), first=ranks.size):
-            return 0, f"no regression on typed ranks, which saves nothing: {gain}."
-        return phases.ratio, f"regression on typed ranks: {gain}."
+            return 0, Note("intervals", f"no regression on typed ranks, which saves nothing: {gain}.")
+        return phases.ratio, Note("intervals", f"regression on typed ranks: {gain}.")
 
     def _wanted_variance(self, drawn: int, half_width: float) -> float:
         """The variance that the estimate may have, in units of that of one triple: 1/n − 1/N for n of N triples.
@@ -173,7 +175,8 @@ class SampledRanking:
         wanted = f"{triples:,} triples" if error is None else f"{self.settings.metric} ± {error:g}"
         few = len(self.rows) <= self.settings.first
         why = f"a sample has at least {self.settings.first:,}" if few else f"{wanted} needs all"
-        return f"no estimate: all {len(self.rows):,} triples were ranked, because {why}. The numbers are exact."
+        fact = f"no estimate: all {len(self.rows):,} triples were ranked, because {why}. The numbers are exact."
+        return Note("intervals", fact)
 
 
 @dataclass(eq=False)

@@ -13,10 +13,10 @@ import numpy as np
 
 from kgeval.base.arrays import Float64Array
 from kgeval.base.errors import InputError, ScoreError
-from kgeval.base.provenance import UNKNOWN
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import notes_on_leaks
 from kgeval.data.loading import as_dataset
+from kgeval.data.provenance import UNKNOWN
 from kgeval.data.queries import Queries, Rows
 from kgeval.data.triples import EntitySide, Triples, triple_of
 from kgeval.data.vocabulary import Labels

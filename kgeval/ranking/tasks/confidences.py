@@ -15,11 +15,12 @@ import numpy as np
 from typing_extensions import Self
 
 from kgeval.base.arrays import FloatArray, IntArray
+from kgeval.base.notes import Note
 from kgeval.base.progress import Progress
-from kgeval.base.provenance import LabelProvenance, percent
 from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
+from kgeval.data.provenance import LabelProvenance, percent
 from kgeval.data.triples import EntitySide, LabelledTriples, TripleIndex, Triples, reverse
 from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.metrics.confidence_metrics import RankedFacts
@@ -172,4 +173,4 @@ def notes_on_reversed(dataset: Dataset) -> list[str]:
     if not swapped:
         return []
     share = f"the reverse of {swapped:,} of {len(test):,} test triples ({percent(swapped / len(test))}) is in train"
-    return [f"{share}: compare with the baseline 'same or reversed', which learns nothing."]
+    return [Note("leaks", f"{share}: compare with the baseline 'same or reversed', which learns nothing.")]

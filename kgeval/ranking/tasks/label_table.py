@@ -16,9 +16,9 @@ import pyarrow as pa
 from kgeval.base.arrays import Float64Array
 from kgeval.base.errors import counted
 from kgeval.base.parquet_tables import LABELS, StoredTable
-from kgeval.base.provenance import UNKNOWN, LabelProvenance, subject_of
 from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import Dataset
+from kgeval.data.provenance import UNKNOWN, LabelProvenance, subject_of
 from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.ranking.tasks.labelled_split import LabelledSplit
 

@@ -16,11 +16,12 @@ from pydantic import Discriminator, Tag
 
 from kgeval.base.arrays import BoolArray
 from kgeval.base.errors import InputError
-from kgeval.base.provenance import percent
+from kgeval.base.notes import Example, Note
 from kgeval.base.settings import Settings
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import known_answers
 from kgeval.data.labelled_triples import read_negatives, read_triple_ids
+from kgeval.data.provenance import percent
 from kgeval.data.tables import NamedTable
 from kgeval.data.triples import LabelledTriples, TripleIndex, Triples
 from kgeval.ranking.corruption import Uniform
@@ -67,7 +68,8 @@ def notes_on_negatives(dataset: Dataset, split: str, part: LabelledSplit) -> lis
     if not len(facts):
         return []
     share = f"{len(facts):,} of {negatives.sum():,} {split} negatives ({percent(len(facts) / negatives.sum())})"
-    return [f"{share} {'is a known fact' if len(facts) == 1 else 'are known facts'}: {dataset.examples(facts)}."]
+    fact = f"{share} {'is a known fact' if len(facts) == 1 else 'are known facts'}"
+    return [Note("negatives", fact, Example(f": {dataset.examples(facts)}"), ".")]
 
 
 class NegativesFromFiles(Settings):

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 from kgeval.base.errors import ConfigError, did_you_mean
 from kgeval.base.setting_problems import Problem
 from kgeval.data.dataset_config import dataset_block
-from kgeval.ranking.run_directory.contents import is_folder_name
 from kgeval.runs.config.models import model_block
 from kgeval.runs.config.yaml_document import Document, Place
+from kgeval.stored.contents import is_folder_name
 
 SEEDS = "seeds"
 

@@ -22,11 +22,11 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.known import known_answers
 from kgeval.models.baselines import Baseline
 from kgeval.ranking.rank_table import TIME
-from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.runs.config.grid import Grid, chosen_parts, is_grid
 from kgeval.runs.config.models import RanksConfig, TrainingConfig, has_device, scores_new_entities, wrong_arguments
 from kgeval.runs.config.run_config import RunConfig, expand_shorthand
 from kgeval.runs.config.yaml_document import Document, read_document
+from kgeval.stored.stored_run import StoredRun
 
 
 def load_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
@@ -121,7 +121,7 @@ def _with_cure(problem: Problem, document: Document) -> Problem:
     run = StoredRun(source.parent)
     is_stored = run.config_file == source and run.is_complete
     if not problem.no_path:
-        lacks = is_stored and problem.offers_names and not run.changed_files
+        lacks = is_stored and problem.offers_names and not run.faults
         return replace(problem, hint="Install the package that has it.") if lacks else problem
     if not is_stored and "Nearby: " in f"{problem.message} {problem.hint}":
         return problem

@@ -42,9 +42,9 @@ from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.import_ranks import ImportedRanks, Unmatched, load_ranks
 from kgeval.ranking.rank_file import RankSetting
 from kgeval.ranking.reranking import rerank
-from kgeval.ranking.run_directory.stored_run import StoredRun
 from kgeval.ranking.table_triples import triples_in
 from kgeval.runs.config.metric_request import Scalar
+from kgeval.stored.stored_run import StoredRun
 
 BASELINE, RANKS = "baseline:", "ranks:"
 

@@ -25,7 +25,6 @@ from kgeval.ranking.corruption.generator import Corruption
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.protocols.protocol import ResolvedEvaluation, find_protocol
 from kgeval.ranking.rules import STANDARD
-from kgeval.ranking.run_directory.contents import is_run_name
 from kgeval.ranking.tasks.classification import Classification
 from kgeval.ranking.tasks.confidences import Confidences
 from kgeval.runs.config.metric_request import MetricRequest
@@ -40,6 +39,7 @@ from kgeval.runs.config.models import (
 from kgeval.runs.config.yaml_document import Document
 from kgeval.runs.executors import ExecutorConfig, RayExecutor
 from kgeval.runs.trackers import TrackerConfig
+from kgeval.stored.contents import is_run_name
 
 
 class RunEvaluation(Evaluation):

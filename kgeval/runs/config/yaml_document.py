@@ -21,7 +21,7 @@ from kgeval.base.errors import ConfigError, FileError, KgevalError, counted
 from kgeval.base.files import exists_safely, read_settings, refuse_special, suggest_paths
 from kgeval.base.setting_problems import Problem, as_texts, short_repr
 from kgeval.base.settings_text import VARIABLE, CountingLoader, QuotedText, escaped, look_up, map_texts, read_yaml
-from kgeval.ranking.run_directory.stored_run import StoredRun
+from kgeval.stored.stored_run import StoredRun
 
 Place = tuple[str, ...]
 """the path to a value: its keys and positions, as they are written"""

@@ -18,8 +18,8 @@ from kgeval.base.storage import replacing, replacing_folder, write_text
 from kgeval.data.layouts.converted import save_dataset
 from kgeval.models.families.bilinear import DistMult
 from kgeval.ranking.corruption.export import write_negatives
-from kgeval.ranking.run_directory.staging import reserve
 from kgeval.reports.plots import save_picture
+from kgeval.stored.staging import reserve
 from tests.cli.conftest import invoke
 from tests.reports.conftest import family, ranks_of
 

@@ -7,7 +7,7 @@ import torch
 
 from kgeval import evaluate, framework_metrics
 from kgeval.base.errors import DatasetError, MetricError
-from kgeval.base.provenance import Provenance
+from kgeval.data.provenance import Provenance
 from kgeval.ranking.protocols.explain import NO_CHANGE, Explanation, ProtocolExplanation
 from tests.conftest import random_dataset
 

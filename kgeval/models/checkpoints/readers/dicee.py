@@ -72,7 +72,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     if name.startswith(PYKEEN):
         family = _pykeens(name.removeprefix(PYKEEN), tensors, order, options)
     else:
-        family = MODELS[name](Parts(entity, relation[order], tensors, config))
+        family = MODELS[name](SavedModel(entity, relation[order], tensors, config))
     for key in ("p", "q") if name == "Keci" else ():
         options.resolve(key, config.get(key), CONFIG)
     options.record_origins(family, "dice-embeddings", by_triple="scoring_technique")
@@ -152,7 +152,7 @@ def _pykeens(name: str, tensors: Tensors, order: list[int], options: Options) ->
     return family
 
 
-class Parts(NamedTuple):
+class SavedModel(NamedTuple):
     """What a model of dice-embeddings is made of."""
 
     entity: FloatArray
@@ -162,7 +162,7 @@ class Parts(NamedTuple):
     config: dict[str, Any]
 
 
-def _keci(parts: Parts) -> Family:
+def _keci(parts: SavedModel) -> Family:
     entity, relation, tensors, config = parts
     p, q = (int(config.get(name) or 0) for name in ("p", "q"))
     if p + q == 0:
@@ -181,12 +181,12 @@ def _blocks(array: FloatArray, p: int, q: int) -> FloatArray:
     return np.concatenate([head, *blocks], axis=1)
 
 
-def _aconex(parts: Parts) -> Family:
+def _aconex(parts: SavedModel) -> Family:
     by_triple = parts.config["scoring_technique"] in BY_TRIPLE
     return AConEx(parts.entity, parts.relation, **_layers(parts, AConEx.halves), by_triple=by_triple)
 
 
-def _layers(parts: Parts, halves: int) -> dict[str, Float64Array]:
+def _layers(parts: SavedModel, halves: int) -> dict[str, Float64Array]:
     """Take the layers of ConEx, whose network makes so many vectors as long as half an entity."""
     tensors = parts.tensors
     kernel = tensors.take("conv2d.weight", None, 1, 3, 3)
@@ -200,7 +200,7 @@ def _layers(parts: Parts, halves: int) -> dict[str, Float64Array]:
     )
 
 
-def _lfmult(parts: Parts) -> Family:
+def _lfmult(parts: SavedModel) -> Family:
     degree = parts.config.get("degree")
     width = parts.entity.shape[1]
     if type(degree) is not int or not 0 < degree < width:
@@ -209,7 +209,7 @@ def _lfmult(parts: Parts) -> Family:
     return LFMult(parts.entity, parts.relation, degree=degree)
 
 
-MODELS: dict[str, Callable[[Parts], Family]] = {
+MODELS: dict[str, Callable[[SavedModel], Family]] = {
     "AConEx": _aconex,
     "ComplEx": lambda parts: ComplEx(parts.entity, parts.relation),
     "ConEx": lambda parts: ConEx(parts.entity, parts.relation, **_layers(parts, ConEx.halves)),

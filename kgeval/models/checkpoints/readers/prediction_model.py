@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.base.errors import CheckpointError, UsageError, counted, first_few
+from kgeval.base.errors import CheckpointError, UsageError, first_few
+from kgeval.base.notes import Note, amount
 from kgeval.data.name_lookup import NameLookup
 from kgeval.data.triples import SIDES, Side
 from kgeval.models.adapters.prediction_lists import ALL_LISTS, INVENTED, Key, OneList, PredictionLists, SideLists
@@ -138,20 +139,21 @@ class CheckedLists:
 
     def _notes(self) -> list[str]:
         """Say how many predictions named no entity, and how many named one again."""
-        notes = []
+        notes = list[str]()
         if self._named:
             homonyms = f", {self._homonymous:,} by a name that several entities have (homonyms={self._homonyms})"
-            found = f"found by name (names={self._names}): {counted(self._named, 'prediction')}"
-            notes.append(f"{found}{homonyms if self._homonymous else ''}.")
+            found = f"found by name (names={self._names}): ", amount(self._named, "prediction")
+            notes.append(Note("lists", *found, f"{homonyms if self._homonymous else ''}."))
         if self._invented:
             kept = {"keep": "kept its place as a wrong answer", "drop": "was left out, and later ones moved up"}
-            fault = f"{counted(self._invented, 'prediction')} named no entity"
-            notes.append(f"{fault}; each {kept[self._unmatched]} (unmatched={self._unmatched}, names={self._names}).")
+            fate = f"each {kept[self._unmatched]} (unmatched={self._unmatched}, names={self._names})."
+            notes.append(Note("faulty-lists", amount(self._invented, "prediction"), f" named no entity; {fate}"))
         if self._repeated:
-            fault = f"{counted(self._repeated, 'prediction')} repeated an earlier one of the same list"
-            notes.append(f"{fault}: the first counts, and later ones move up.")
+            fault = " repeated an earlier one of the same list: the first counts, and later ones move up."
+            notes.append(Note("faulty-lists", amount(self._repeated, "prediction"), fault))
         if self.unread:
-            notes.append(f"keys of the lists that kgeval does not read: {first_few(sorted(self.unread))}.")
+            keys = first_few(sorted(self.unread))
+            notes.append(Note("lists", f"keys of the lists that kgeval does not read: {keys}."))
         return notes
 
 

@@ -57,7 +57,7 @@ MERGED = 256
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class DeviceBlock:
     """A block of queries and a chunk of entities, on the device and on the host."""
 
     host: tuple[QueryVectors, EntityVectors]
@@ -81,7 +81,7 @@ class Block:
 class BlockCounting:
     """The counting of a chunk at the answers of a block: int64[answer, 2] on the device, above intervals and inside."""
 
-    block: Block
+    block: DeviceBlock
     answers: BlockAnswers
 
     def count_all(self, compare: Callable[..., ScreenResult], bytes_per_pair: float) -> Any:
@@ -160,7 +160,7 @@ class BlockAnswers(NamedTuple):
 class BlockSelection:
     """The selection for one block of queries from one chunk of entities."""
 
-    block: Block
+    block: DeviceBlock
     first: int
     """the position of the chunk's first entity"""
     best: BestAnswers

@@ -26,8 +26,8 @@ from kgeval.base.threads import slices
 from kgeval.data.queries import Rows
 from kgeval.models.similarity import PRODUCTS
 from kgeval.ranking.kernels.best_selection import best_arrays, merge_rows
-from kgeval.ranking.kernels.collectors import Among, BestAnswers, Counted, Intervals
-from kgeval.ranking.kernels.device.device_blocks import Block, BlockAnswers, BlockCounting, BlockSelection, expand
+from kgeval.ranking.kernels.collectors import Among, BestAnswers, Counted, Spans
+from kgeval.ranking.kernels.device.device_blocks import BlockAnswers, BlockCounting, BlockSelection, DeviceBlock, expand
 from kgeval.ranking.kernels.device.device_vectors import DeviceVectors, to_device, triton_runs
 from kgeval.ranking.kernels.device.screen import BYTES_PER_PAIR, ScreenResult, compare
 from kgeval.ranking.kernels.rounding import Precision
@@ -67,7 +67,7 @@ class DeviceKernel(ScreenedKernel):
         return {**super().stats(), **where}
 
     def compare(
-        self, queries: QueryVectors, entities: EntityVectors, among: Among, intervals: Intervals
+        self, queries: QueryVectors, entities: EntityVectors, among: Among, intervals: Spans
     ) -> tuple[Counted, Counted]:
         of_all, known = Counted.zero(intervals), Counted.zero(intervals)
 
@@ -81,16 +81,16 @@ class DeviceKernel(ScreenedKernel):
         self._attempt(queries, entities, on_device, on_host, shared=among.own is None)
         return of_all, known
 
-    def count_scores(self, scores: Float64Array, starts: IntArray, lengths: IntArray, intervals: Intervals) -> Counted:
+    def count_scores(self, scores: Float64Array, starts: IntArray, lengths: IntArray, intervals: Spans) -> Counted:
         self._note("finished scores, which were given or copied to the host")
         return super().count_scores(scores, starts, lengths, intervals)
 
-    def count_tensor(self, scores: Any, widths: IntArray, intervals: Intervals) -> Counted:
+    def count_tensor(self, scores: Any, widths: IntArray, intervals: Spans) -> Counted:
         """Compare finished scores on the device, the first int64[query] of each row, float[query, column]."""
         with torch.inference_mode(), _current(self.device):
             return count_tensor(scores, widths, intervals, memory=self.memory)
 
-    def count_listed(self, scores: Any, listed: Rows, intervals: Intervals) -> Counted:
+    def count_listed(self, scores: Any, listed: Rows, intervals: Spans) -> Counted:
         """Compare the finished scores in the columns that each query lists."""
         with torch.inference_mode(), _current(self.device):
             return count_listed_scores(scores, listed, intervals, memory=self.memory)
@@ -173,7 +173,7 @@ class DeviceKernel(ScreenedKernel):
         return "scores that are nearly equal, or nearly all requested: bounds exclude too few candidates"
 
     def _compare_blocks(
-        self, queries: QueryVectors, entities: EntityVectors, among: Among, intervals: Intervals
+        self, queries: QueryVectors, entities: EntityVectors, among: Among, intervals: Spans
     ) -> tuple[Counted, Counted]:
         """Compare one block of queries after another; the comparisons of known answers are not in the statistics."""
         counts, effort, owners = [np.empty((2, 0, 2), np.int64)], np.zeros(2, np.int64), intervals.owners
@@ -202,7 +202,7 @@ class DeviceKernel(ScreenedKernel):
 
     def _bounded_blocks(
         self, queries: QueryVectors, entities: EntityVectors, effort: IntArray, *scores: Float64Array
-    ) -> Iterator[tuple[slice, Block]]:
+    ) -> Iterator[tuple[slice, DeviceBlock]]:
         """Copy a chunk and each block of queries to the device; all that ``scores`` are compared with has a bound."""
         chunk = DeviceVectors.of_entities(entities, self.device, products=queries.similarity in PRODUCTS)
         if not (scores_are_bounded(queries.similarity, *scores) and chunk.largest() < LARGEST):
@@ -211,7 +211,7 @@ class DeviceKernel(ScreenedKernel):
             on_device = DeviceVectors.of_queries(queries, part, self.device)
             if not on_device.largest() < LARGEST:
                 raise Unbounded
-            yield part, Block((queries[part], entities), on_device, chunk, self.scores, self.memory // 4, effort)
+            yield part, DeviceBlock((queries[part], entities), on_device, chunk, self.scores, self.memory // 4, effort)
 
 
 class Unbounded(Exception):
@@ -237,7 +237,7 @@ def _current(device: Any) -> AbstractContextManager[Any]:
     return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
 
-def count_tensor(scores: Any, widths: IntArray, intervals: Intervals, *, memory: int) -> Counted:
+def count_tensor(scores: Any, widths: IntArray, intervals: Spans, *, memory: int) -> Counted:
     """Compare the first int64[query] scores of each row, float[query, column], with the answers of its query."""
     owners, lowest, highest, ends = _on_device(scores, intervals, widths)
     counted, columns = [np.empty((0, 2), np.int64)], torch.arange(scores.shape[1], device=scores.device)
@@ -251,7 +251,7 @@ def count_tensor(scores: Any, widths: IntArray, intervals: Intervals, *, memory:
     return Counted(np.concatenate(counted), undefined.cpu().numpy())
 
 
-def count_listed_scores(scores: Any, listed: Rows, intervals: Intervals, *, memory: int) -> Counted:
+def count_listed_scores(scores: Any, listed: Rows, intervals: Spans, *, memory: int) -> Counted:
     """Compare the scores in the columns that each query lists."""
     owners, lowest, highest, offsets, ids = _on_device(scores, intervals, listed.offsets, listed.ids)
     counts = torch.zeros((len(owners), 2), dtype=torch.int64, device=scores.device)
@@ -281,7 +281,7 @@ def select_tensor(scores: Any, best: BestAnswers, *, memory: int) -> None:
         merge_rows(0, len(block), offsets, entering, columns.cpu().numpy(), best_arrays(of_block))
 
 
-def _on_device(scores: Any, intervals: Intervals, *arrays: IntArray) -> tuple[Any, ...]:
+def _on_device(scores: Any, intervals: Spans, *arrays: IntArray) -> tuple[Any, ...]:
     """Copy the owners and ends of intervals, and further arrays, to where the scores are."""
     all_arrays = (intervals.owners, intervals.lowest, intervals.highest, *arrays)
     return tuple(to_device(array, scores.device) for array in all_arrays)

@@ -32,8 +32,8 @@ import numpy as np
 
 from kgeval.base.arrays import Float64Array
 from kgeval.base.compiling import njit
-from kgeval.ranking.kernels.collectors import Counted, Intervals
-from kgeval.ranking.kernels.compiled import DOT, L1, L2, MODULUS, SQUARED_L2, Arrays, above_and_inside, arrays_of, score
+from kgeval.ranking.kernels.collectors import Counted, Spans
+from kgeval.ranking.kernels.compiled import DOT, L1, L2, MODULUS, SQUARED_L2, Packed, above_and_inside, arrays_of, score
 from kgeval.ranking.kernels.rounding import U32, U64, growth
 from kgeval.ranking.kernels.screening.screens import BOUND_GROUP, SMALLEST, Screen
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
@@ -49,7 +49,7 @@ class ScreenedCounting:
     """The counting of one chunk of candidates, by one screen."""
 
     def __init__(
-        self, screen: Screen, queries: QueryVectors, entities: EntityVectors, intervals: Intervals, counted: Counted
+        self, screen: Screen, queries: QueryVectors, entities: EntityVectors, intervals: Spans, counted: Counted
     ) -> None:
         self._screen, self._intervals, self._counts = screen, intervals, counted.counts
         self._limits = screen.limits(intervals.lowest, intervals.highest, intervals.owners)
@@ -170,7 +170,7 @@ def _collect(flags, first, uncertain, count):  # type: ignore[no-untyped-def]
 class Pairs(NamedTuple):
     """Queries and entities for the compiled loops, and what bounds the error of their refined scores."""
 
-    arrays: Arrays
+    arrays: Packed
     rounded: np.ndarray[Any, Any]
     """[query, dim or more], in the precision of the refined scores"""
     rounding_error_per_unit: Float64Array

@@ -21,7 +21,7 @@ import numpy as np
 from kgeval.base.arrays import IntArray
 from kgeval.base.threads import parallel_for
 from kgeval.data.queries import Rows
-from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Intervals
+from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Spans
 from kgeval.ranking.kernels.compiled import CompiledKernel, run_loop
 from kgeval.ranking.kernels.rounding import Precision
 from kgeval.ranking.kernels.screening.counting import CANONICAL, REFINED, ScreenedCounting, count_rows, pairs_of
@@ -64,7 +64,7 @@ class ScreenedKernel(CompiledKernel):
         work = {"screened": self._compared, "refined": refined, "rescored": canonical, "rescored_share": share}
         return {"kernel": self.name, **work}
 
-    def count(self, queries: QueryVectors, entities: EntityVectors, intervals: Intervals) -> Counted:
+    def count(self, queries: QueryVectors, entities: EntityVectors, intervals: Spans) -> Counted:
         total, counted = len(queries.vectors), Counted.zero(intervals)
         precisions = self._precisions if total >= TRIAL_PAYS * self._block else self._precisions[:1]
         screens = screens_for(precisions, queries, entities, *intervals[1:])
@@ -93,7 +93,7 @@ class ScreenedKernel(CompiledKernel):
         self.name = self._precisions[0]
         return quickest, step * len(countings)
 
-    def count_own(self, queries: QueryVectors, entities: EntityVectors, lists: Rows, intervals: Intervals) -> Counted:
+    def count_own(self, queries: QueryVectors, entities: EntityVectors, lists: Rows, intervals: Spans) -> Counted:
         if not (self._precisions and vectors_are_bounded(queries, entities, *intervals[1:])):
             return super().count_own(queries, entities, lists, intervals)
         counted, effort = Counted.zero(intervals), np.zeros((len(lists), 2), np.int64)

@@ -15,6 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from kgeval.base.arrays import BoolArray
+from kgeval.base.notes import Note
 from kgeval.data.dataset import Dataset
 from kgeval.data.layouts.inductive import STEMS as INDUCTIVE
 from kgeval.data.triples import Side
@@ -146,7 +147,7 @@ class TailsOnly(FrameworkQuirk):
     """Heads are predicted as tails of the inverse relation, so a model without inverse relations predicts none."""
 
     cause: ClassVar[str] = "sides"
-    note: ClassVar[str] = "Marius predicts tails only, with a model that has no inverse relations."
+    note: ClassVar[str] = Note("sides", "Marius predicts tails only, with a model that has no inverse relations.")
 
     def applies_to(self, scorer: Aligned) -> bool:
         return not isinstance(scorer.scorer, Reciprocal)
@@ -170,9 +171,10 @@ class TailsAsHeads(FrameworkQuirk):
     """An answer is scored as (h, r, t), its competitors as (t′, r, h), which swaps heads and tails."""
 
     cause: ClassVar[str] = "tail candidates"
-    note: ClassVar[str] = (
+    note: ClassVar[str] = Note(
+        "scores",
         "DGL-KE scores the candidates for the tail of a RESCAL or TransR as heads of the swapped triple, "
-        "but not the answer: its tail ranks compare scores of two models."
+        "but not the answer: its tail ranks compare scores of two models.",
     )
 
     def applies_to(self, scorer: Aligned) -> bool:
@@ -201,7 +203,9 @@ class Clamped(FrameworkQuirk):
     """The scores of SimplE are clamped to −20 … 20, so all scores beyond one end tie."""
 
     cause: ClassVar[str] = "clamp"
-    note: ClassVar[str] = "DGL-KE clamps the scores of a SimplE to -20 … 20; all scores beyond an end tie."
+    note: ClassVar[str] = Note(
+        "ties", "DGL-KE clamps the scores of a SimplE to -20 … 20; all scores beyond an end tie."
+    )
 
     def applies_to(self, scorer: Aligned) -> bool:
         return isinstance(family(scorer), SimplE)
@@ -309,8 +313,9 @@ class ReversedSign(FrameworkQuirk):
     """OpenKE takes the lowest score for the best, also for RESCAL with MarginLoss, which gives facts high scores."""
 
     cause: ClassVar[str] = "sign"
-    note: ClassVar[str] = (
-        "OpenKE ranks a RESCAL trained with its MarginLoss in reverse: the least plausible candidate comes first."
+    note: ClassVar[str] = Note(
+        "chance",
+        "OpenKE ranks a RESCAL trained with its MarginLoss in reverse: the least plausible candidate comes first.",
     )
 
     def applies_to(self, scorer: Aligned) -> bool:
@@ -371,8 +376,9 @@ class Tokens(FrameworkQuirk):
 
     cause: ClassVar[str] = "tokens"
     compares_queries: ClassVar[bool] = True
-    note: ClassVar[str] = (
-        "In the ConvE code the tokens OOV and '' compete with the answers, although they are not entities."
+    note: ClassVar[str] = Note(
+        "candidates",
+        "In the ConvE code the tokens OOV and '' compete with the answers, although they are not entities.",
     )
 
     def applies_to(self, scorer: Aligned) -> bool:

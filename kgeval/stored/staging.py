@@ -11,7 +11,7 @@ from filelock import FileLock, Timeout
 
 from kgeval.base.errors import InputError, RunError
 from kgeval.base.storage import refuse_to_replace_special
-from kgeval.ranking.run_directory.contents import (
+from kgeval.stored.contents import (
     CONFIG,
     LOCK,
     MANIFEST,

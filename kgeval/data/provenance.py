@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypeVar
 
 from kgeval.base.errors import counted
+from kgeval.base.notes import Note
 
 UNKNOWN = "unknown"
 """the name of a model, a dataset and so on that is not known"""
@@ -88,7 +89,7 @@ class Provenance:
         if self.leaks is not None:
             of_part = self.leaks.triples != self.triples  # a table of some rows keeps the counts
             words = self.leaks.in_words(self.split, any_time=self.times is not None, of_part=of_part)
-            lines += [f"{'returning facts' if self.leaks.returning else 'leaks'}: {words}"] if words else []
+            lines += [words.after(f"{'returning facts' if self.leaks.returning else 'leaks'}: ")] if words else []
         return tuple(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -246,6 +247,16 @@ def provenance_of(table: Any, kind: type[Described], **further: Any) -> Describe
     return kind(**{name: value for name, value in vars(table).items() if name in names}, **further)
 
 
+def is_of_all(candidates: str | None) -> bool:
+    """Whether candidates are all entities of a dataset; datasets differ in their number.
+
+    >>> is_of_all("all 14 entities"), is_of_all("all 14 entities by TGB's file"), is_of_all(None)
+    (True, False, False)
+    """
+    words = (candidates or "").split(" ")
+    return len(words) == 3 and (words[0], words[2]) == ("all", "entities")
+
+
 def subject_of(model: str, dataset: str) -> str:
     """Name a model and its dataset.
 
@@ -286,7 +297,7 @@ class LeakCounts:
     returning: int = 0
     """where all are later than train, how many are in train at an earlier time: these are no leaks"""
 
-    def in_words(self, split: str, *, any_time: bool = False, of_part: bool = False) -> str:
+    def in_words(self, split: str, *, any_time: bool = False, of_part: bool = False) -> Note:
         """Name the counts and shares that are not 0; of a temporal graph, whose times were ignored, say so.
 
         ``of_part`` says that the counts are of all triples that were ranked, and stand beside a part of these.
@@ -301,7 +312,7 @@ class LeakCounts:
             if count:
                 share = f"({percent(count / self.triples)}) {'is' if count == 1 else 'are'} {where}"
                 counts.append(f"{count:,}{'' if counts else whole} {share}")
-        return ", and ".join(counts)
+        return Note("leaks", ", and ".join(counts))
 
 
 def percent(share: float) -> str:

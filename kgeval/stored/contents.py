@@ -34,12 +34,15 @@ from typing_extensions import TypedDict
 
 from kgeval.base import files
 from kgeval.base.errors import InputError, counted, reason
-from kgeval.base.files import exists_safely, is_plain_name
+from kgeval.base.files import exists_safely, is_plain_name, sha256_of_file
 from kgeval.base.setting_problems import problems_of
 from kgeval.data.dataset import Dataset
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.tasks.label_table import LabelTable
+
+SCHEMA = 1
+"""the version of what the files of a run say; a newer one may mean other things by the same words"""
 
 MANIFEST, METRICS = "manifest.json", "metrics.json"
 """the files of a run by which its folder is known"""
@@ -93,13 +96,32 @@ def other_files(folder: Path, models: Iterable[str]) -> list[str]:
 
 
 def is_run(folder: Path) -> bool:
-    """Whether a folder is the run directory of one model."""
-    return (folder / MANIFEST).is_file() and holds_table(folder)
+    """Whether a folder is the run directory of one model, whose files may be damaged."""
+    return (
+        exists_safely(folder / MANIFEST)
+        and (folder / MANIFEST).is_file()
+        and (holds_table(folder) or _is_of_kgeval(folder / MANIFEST))
+    )
+
+
+def _is_of_kgeval(manifest: Path) -> bool:
+    """Whether a manifest, beside which there is no table, is not one of another program."""
+    with suppress(InputError):
+        return "written" in read_json(manifest)
+    return False
 
 
 def holds_table(folder: Path) -> bool:
     """Whether there are ranks or labels in it, of a complete run or not."""
     return (folder / RANKS).is_file() or (folder / LABELS).is_file()
+
+
+def fault_of(file: Path, digest: str | None = None) -> str:
+    """What is wrong with a file of a run; empty if nothing is. The manifest has its ``digest``, a SHA-256."""
+    if not file.is_file():
+        return "is a folder" if file.is_dir() else "is no file" if file.exists() else "is missing"
+    is_written = digest in (None, sha256_of_file(file))
+    return "" if is_written else f"is not as the run wrote it: {MANIFEST} has another SHA-256"
 
 
 def is_begun(folder: Path) -> bool:
@@ -175,7 +197,7 @@ def _unconverted(value: Any, check: Callable[[Any], object]) -> Any:
 Number = Annotated[float | None, WrapValidator(_unconverted)]
 """a whole number stays one"""
 
-Block = dict[str, JsonValue]
+JsonBlock = dict[str, JsonValue]
 """what is shown as it is, whatever it holds"""
 
 Names = TypeVar("Names", bound=Iterable[str])
@@ -203,7 +225,7 @@ class Graph(TypedDict, total=False):
     triples: dict[str, Count]
     repeated: dict[str, Count]
     sha256: str
-    training_graph: Block
+    training_graph: JsonBlock
 
 
 @with_config(STRICT)
@@ -215,25 +237,36 @@ class Manifest(TypedDict, total=False):
     python: str
     commit: str
     versions: dict[str, str]
-    machine: Block
+    machine: JsonBlock
     dataset: Graph
-    model: Block
+    model: JsonBlock
     name: str
     seeds: dict[str, int]
     sha256: dict[str, str]
     seconds: dict[str, Annotated[float, Field(ge=0)]]
-    ranking: Block
+    ranking: JsonBlock
     ranked: dict[str, Count]
     continued: dict[str, Count]
     notes: list[str]
+    note_kinds: JsonValue
+    note_parts: JsonValue
     written: Annotated[dict[str, str], AfterValidator(_files)]
+
+
+@with_config(STRICT)
+class Policies(TypedDict, total=False):
+    """The part of a run's configuration that says how numbers are computed of its tables."""
+
+    ties: str | None
+    seed: int
+    task: JsonBlock | None
 
 
 @with_config(STRICT)
 class Metrics(TypedDict, total=False):
     """The part of ``metrics.json`` that is read; all of it can be computed from the tables."""
 
-    provenance: Block
+    provenance: JsonBlock
     metrics: dict[str, dict[str, Number]]
 
 
@@ -248,7 +281,7 @@ class Models(TypedDict, total=False):
 
 
 @with_config(STRICT)
-class Suite(TypedDict):
+class StoredSuite(TypedDict):
     """The ``kgeval-suite.json`` of a folder of runs on many graphs."""
 
     groups: dict[str, list[str]]
@@ -256,12 +289,16 @@ class Suite(TypedDict):
     metrics: list[str]
 
 
-Record = TypeVar("Record", Manifest, Metrics, Models, Suite)
+Record = TypeVar("Record", Manifest, Policies, Metrics, Models, StoredSuite)
 
 
 def read_record(path: Path, kind: type[Record]) -> Record:
     """Read a file of a run; refuse one in which a field is of another type."""
-    content = read_json(path)
+    return record_of(read_json(path), path, kind)
+
+
+def record_of(content: dict[str, Any], path: Path, kind: type[Record]) -> Record:
+    """Take what a file of a run says; refuse it if a field is of another type."""
     try:
         return TypeAdapter(kind).validate_python(content)
     except ValidationError as error:

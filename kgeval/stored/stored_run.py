@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pydantic import ValidationError
 
 from kgeval.base.errors import ConfigError, InputError, reason
 from kgeval.base.files import exists_safely, read_settings, refuse_special, sha256_of_file, suggest_paths
+from kgeval.base.notes import Note
 from kgeval.base.parquet_tables import StoredTable
 from kgeval.base.settings_text import dump_yaml, expanded, read_yaml
 from kgeval.base.storage import write_text
@@ -27,7 +28,9 @@ from kgeval.ranking.import_ranks import load_ranks
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_file import is_foreign
 from kgeval.ranking.rank_table import RankTable
-from kgeval.ranking.run_directory.contents import (
+from kgeval.ranking.tasks.confidences import ConfidenceTables
+from kgeval.ranking.tasks.label_table import LabelTable
+from kgeval.stored.contents import (
     CONFIG,
     CURVES,
     LABELS,
@@ -38,19 +41,31 @@ from kgeval.ranking.run_directory.contents import (
     RANKS,
     REPORT,
     RESULTS,
+    SCHEMA,
     TEXT,
     Manifest,
     Metrics,
+    Policies,
     as_json,
+    fault_of,
+    is_begun,
     is_run,
     progress_of,
     ranks_of,
     read_record,
+    record_of,
     tables_in,
 )
-from kgeval.ranking.run_directory.staging import publish
-from kgeval.ranking.tasks.confidences import ConfidenceTables
-from kgeval.ranking.tasks.label_table import LabelTable
+from kgeval.stored.staging import publish
+
+RunState = Literal["finished", "altered", "damaged", "unfinished", "newer"]
+"""of a run: all its files are as it wrote them; some are other ones; some are missing or cannot be read; it has no
+manifest; or a newer version of kgeval wrote it"""
+
+
+class NewerRun(InputError):
+    """A newer version of kgeval wrote a run."""
+
 
 KeptTable: TypeAlias = RankTable | LabelTable | ConfidenceTables
 """what an evaluation stores: ranks; for classification, labelled triples with the scores of the model and of
@@ -96,6 +111,27 @@ class StoredRun:
     def is_complete(self) -> bool:
         """Whether it is the run directory of one model, and finished."""
         return is_run(self.path)
+
+    @property
+    def unfinished(self) -> str:
+        """Why there is no complete run; empty if there is one."""
+        if self.is_complete:
+            return ""
+        if not self.path.is_dir():
+            return "its folder is missing"
+        return "it was interrupted" if is_begun(self.path) else f"{MANIFEST} {fault_of(self.path / MANIFEST)}"
+
+    @cached_property
+    def state(self) -> tuple[RunState, str]:
+        """Whether it is finished and as it was written; if not, why."""
+        if self.unfinished:
+            return "unfinished", self.unfinished
+        try:
+            faults = {name: "" if (self.path / name).is_file() else f" {fault}" for name, fault in self.faults.items()}
+        except InputError as error:
+            return "newer" if isinstance(error, NewerRun) else "damaged", str(error)
+        why = f"changed since the run was written: {', '.join(map(''.join, faults.items()))}."
+        return ("damaged" if any(faults.values()) else "altered", why) if faults else ("finished", "")
 
     @property
     def is_of_pykeen(self) -> bool:
@@ -145,9 +181,19 @@ class StoredRun:
         return content
 
     @cached_property
+    def policies(self) -> Policies:
+        """How its configuration says that numbers are computed."""
+        said = {name: self.config[name] for name in Policies.__annotations__ if name in self.config}
+        return record_of(expanded(said), self.config_file, Policies)
+
+    @cached_property
     def manifest(self) -> Manifest:
-        """The content of its manifest; empty if there is none."""
-        return read_record(self.path / MANIFEST, Manifest) if exists_safely(self.path / MANIFEST) else {}
+        """The content of its manifest; empty if there is none. That of a newer version is refused."""
+        content = read_record(self.path / MANIFEST, Manifest) if exists_safely(self.path / MANIFEST) else Manifest()
+        if content.get("schema", SCHEMA) > SCHEMA:
+            cure = "Install that version: pip install --upgrade kgeval"
+            raise NewerRun(f"{str(self.path / MANIFEST)!r}: a newer version of kgeval wrote this run. {cure}.")
+        return content
 
     @property
     def fingerprint(self) -> str | None:
@@ -170,39 +216,32 @@ class StoredRun:
         return "baseline" in self.manifest.get("model", {})
 
     @cached_property
-    def altered(self) -> list[str]:
-        """The files of a complete run that have changed since it was written; the manifest, if it has no digests."""
-        if (written := self.manifest.get("written")) is None:
-            return [MANIFEST]
-        files = {name: self.path / name for name in written}
-        return [name for name, file in files.items() if not file.is_file() or sha256_of_file(file) != written[name]]
+    def faults(self) -> dict[str, str]:
+        """What is wrong with the files of a complete run, by their names: missing, or not as they were written."""
+        written = self.manifest.get("written", {}) if self.is_complete else {}
+        faults = {name: fault_of(self.path / name, digest) for name, digest in written.items()}
+        return {name: fault for name, fault in faults.items() if fault}
 
     def _unaltered(self, name: str) -> Path:
-        """Return the place of a file to read; refuse one that has changed since the run was written."""
+        """Return the place of a file to read; refuse one that is missing or has changed since the run was written."""
         place = self.path / name
-        if name in self.changed_files and place.is_file():
-            alone = " To use these ranks as they are, give the file itself." if name == RANKS else ""
-            problem = f"{str(place)!r} is not as the run wrote it: {MANIFEST} has another SHA-256"
-            raise InputError(f"{problem}. Restore it, or evaluate again with --force.{alone}")
+        if name in self.faults:
+            cure = "Restore it, or evaluate again with --force."
+            cure += " To use these ranks as they are, give the file itself." * (name == RANKS and place.is_file())
+            raise InputError(f"{str(place)!r} {self.faults[name]}. {cure}")
         return place
 
     @property
-    def changed_files(self) -> list[str]:
-        """The files that are known to have changed since the run was written."""
-        return [name for name in self.altered if name != MANIFEST] if self.is_complete else []
-
-    @property
-    def changes(self) -> tuple[str, ...]:
-        """A note on the files that have changed since the run was written, if there are any."""
-        names = self.changed_files
-        return (f"changed since the run was written: {', '.join(names)}.",) if names else ()
+    def changes(self) -> tuple[Note, ...]:
+        """A note on a run of which files have changed since it was written, or that cannot be read."""
+        state, why = self.state
+        return () if state in ("finished", "unfinished") else (Note("runs", why),)
 
     @property
     def keeps(self) -> str:
         """The kind of its tables: ``ranks``, ``classification`` (labels) or ``confidences`` (both)."""
-        if not exists_safely(self.path / LABELS):
-            return "ranks"
-        return "confidences" if exists_safely(self.path / RANKS) else "classification"
+        tables = {name for name in (LABELS, RANKS) if name in self.faults or exists_safely(self.path / name)}
+        return {(LABELS,): "classification", (LABELS, RANKS): "confidences"}.get((*sorted(tables),), "ranks")
 
     def table(self) -> KeptTable:
         if self.keeps == "ranks":
@@ -210,8 +249,8 @@ class StoredRun:
         labels = self.labels()
         if self.keeps == "classification":
             return labels
-        files = {name: self._unaltered(ranks_of(name)) for name in labels.baselines}
-        ranks = {name: RankTable.from_parquet(file) for name, file in files.items() if exists_safely(file)}
+        there = [name for name in labels.baselines if exists_safely(self.path / ranks_of(name))]
+        ranks = {name: RankTable.from_parquet(self._unaltered(ranks_of(name))) for name in there}
         return ConfidenceTables(labels, {"score": self.ranks(), **ranks})
 
     def labels(self) -> LabelTable:
@@ -233,7 +272,7 @@ class StoredRun:
         if self.keeps == "classification":
             what = f"{str(path)!r} is a run of a classification: it has scores of labelled triples, not ranks"
             raise InputError(f"{what}. summarize, compare, report and plot --kind roc take it.")
-        if path.is_dir() and not (path / RANKS).is_file():
+        if path.is_dir() and not self.is_complete and not (path / RANKS).is_file():
             raise InputError(f"{str(path)!r} holds no run: there is no {RANKS} in it.{progress_of(path)}")
         if dataset is not None:
             if self.is_stored:
@@ -249,8 +288,8 @@ class StoredRun:
 
     @property
     def predictions(self) -> PredictionTable | None:
-        file = self._unaltered(PREDICTIONS)
-        return PredictionTable.from_parquet(file) if file.is_file() else None
+        there = exists_safely(self.path / PREDICTIONS)
+        return PredictionTable.from_parquet(self._unaltered(PREDICTIONS)) if there else None
 
     def dataset(self) -> Dataset:
         """Read the dataset that the configuration names; its triples may have changed since."""
@@ -265,8 +304,10 @@ class StoredRun:
             cause = reason(ValueError(why.removeprefix("Value error, ")))
             raise InputError(f"{problem}. Add --dataset DATASET.\n{cause}") from error
 
-    def refuse_interrupted(self) -> None:
-        """Refuse a folder with the tables of a run that was killed before it was complete."""
+    def refuse_unreadable(self) -> None:
+        """Refuse a run whose tables are damaged, or that was killed before it was complete."""
+        for name in self.faults.keys() & {RANKS, LABELS}:
+            self._unaltered(name)
         if not exists_safely(self.path) or not self.path.is_dir() or self.is_complete:
             return
         if there := [name for name in tables_in(self.path) if (self.path / name).is_file()]:

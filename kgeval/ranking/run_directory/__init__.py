@@ -1,1 +1,0 @@
-"""The run directory: its files, and how it is written atomically."""
