@@ -6,7 +6,8 @@
     kgeval.summarize(table, ["mrr", "hits@10"])["mrr"]
 
 Everything, the public submodules ``kgeval.analysis``, ``kgeval.corruption``, ``kgeval.metrics``, ``kgeval.pykeen`` and
-``kgeval.tasks`` too, is imported on first use, so that ``import kgeval`` itself costs nothing.
+``kgeval.tasks`` too, is imported on first use, so that ``import kgeval`` itself costs nothing. A new public name is an
+import below ``if TYPE_CHECKING``, where ``on_first_use`` finds it.
 """
 
 from typing import TYPE_CHECKING

@@ -4,7 +4,7 @@
 the dataset says of them; ``audits`` look at a dataset before any model; ``answer_sets`` hold the answer with a chosen
 probability.
 
-Called by ``kgeval.reports``, ``kgeval.runs``, the command line and the user. Slices are imported by nobody:
+Called by ``kgeval.reports``, ``kgeval.runs``, the command line and the user. No list names the slices:
 ``slices.slice.slices()`` finds them, so a new one is a ``Slice`` in a file there.
 """
 

@@ -1,4 +1,7 @@
-"""The types of arrays, and conversions of numbers that numpy does not have."""
+"""The types of arrays, and conversions of numbers that numpy does not have.
+
+All rooms annotate arrays with the types. Functions that take arrays of users accept torch tensors by :func:`array_or`.
+"""
 
 import sys
 from collections.abc import Callable
@@ -13,14 +16,14 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
 FloatArray = npt.NDArray[np.floating[Any]]
-"""scores and parameters in whatever precision they come"""
+"""scores and parameters, in the precision in which they were given"""
 
 Float64Array = npt.NDArray[np.float64]
-"""what is computed"""
+"""computed numbers, such as metrics"""
 
 
 def bfloat16_to_float32(halves: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:
-    """Take the bits of bfloat16 numbers, which numpy does not have, as float32, which holds each of them exactly.
+    """Convert the bits of bfloat16 numbers, a type that numpy lacks, to float32, which holds each of them exactly.
 
     >>> bfloat16_to_float32(np.array([0x3F80, 0xC049], np.uint16))
     array([ 1.      , -3.140625], dtype=float32)
@@ -29,13 +32,13 @@ def bfloat16_to_float32(halves: npt.NDArray[np.uint16]) -> npt.NDArray[np.float3
 
 
 def is_tensor(values: Any) -> bool:
-    """Whether values are a tensor of torch, which is not imported for the question."""
+    """Whether values are a torch tensor; torch is not imported to find out."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(values, torch.Tensor)
 
 
 def detached(values: Any) -> Any:
-    """Take a tensor off its device and its gradient, and widen what numpy does not have; all else stays as it is."""
+    """Return a tensor on the CPU, without gradient and in a type that numpy has; return other values unchanged."""
     if not is_tensor(values):
         return values
     plain = values.detach().cpu()
@@ -44,7 +47,7 @@ def detached(values: Any) -> Any:
 
 
 def array_or(refusal: Callable[[Exception], Exception], values: Any) -> npt.NDArray[Any]:
-    """Take values, which may be a tensor, as an array; where NumPy cannot, raise the refusal, made of its error."""
+    """Convert values, or a tensor, to an array; if NumPy cannot, raise what ``refusal`` makes of its error."""
     try:
         return np.asarray(detached(values))
     except Exception as error:  # ragged lists, sparse or quantised tensors: every library refuses in its own way

@@ -1,4 +1,7 @@
-"""The notes of several models on one data set or more: each once, with the models and data sets that it is of."""
+"""The notes of several models and datasets, merged: each once, with the names of its models and datasets.
+
+Commands, comparisons and reports call :func:`collected_notes`. A place is a pair (dataset, model).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from kgeval.base.errors import first_few
 from kgeval.base.notes import Note, in_ranges
 
 MOST_DATASETS = 3
-"""the most datasets that a head names, and that have a note of one kind each"""
+"""the most datasets that the line above a table names, and that keep notes of their own if numbers differ"""
 
 MOST_NAMED = 10
 """the most datasets that a note lists"""
@@ -19,11 +22,11 @@ MOST_NAMED = 10
 def collected_notes(
     notes: Mapping[tuple[str, str], Sequence[str]], *, named: bool = False, exact: bool = False, joined: bool = False
 ) -> list[Note]:
-    """Collect notes by dataset and model: each kind once, with whose they are and, where numbers differ, their range.
+    """Merge notes by (dataset, model): those that differ in numbers alone become one, with the range and the names.
 
-    Up to three datasets with other numbers have a note each, unless notes shall be ``joined``; those of more datasets
-    are joined, without their examples. A note that all have gets no names, unless it shall be ``named`` or numbers
-    differ; with ``exact``, each number has a note of its own.
+    If numbers differ between up to three datasets, each dataset keeps a note; with more datasets, or ``joined``, there
+    is one note without examples. A note of all models has no names before it, unless it is ``named`` or numbers differ.
+    With ``exact``, notes with different numbers are not merged.
 
     >>> tie, more, gone = (Note("ties", words) for words in ("3 ranks tie.", "4 ranks tie.", "9 are gone."))
     >>> notes = {("umls", "a"): [tie], ("umls", "b"): [more, gone], ("umls", "c"): []}
@@ -38,7 +41,7 @@ def collected_notes(
     >>> collected_notes(both)
     ['a, b on umls: 3–4 ranks tie.', 'nations: 3 ranks tie.']
 
-    How many seeds of a model a note is of stands beside the model.
+    Beside a model stands in how many of its seeds the note occurs.
 
     >>> some = Note("ties", "3 ranks tie.", seeds="in 2 of 3 seeds")
     >>> collected_notes({("umls", "a"): [some], ("umls", "b"): [more]})
@@ -68,7 +71,7 @@ def collected_notes(
 
 
 def _many(names: Sequence[str]) -> str:
-    """List names, or count them and list the first, where there are more than a line holds."""
+    """List the names of datasets; of more than ``MOST_NAMED``, give the number and the first ones."""
     return ", ".join(names) if len(names) <= MOST_NAMED else f"{len(names)} datasets ({first_few(names)})"
 
 
@@ -79,7 +82,7 @@ def _distinct(several: Iterable[Sequence[Note]]) -> list[Note]:
 def _places_in_words(
     places: Sequence[tuple[str, str]], every: Sequence[tuple[str, str]], *, named: bool, models_too: bool
 ) -> str:
-    """Name datasets, models, or models on datasets; empty for all if not ``named``, and for one without a name."""
+    """Write places as datasets, models, or models on datasets; empty if they are ``every`` place, unless ``named``."""
     several = len({dataset for dataset, _ in every}) > 1
     if set(places) == set(every) and not named and (len(every) > 1 or not every[0][1]):
         return ""

@@ -1,9 +1,10 @@
 """Compiled functions: stored in numba's cache, or compiled by each process if there is no place for a cache.
 
-Kernels are compiled with :func:`njit`; programs that wait for the compiler say so (:func:`telling`).
+Kernels, the inner loops of ranking, are compiled with :func:`njit` in place of numba's; the command line shows a
+message before it waits for the compiler (:func:`telling`).
 
-Numba's disk cache knows when the file of a function has changed, but not when another file has whose functions or
-constants it holds: after such a change, delete the ``.nbi`` and ``.nbc`` in ``__pycache__`` or ``NUMBA_CACHE_DIR``.
+Numba renews a function in its disk cache if the file of the function has changed, but not if another file has changed
+whose functions or constants it uses: then delete the ``.nbi`` and ``.nbc`` in ``__pycache__`` or ``NUMBA_CACHE_DIR``.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from kgeval.base.contexts import holding
 Function = Callable[..., Any]
 
 CACHED: list[Any] = []
-"""the functions that numba keeps in its cache"""
+"""the compiled functions (numba's dispatchers) that are stored in its disk cache"""
 
 
 def njit(*, cache: bool, **options: Any) -> Callable[[Function], Function]:
     """Compile a function as :func:`numba.njit` does, without a cache if no folder is writable.
 
-    Numba refuses to cache where neither the package's folder nor the user's can be written to, as in an installation
-    that is read-only, for a user without a home. A shared folder is not safe: others could put code there.
+    Numba refuses to cache if neither the package's folder nor the user's can be written to, as in a read-only
+    installation for a user without a home. A shared folder would not be safe: others could put code there.
     """
     import numba
 
@@ -48,7 +49,7 @@ def njit(*, cache: bool, **options: Any) -> Callable[[Function], Function]:
 
 @cache
 def cache_class() -> Any:
-    """Make numba's cache, where a file that was cut short counts as none, and a disk that is full stops nothing."""
+    """Return numba's cache class, changed: a damaged file counts as missing, and a full disk raises no error."""
     from numba.core.caching import FunctionCache
 
     class Cache(FunctionCache):  # type: ignore[misc]  # numba has no types
@@ -71,18 +72,18 @@ _on_compiling: ContextVar[Callable[[], None] | None] = ContextVar("on_compiling"
 
 
 def telling(tell: Callable[[], None]) -> AbstractContextManager[None]:
-    """Call a function before loops within are compiled, for the first time on this machine."""
+    """In the ``with`` block, call ``tell`` before functions are compiled for the first time on this machine."""
     return holding(_on_compiling, tell)
 
 
 def tell_if_cold() -> None:
-    """Call the function of :func:`telling` if loops have to be compiled first."""
+    """Call the function of :func:`telling` if functions have to be compiled first; kernels call this as they start."""
     if (tell := _on_compiling.get()) is not None and is_cache_cold():
         tell()
 
 
 def is_cache_cold(functions: list[Any] | None = None) -> bool:
-    """Whether none of these functions, by default all, was compiled on this machine since its file was written."""
+    """Whether no function in the list, by default ``CACHED``, has a cache file at least as new as its source."""
     return not any(_was_compiled(function) for function in (CACHED if functions is None else functions))
 
 

@@ -25,11 +25,11 @@ MAX_EXPANSION = 100
 """the most bytes in memory, as a multiple of the size of the file"""
 
 ROWS, CODED_ROWS = 2**14, 2**20
-"""rows of a batch, and of a batch with dictionary-encoded columns, where each batch repeats the dictionary"""
+"""the most rows to decode at a time; more with dictionary-encoded columns, as each batch repeats the dictionary"""
 
 
 def read_parquet(path: Path) -> pa.Table:
-    """Read the columns of text and numbers; nested columns are left out."""
+    """Read the columns of text and numbers; nested and fixed-size binary columns are left out."""
     checked(path)
     # Not read_table, which makes a column of a folder named key=value, and fails for repeated column names.
     with pq.ParquetFile(path) as file:
@@ -45,18 +45,20 @@ def read_parquet(path: Path) -> pa.Table:
             budget.take(sum(map(_decoded_size, piece.columns)))
             pieces.append(piece)
     table = pa.Table.from_batches(pieces, None if pieces else pa.schema(flat))
-    # What was known only when all rows were written is in the metadata of the file, not of its schema.
+    # Metadata that a writer adds after the last row are in the file's metadata, not in its schema's.
     of_file = {key: value for key, value in (metadata.metadata or {}).items() if key != b"ARROW:schema"}
     return table.replace_schema_metadata(of_file)
 
 
 def _decoded_size(column: pa.Array) -> int:
+    """Return the bytes of a column as if each row had its own text, not a code of the dictionary."""
     if not pa.types.is_dictionary(column.type) or pa.types.is_primitive(column.type.value_type):
         return int(column.nbytes)
     return pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0
 
 
 def _longest(path: Path, fields: list[Any]) -> int:
+    """Return the bytes of the longest text in the dictionaries of a file, 0 if there is none."""
     texts = [field.name for field in fields if not pa.types.is_primitive(field.type)]
     longest = 0
     with pq.ParquetFile(path, read_dictionary=texts) as file:
@@ -70,7 +72,7 @@ def _longest(path: Path, fields: list[Any]) -> int:
 
 @contextmanager
 def open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
-    """Open a zip archive, whose list of contents is not too long."""
+    """Open a zip archive; refuse it if its list of contents is longer than ``MAX_CONTENTS``."""
     with _ShortReads(io.FileIO(path)) as file, zipfile.ZipFile(file) as archive:
         file.longest = None
         yield archive
@@ -94,7 +96,7 @@ class _ShortReads(io.BufferedReader):
 
 @contextmanager
 def open_hdf5(path: Path, *, times: int = 1) -> Iterator[Arrays]:
-    """Open an HDF5 file, of which ``times`` its size may be read: more than 1 where it is compressed."""
+    """Open an HDF5 file; at most ``times`` its size may be read from it, more than 1 if it is compressed."""
     refuse_missing(f"{path}: an HDF5 file needs", "h5py")
     import h5py
 

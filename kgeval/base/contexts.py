@@ -1,4 +1,7 @@
-"""Values for the code of a ``with`` block in one thread, for functions to which no argument can be passed."""
+"""Values for the code of a ``with`` block in one thread, for functions to which no argument can be passed.
+
+``compiling.py``, ``files.py``, ``progress.py`` and ``threads.py`` pass settings to functions deep below in this way.
+"""
 
 from __future__ import annotations
 

@@ -1,15 +1,18 @@
-"""The exceptions, and the sentence that names the nearest valid choice.
+"""The exceptions, and helpers for the words of messages: counts, first few names, the nearest valid choice.
+
+All packages raise the exceptions, ``kgeval.errors`` makes them public, and the command line prints the message and
+exits.
 
 KgevalError
 ├── InputError         an argument, a file or a setting is wrong; nothing was computed (exit code 2)
 │   ├── DatasetError      a graph: files, columns, labels, splits
 │   ├── CheckpointError   a model: files, arrays, options, vocabularies
 │   │   ├── PickleError       a pickled file, of a model or of a graph: it is a DatasetError as well
-│   │   └── UsageError        a path, format, option or dataset that does not go with a model, whose files may be right
+│   │   └── UsageError        a path, format, option or dataset does not fit a model; its files may be right
 │   ├── ConfigError       a configuration file or command line
 │   ├── MetricError       a metric name, or a table that a metric cannot use
 │   ├── TableError        a table of ranks
-│   └── FileError         a file that is none of data, or asks for too much: all of the above but a MetricError
+│   └── FileError         no regular file, or it asks for too much: it is of each kind above but MetricError
 │       └── MissingLibrary    a library is not installed; the message names the extra that brings it
 └── RunError           the work began and could not be finished                        (exit code 1)
     └── ScoreError        a model gave a score that cannot be ranked
@@ -28,10 +31,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 MAX_CHOICES = 30
-"""how many valid names a message lists"""
+"""the most valid names that a message lists"""
 
 FEW_CHOICES = 6
-"""how many it lists if a command lists them too"""
+"""the most valid names that a message lists if ``kgeval list`` shows them too"""
 
 MAX_CHARACTERS = 300
 """the most characters of a library's message"""
@@ -47,7 +50,7 @@ class KgevalError(Exception):
     """Any error of kgeval; its message says what is wrong, where, and what to do."""
 
     exit_code = 1
-    """what a command that ends with the error returns to the shell"""
+    """the exit status of a command that ends with the error"""
 
     def __str__(self) -> str:
         return visible(super().__str__())
@@ -121,7 +124,7 @@ __all__ = [name for name, it in vars().items() if isinstance(it, type) and issub
 def visible(text: str) -> str:
     r"""Write the characters that control a terminal, or reverse the direction of text, as escapes.
 
-    Labels and file names come from files of others; a tab and a new line stay.
+    Labels and file names may come from untrusted files; a tab and a new line stay.
 
     >>> visible("a\x1b[2Jb"), visible("\u202eevil"), visible("Zoë\n")
     ('a\\x1b[2Jb', '\\u202eevil', 'Zoë\n')
@@ -131,7 +134,7 @@ def visible(text: str) -> str:
 
 @contextmanager
 def naming(where: object, error: type[InputError] = DatasetError) -> Iterator[None]:
-    """Name the place in the refusal of what it holds, which is then an ``error``, or of its own kind if that is one."""
+    """Put ``where`` before the message of an InputError in the block, and make it an ``error`` if it is none."""
     try:
         yield
     except InputError as refusal:
@@ -141,7 +144,7 @@ def naming(where: object, error: type[InputError] = DatasetError) -> Iterator[No
 
 @contextmanager
 def refusing(where: object, what: str, *errors: type[Exception], cure: str = "") -> Iterator[None]:
-    """Refuse what a library cannot read, with its reason: the errors that it raises are a DatasetError."""
+    """Turn ``errors`` of a library in the ``with`` block into a DatasetError, which says ``what`` is wrong and why."""
     try:
         yield
     except errors as error:
@@ -159,7 +162,7 @@ def reason(error: BaseException) -> str:
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
-    """Count in words, with the plural of the noun where there is not one.
+    """Write a count with its noun, in the plural unless the count is 1.
 
     >>> counted(1, "test triple"), counted(2000, "test triple"), counted(0, "query")
     ('1 test triple', '2,000 test triples', '0 queries')
@@ -177,7 +180,7 @@ def first_few(items: Sequence[object], most: int = 5) -> str:
 
 
 def nearest(word: str, choices: Iterable[str]) -> list[str]:
-    """Find at most two valid names that are similar to a misspelt one; with another first letter, very similar.
+    """Find at most two valid names that are similar to a misspelt one; very similar if the first letter differs.
 
     >>> nearest("hits", ["mrr", "hits@k"])
     ['hits@k']
@@ -186,7 +189,7 @@ def nearest(word: str, choices: Iterable[str]) -> list[str]:
     >>> nearest("mmr", ["mrr", "mr"]), nearest("drpo", ["error", "drop"]), nearest("nopee", ["openke", "native"])
     (['mr', 'mrr'], ['drop'], [])
     """
-    import difflib  # when a name is wrong: kgeval itself imports this file
+    import difflib  # only when a name is wrong, as ``import kgeval`` imports this file
 
     if not word:
         return []
@@ -203,14 +206,14 @@ def nearest(word: str, choices: Iterable[str]) -> list[str]:
 def refuse_unknown(
     what: str, value: object, known: Iterable[str], error: type[InputError] = InputError, *, listed: str = ""
 ) -> None:
-    """Refuse a value that is none of those known, which ``what`` says in words, and name the nearest of these."""
+    """Refuse a value that is no ``known`` name: ``what`` (such as "unknown side"), the value and the nearest names."""
     names = [*known]
     if not isinstance(value, str) or value not in names:
         raise error(f"{what} {value!r:.60}. {did_you_mean(str(value), names, listed=listed)}".strip())
 
 
 def did_you_mean(word: str, choices: Iterable[str], *, listed: str = "") -> str:
-    """Suggest the nearest valid choices; if none is near, list all, or name the ``kgeval list`` that does.
+    """Suggest the nearest valid choices; if none is near, list all, or name the ``kgeval list`` command that does.
 
     >>> did_you_mean("hits", ["mrr", "hits@k"])
     "Did you mean 'hits@k'?"

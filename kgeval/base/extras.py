@@ -1,4 +1,7 @@
-"""Libraries that kgeval can do without: each belongs to an extra, which is named where the library is missing."""
+"""Optional libraries: each belongs to an extra, such as ``kgeval[torch]``, which the error names if it is missing.
+
+Code that needs such a library calls :func:`refuse_missing` before the import.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from importlib.util import find_spec
 from kgeval.base.errors import MissingLibrary
 
 OF_REPORT = ("altair", "jinja2", "vl_convert")
+"""the modules that reports need"""
 
 EXTRAS = {
     **dict.fromkeys(OF_REPORT, "report"),
@@ -18,15 +22,16 @@ EXTRAS = {
 """the module of a library -> the extra of kgeval that brings it"""
 
 NAMES = {"jinja2": "Jinja2", "pykeen": "PyKEEN", "ray": "Ray", "vl_convert": "vl-convert-python"}
+"""the module of a library -> its name in messages"""
 
 
 def is_installed(module: str) -> bool:
-    """Whether a library is there; it is not imported."""
+    """Whether a library is installed; it is not imported."""
     return find_spec(module) is not None
 
 
 def refuse_missing(needs: str, *modules: str) -> None:
-    """Refuse what needs libraries of extras, if one is not installed.
+    """Raise MissingLibrary if one of the modules is not installed; ``needs`` begins the message.
 
     >>> refuse_missing("a page needs", "altair", "jinja2")
     """

@@ -1,8 +1,8 @@
 """Untrusted files: they are read within bounds of memory and steps; pipes, devices and files that change are refused.
 
-Every reader opens files through :func:`read_bytes`, :func:`read_json` or, where a library opens them, :func:`checked`;
-what is decoded from them is paid for from a ``Budget``. Then: paths that may be wrong (:func:`exists_safely`,
-:func:`no_file`), and files that must stay as they were while a run reads them (``ReadFiles``).
+Every reader opens files through :func:`read_bytes`, :func:`read_json` or, if a library opens them, after
+:func:`checked`; a ``Budget`` limits the bytes that may be decoded from a file. Further helpers are for paths that may
+be wrong (:func:`exists_safely`, :func:`no_file`), and for files that must not change during a run (``ReadFiles``).
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ MAX_SETTINGS = 2**21
 """the most bytes of a file of settings"""
 
 READ, JSON = 2, 10
-"""the bytes of memory for each byte of a file while it is read, and as Python objects if it is JSON"""
+"""bytes of memory for each byte of a file: of any file while it is read, of JSON as Python objects"""
 
 SPECIAL = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+"""a file type of ``stat`` -> its name in messages"""
 
 SYSTEM = (Path("/proc"), Path("/sys"))
 """folders of the system, whose files may have no end"""
@@ -79,7 +80,10 @@ def sha256_of_file(path: Path) -> str:
 
 
 def checked(path: Path, *, times: int = 0) -> int:
-    """Return the size of a file that takes ``times`` bytes of memory for each to read, 0 if it is memory-mapped."""
+    """Return the size of a file in bytes; refuse a special file, or one with ``times`` its size above the free memory.
+
+    A file that is memory-mapped needs no memory: ``times`` is 0.
+    """
     refuse_special(path)
     size = path.stat().st_size
     if times and times * size > (free := free_memory()):
@@ -90,7 +94,7 @@ def checked(path: Path, *, times: int = 0) -> int:
 def refuse_special(path: Path) -> None:
     """Refuse a pipe, a socket, a device, a file of the system or a Git LFS pointer; accept a missing file.
 
-    Under ``noting_openings``, the state of the file is noted.
+    Within :func:`noting_openings`, the state of the file is recorded.
     """
     try:
         status, place = path.stat(), path.resolve()
@@ -108,13 +112,13 @@ def refuse_special(path: Path) -> None:
 
 
 def _begins_with(path: Path, beginning: bytes) -> bool:
-    with suppress(OSError):  # who opens it says why
+    with suppress(OSError):  # the error is raised where the file is opened
         return beginning_of(path, len(beginning)) == beginning
     return False
 
 
 def special(path: Path) -> str:
-    """What a path is that is neither a file nor a folder, such as a device; nothing for any other."""
+    """Name a path that is a pipe, a socket or a device; empty for a file, a folder or a missing path."""
     with suppress(OSError, ValueError, RuntimeError):
         return SPECIAL.get(stat.S_IFMT(path.stat().st_mode), "")
     return ""
@@ -124,16 +128,17 @@ LEAST = 64 * 2**20
 """bytes that may be decoded from any file, however small"""
 
 STEPS, LEAST_STEPS, MOST_STEPS = 4, 10_000, 2**25
-"""the instructions for each byte of a file, of any file, and the most, which take about a minute"""
+"""the most instructions of a pickle: for each byte of the file; for any small file; in all (about a minute)"""
 
 STEP = 256
-"""bytes that a single instruction may take"""
+"""bytes of memory that a single instruction may take"""
 
 
 class Budget:
-    """The remaining bytes and steps for decoding a file.
+    """The bytes and the steps (instructions of a pickle) that are left for decoding a file.
 
-    ``times`` bytes may be decoded for each byte of the file, and ``least`` from any file; ``steps`` taken for any.
+    ``times`` bytes may be decoded for each byte of the file, but at least ``least``. ``steps`` are given, or follow
+    from the size of the file.
     """
 
     def __init__(self, path: Path, *, times: int, least: int = LEAST, steps: int | None = None) -> None:
@@ -202,14 +207,14 @@ def suggest_paths(path: Path) -> str:
 
 
 State = tuple[int, ...]
-"""inode, size and time of change: another content of a file has another state"""
+"""inode, size and time of change: a file whose content changes gets another state"""
 
 _OPENED: ContextVar[dict[Path, State] | None] = ContextVar("opened", default=None)
 """the state of each file when it was last opened"""
 
 
 def noting_openings() -> AbstractContextManager[None]:
-    """Note the state of every file that is opened, so that its digest is known to be of what was read."""
+    """Record the state of every file that is opened in the block, so that its digest is of the content read."""
     return holding(_OPENED, {})
 
 
@@ -230,9 +235,9 @@ class ReadFiles:
 
     @staticmethod
     def refuse_changed(path: Path, state: State) -> None:
-        """Refuse a file that was overwritten in place, as it may be mapped, or read again after it was replaced.
+        """Refuse a file that was overwritten in place (it may be mapped), or replaced and then read again.
 
-        If it was replaced and not read again, what was read is what was hashed.
+        If it was replaced and not read again, the content that was read is the one that was hashed.
         """
         opened = (_OPENED.get() or {}).get(path.absolute(), state)
         now = _state(path.stat()) if path.exists() else state

@@ -1,4 +1,7 @@
-"""Names of a package that are imported on first use: those that its file imports for type checkers alone."""
+"""Names of a package that are imported on first use: the imports below ``if TYPE_CHECKING`` in its file.
+
+``kgeval/__init__.py`` and other files of public names call :func:`on_first_use`, so that importing them is fast.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import Any
 
 
 def on_first_use(package: str, *submodules: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Make the ``__getattr__``, ``__dir__`` and ``__all__`` of a package of what stands below ``if TYPE_CHECKING``."""
+    """Make ``__getattr__``, ``__dir__`` and ``__all__`` of a package from the imports below ``if TYPE_CHECKING``."""
     spec: Any = sys.modules[package].__spec__
     imports = re.findall(r"^    from (\S+) import \w+ as (\w+)$", spec.loader.get_source(package), re.MULTILINE)
     homes = {name: home for home, name in imports}

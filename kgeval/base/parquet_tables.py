@@ -1,6 +1,6 @@
 """Tables with required columns and metadata, each in one Parquet file.
 
-Tables of ranks, of labels and of predictions are classes below ``StoredTable``, which name their columns.
+Tables of ranks, labels, predictions and answer sets are classes below ``StoredTable``, which name their columns.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 
 LABELS = pa.dictionary(pa.int32(), pa.string())
-"""labels: dictionary-encoded text, as there are few different ones, each repeated often"""
+"""the type of a column of labels: dictionary-encoded text, as few different labels are repeated often"""
 
 
 ROWS_SHOWN = 10
-"""how many rows are shown"""
+"""the most rows that ``str`` and notebooks show"""
 
 MORE = "; .to_pandas() returns all."
 
@@ -50,20 +50,21 @@ class StoredTable(Displayed):
     """the columns"""
 
     _SCHEMA: ClassVar[pa.Schema]
+    """the required columns and their types"""
     _FILE: ClassVar[str]
-    """its name in a run directory"""
+    """the name of the file in a run directory"""
     _KIND: ClassVar[str]
-    """what it is called in messages"""
+    """the name of such a table in messages, such as ``rank table``"""
     _KEY: ClassVar[str]
-    """the key of its metadata in a Parquet file"""
+    """the key of the table's metadata in a Parquet file"""
     _NOUN: ClassVar[tuple[str, str]] = ("row", "rows")
-    """what a row is called, and several"""
+    """the word for a row in messages, and its plural"""
     _SHOWN: ClassVar[tuple[str, ...]]
-    """the columns that a notebook shows, of those that there are"""
+    """the columns that ``str`` and notebooks show, if the table has them"""
     _COMPUTED: ClassVar[tuple[str, ...]] = ()
-    """the columns that are computed and not stored"""
+    """the columns that are computed when they are asked for, and not stored"""
     _REQUIRED: ClassVar[tuple[str, ...]] = ()
-    """the fields without which a file is refused: their defaults would say what is not so"""
+    """the fields that the metadata of a file must have, as their defaults would be wrong for it"""
 
     def __post_init__(self) -> None:
         if len(set(self.columns)) < len(self.columns):
@@ -84,7 +85,7 @@ class StoredTable(Displayed):
 
     @property
     def further(self) -> list[pa.Field]:
-        """The stored columns that a table of its kind need not have."""
+        """The stored columns beyond the schema."""
         return [field for field in self.data.schema if field.name not in self._SCHEMA.names]
 
     def column(self, name: str) -> np.ndarray[Any, Any]:
@@ -100,9 +101,9 @@ class StoredTable(Displayed):
         return np.asarray(column.to_numpy())
 
     def ordered_codes(self, name: str) -> IntArray | None:
-        """Return the place of each row's value in the order that its column declares, -1 where it is missing.
+        """Return the position of each row's value in the order that the column declares, -1 where it is missing.
 
-        Of a column that declares none there are no codes; int64[row].
+        The codes are int64[row]; None if the column declares no order.
         """
         kind = self.data.schema.field(name).type
         if not (pa.types.is_dictionary(kind) and kind.ordered):
@@ -111,7 +112,7 @@ class StoredTable(Displayed):
         return np.asarray(column.indices.fill_null(-1), np.int64)
 
     def where(self, keep: BoolArray) -> Self:
-        """Keep some rows (bool[row])."""
+        """Return a table of the rows for which ``keep`` (bool[row]) holds."""
         rows = np.asarray(keep)
         if rows.dtype != np.bool_ or rows.shape != (len(self),):
             raise TableError(f"where: expected bool of shape ({len(self)},), found {rows.dtype} of shape {rows.shape}.")
@@ -129,7 +130,7 @@ class StoredTable(Displayed):
 
     @property
     def metadata(self) -> dict[str, str]:
-        """The metadata of its file: what is known of it beside the rows."""
+        """The metadata of the table's file: the fields beside the rows, as JSON."""
         about = {name: kind.dump_python(getattr(self, name), mode="json") for name, kind in self._kinds().items()}
         if "notes" in about:
             about |= stored(vars(self)["notes"])
@@ -159,7 +160,7 @@ class StoredTable(Displayed):
 
     @classmethod
     def is_in(cls, path: str | Path) -> bool:
-        """Whether :meth:`to_parquet` wrote a file, even if its content is damaged now."""
+        """Whether :meth:`to_parquet` wrote the file, by its metadata; its content may be damaged."""
         with suppress(pa.ArrowException, OSError, ValueError, FileError):
             checked(Path(path))
             return cls._KEY.encode() in (pq.read_metadata(path).metadata or {})
@@ -177,7 +178,7 @@ class StoredTable(Displayed):
         return [replace(self, data=self.data.slice(0, ROWS_SHOWN))._table()]
 
     def _table(self) -> Table:
-        """All rows, with the columns that are shown and further ones; those of text stand first."""
+        """Lay out all rows: the columns of ``_SHOWN`` and those beyond the schema, columns of text first."""
         frame = self.to_pandas()
         names = dict.fromkeys([*self._SHOWN, *(field.name for field in self.further)])
         columns = {name: _cells(name, frame[name].tolist()) for name in names if name in frame}
@@ -188,7 +189,7 @@ class StoredTable(Displayed):
 
     @classmethod
     def _of(cls, data: pa.Table, metadata: Mapping[str, Any]) -> Self:
-        """Make a table of what was read; whatever cannot be read raises."""
+        """Make a table of the columns and the metadata of a file; any error in them raises."""
         kinds = cls._kinds()
         if missing := [name for name in cls._REQUIRED if name not in metadata]:
             raise KeyError(missing[0])
@@ -230,7 +231,7 @@ def _cell(value: Any, digits: int | None) -> Cell:
 
 
 def with_columns(table: pa.Table, columns: Mapping[str, Any]) -> pa.Table:
-    """Add columns, each in the place of the one of its name, if there is one."""
+    """Add columns to a table; a column of the same name is replaced."""
     for name, column in columns.items():
         place = table.schema.get_field_index(name)
         table = table.append_column(name, column) if place < 0 else table.set_column(place, name, column)

@@ -1,6 +1,7 @@
 """Pickle files: zip archives and older streams of ``torch.save``, and plain pickles, read without running their code.
 
-Readers of checkpoints and of datasets call :func:`read_pickled`; :func:`pickle_strings` tells them whose file it is.
+Readers of checkpoints and of datasets call :func:`read_pickled`. They get arrays, plain values and stubs, objects that
+only keep the values of an instance (``unpickle.py``). By :func:`pickle_strings` they recognise the framework of a file.
 """
 
 from __future__ import annotations
@@ -33,25 +34,25 @@ PICKLED = {".pkl", ".pt", ".pth", ".ckpt", ".model"}
 """the endings of files that ``torch.save`` or ``pickle`` wrote"""
 
 LOCAL_HEADER = 512
-"""bytes that have room for the name of an archive's first member, which ``torch.save`` calls ``data.pkl``"""
+"""bytes at the start of a zip archive that have the name of its first member, ``data.pkl`` from ``torch.save``"""
 
 MAGIC = 0x1950A86A20F9469CFC6C
 """the number that a stream of ``torch.save`` (before version 1.6) begins with"""
 
 STREAM_START = b"\x80\x02\x8a\n" + MAGIC.to_bytes(10, "little") + b"."
-"""the pickle of that number"""
+"""the bytes at the start of such a stream: the pickle of ``MAGIC``"""
 
 MAX_EXPANSION = 4
 """the most bytes that are decoded from a file, as a multiple of its size"""
 
 PICKLES = 5
-"""the pickles of a stream: magic number, version, machine, the object, and the order of its storages"""
+"""the number of pickles in a stream: magic number, version, machine, the object, the order of its storages"""
 
 
 def read_pickled(path: Path) -> Any:
     """Read the object in a ``torch.save`` file of any version or a plain pickle: tensors as arrays, others as stubs.
 
-    It stays within the budget of the file, and every error names the file.
+    A ``Budget`` limits memory and steps; every error names the file.
     """
     if not checked(path):
         raise PickleError(f"{path}: the file is empty.")
@@ -102,7 +103,7 @@ def _program_name(archive: zipfile.ZipFile) -> str:
 
 
 def read_stream(content: bytes, budget: Budget) -> Any:
-    """Read the format of ``torch.save`` before version 1.6: five pickles, then the numbers of each storage."""
+    """Read the format of ``torch.save`` before version 1.6: five pickles, then the storages (numbers of tensors)."""
     if not content.startswith(STREAM_START):
         raise PickleError("not a PyTorch file (a zip archive), or cut short (the file is of a different kind).")
     file = io.BytesIO(content)
@@ -131,7 +132,7 @@ class _StorageTypes(BoundedUnpickler):
     def __init__(self, program: bytes) -> None:
         super().__init__(io.BytesIO(program))
         self.dtypes: dict[str, np.dtype[Any]] = {}
-        self.stub = type("Stub", (StubObject,), {})  # of this pickle alone, since objects change their class
+        self.stub = type("Stub", (StubObject,), {})  # made for this pickle alone, as stubs change their class
 
     def find_class(self, module: str, name: str) -> Any:
         return StorageType(name) if module == "torch" and name in DTYPES else self.stub
@@ -175,6 +176,7 @@ def pickle_strings(path: Path) -> frozenset[str]:
 
 @lru_cache(maxsize=1024)
 def _cached_strings(path: Path, size: int, _: int) -> frozenset[str]:
+    """Collect the strings once for each state of a file: its size and time of change."""
     strings: set[str] = set()
     budget = Budget(path, times=MAX_EXPANSION)
     try:
@@ -194,7 +196,7 @@ def _cached_strings(path: Path, size: int, _: int) -> frozenset[str]:
 
 
 def strings_of(file: Any, budget: Budget) -> list[str]:
-    """List the strings in an open pickle, and in those after it that ``torch.save`` writes."""
+    """List the strings in an open pickle, and in the pickles after it if it begins a stream of ``torch.save``."""
     strings = []
     pickles = 1
     while pickles:

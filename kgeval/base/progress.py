@@ -17,7 +17,7 @@ from typing import TextIO
 from kgeval.base.contexts import holding
 
 Progress = Callable[[int], None]
-"""called with the number of ranks that were just computed"""
+"""a function that is called with the number of ranks, or other steps, that were just computed"""
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,10 @@ class Pace:
 USUAL = Pace()
 
 CLEARED = "\r\x1b[K"
-"""what empties the line of a status or a bar on a terminal"""
+"""the characters that clear the line of a status or a bar on a terminal"""
 
 _shown: ContextVar[Pace | None] = ContextVar("shown", default=None)
+"""how often long loops show progress; None: never"""
 
 
 def unreported(_count: int) -> None:
@@ -45,16 +46,16 @@ def unreported(_count: int) -> None:
 
 
 def loops_shown(pace: Pace | None = USUAL) -> AbstractContextManager[None]:
-    """Show the progress of long loops within, or of none; a library shows none unless a program wants it."""
+    """Show the progress of long loops in the ``with`` block, or of none if ``pace`` is None; outside, none is shown."""
     return holding(_shown, pace)
 
 
 @contextmanager
 def long_loop(what: str, total: int, *, unit: str) -> Iterator[Progress]:
-    """Count the steps of a loop, which shows where that is wanted, and once it takes long.
+    """Count the steps of a loop, and show its progress within :func:`loops_shown` if it takes long.
 
-    Of loops within loops only the outer one shows, unless it has a single step. The steps, whose plural is ``unit``,
-    may be counted in any thread.
+    Of nested loops only the outer one is shown, unless it has a single step. The loop calls the function that it gets,
+    in any thread, with the number of new steps; ``unit`` is the plural of a step.
     """
     pace = _shown.get()
     if pace is None or total <= 1:
@@ -81,7 +82,7 @@ def long_loop(what: str, total: int, *, unit: str) -> Iterator[Progress]:
 
 @contextmanager
 def watching(what: str, total: int | None = None, *, unit: str = "ranks", pace: Pace = USUAL) -> Iterator[Progress]:
-    """Show the progress of some work, without a ``total`` the elapsed time; ``unit`` is a plural."""
+    """Show the progress of the ``with`` block, or without a ``total`` the elapsed time; ``unit`` is a plural."""
     with loops_shown(None), _display(what, total, unit, pace) as report:
         yield report
 
@@ -116,7 +117,7 @@ def _bar(what: str, total: int, unit: str) -> Iterator[Progress]:
 
 @contextmanager
 def _lines(what: str, total: int | None, unit: str, stream: TextIO, every: float) -> Iterator[Progress]:
-    """Write a line now and then; on a terminal, over the one before."""
+    """Write a line ``every`` so many seconds; on a terminal, over the line before."""
     start, done, over = time.perf_counter(), 0, threading.Event()
     before, after = (CLEARED, "") if stream.isatty() else ("", "\n")
 

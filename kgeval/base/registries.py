@@ -1,8 +1,9 @@
 """Registries: their members, found in the files of a package of kgeval or through entry points of other packages.
 
-This is what makes a new metric, model family or reader one new file: the file is found because it is there. Another
-package brings members through entry points, in the groups of ``GROUPS``. A registry is one line beside its
-type: ``by_name("slices", [*instances("kgeval.analysis.slices", Slice), *load_entry_points("kgeval.slices", Slice)])``.
+A registry is a dictionary from names to members of one type, such as all metrics. A new metric, model family or reader
+is one new file, which no list has to name. Another package brings members through entry points, in the groups of
+``GROUPS``. Each registry is one line beside its type:
+``by_name("slices", [*instances("kgeval.analysis.slices", Slice), *load_entry_points("kgeval.slices", Slice)])``.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def modules(package: str) -> list[ModuleType]:
 def load_entry_points(group: str, kind: type[Any], *, classes: bool = False) -> list[Any]:
     """Load what installed packages declare in a group of entry points: objects of a type, or classes below it.
 
-    An entry point that cannot be loaded, or is something else, is left out with a warning: the other members of
+    An entry point that cannot be loaded, or has another type, is left out with a warning: the other members of
     the group can be used although that package is broken.
     """
     points = sorted(entry_points(group=group), key=lambda it: it.name)
@@ -143,9 +144,9 @@ def by_name(
 
 
 def find_plugin_of(error: BaseException) -> str | None:
-    """Find whose code raised an exception: the innermost package with entry points, or its entry point, if it has one.
+    """Name the plug-in whose code raised an exception: its entry point, or its package if that has several.
 
-    None if no such package has code in the traceback.
+    It is the innermost package with entry points in the traceback; None if there is none.
     """
     points: dict[str, list[Any]] = {}
     for point in (point for group in GROUPS for point in entry_points(group=group)):

@@ -21,20 +21,22 @@ Location = tuple[str | int, ...]
 
 
 MAX_CHARACTERS = 100
+"""the most characters of a value in a message"""
 
 
 MAX_PROBLEMS = 100
+"""the most problems that are listed"""
 
 
 UNTRAINED = "a baseline"
-"""pydantic's tag for models that learn nothing; the key that names one is called like their kind"""
+"""the tag of baselines in pydantic's union of models: not ``baseline``, which is the key that names one"""
 
 
 UNKNOWN_KEY = "unknown key"
 
 
 KEYS = ("baseline", "kind")
-"""the keys that tell settings apart, the more special one first"""
+"""the keys whose value tells the class of a block of settings, the more specific one first"""
 
 
 _EXPECTED = {
@@ -50,6 +52,7 @@ _EXPECTED = {
     "less_than": "less than {lt}",
     "too_short": "at least {min_length} of them",
 }
+"""pydantic's type of an error -> the expected value in words"""
 
 
 def problems_of(error: ValidationError, content: Any, root: Any) -> list[Problem]:
@@ -69,13 +72,13 @@ class Problem:
     message: str
     hint: str = ""
     absent: bool = False
-    """whether there is nothing at the location"""
+    """whether a required key is missing at the location"""
     no_path: bool = False
-    """whether it names a file or folder that is not there"""
+    """whether the value names a file or folder that is not there"""
 
     @property
     def offers_names(self) -> bool:
-        """Whether a name is unknown, other than a key, and the hint says which are known."""
+        """Whether the value is an unknown name, not a key, and the hint lists known names."""
         offers = self.hint.startswith(("Did you mean", "Choose one of", "'kgeval list"))
         return offers and not self.message.startswith(UNKNOWN_KEY)
 
@@ -89,7 +92,7 @@ class Problem:
 
     @classmethod
     def of(cls, location: Location, error: Exception) -> Problem:
-        """Make a problem of an error whose sentences are what is wrong, and what to do about it."""
+        """Make a problem of an error: its first sentence says what is wrong, the rest what to do about it."""
         message, hint, *_ = [*re.split(r"\.\s(?=[A-Z]|'kgeval )", str(error).rstrip("."), maxsplit=1), ""]
         hint = f"{' '.join(hint.split())}{'' if hint.endswith('?') or not hint else '.'}"
         return cls(location, message, hint, no_path=isinstance(error, NoPathError))
@@ -218,7 +221,7 @@ def _annotation(location: Location, content: Any, root: Any) -> Any:
 
 
 def _block(annotation: Any, value: Any) -> type[BaseModel] | None:
-    """Find the model of a block, by its ``kind`` or the like where there are several."""
+    """Find the class of a block among those of an annotation, by its ``kind`` or ``baseline`` if there are several."""
     models = _models(annotation)
     block = value if isinstance(value, dict) else {}
     fitting = [model for key in KEYS for model in models if block.get(key) in _kinds(model, key)]

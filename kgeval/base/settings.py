@@ -44,10 +44,10 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     display_name: ClassVar[str] = ""
-    """the name in messages, where it is not that of the class"""
+    """the name in messages, if it is not the name of the class"""
 
     decided_later: ClassVar[Mapping[str, str]] = {}
-    """the fields that another part decides where they are not given, and who: the protocol its filter"""
+    """a field that another part decides if it is not given -> that default in words: "that of the protocol", say"""
 
     def __init__(self, /, *args: Any, **values: Any) -> None:
         if args:
@@ -75,7 +75,7 @@ class Settings(BaseModel):
 
     @classmethod
     def of_keywords(cls, keywords: Mapping[str, object]) -> Self:
-        """Make settings of the keywords of a function, whose types are wider: a path or a name, one or several."""
+        """Make settings of a function's keywords, whose declared types are wider: a path or a name, one or several."""
         return cls(**keywords)
 
 
@@ -128,7 +128,7 @@ PLACEHOLDER = "    {settings}\n"
 def takes(settings: type[Settings], keywords: type) -> Callable[[Function], Function]:
     """Let a function take the fields of settings that a ``TypedDict`` names as its ``**settings``.
 
-    None is not given, where another part then decides. ``help`` lists each keyword with its default and description.
+    A keyword of ``decided_later`` that is None counts as not given. ``help`` shows the default and the description.
 
     >>> from typing import TypedDict
     >>> class Cut(Settings):
@@ -213,7 +213,7 @@ def as_validation_error() -> Iterator[None]:
 
 
 def writable(path: str) -> str:
-    """Refuse a path that cannot be written to a configuration or a manifest."""
+    """Refuse a path whose text cannot be stored in a configuration or a manifest."""
     if not path:
         raise ValueError("the path is empty. Name a file or a folder; '.' is the current one")
     if "\0" in path:
@@ -243,7 +243,7 @@ ExistingFile = Annotated[PathText, AfterValidator(existing)]
 
 
 def or_short(short: Mapping[str, Any]) -> Callable[[dict[str, Any]], None]:
-    """Allow a shorthand, by its own schema, in the JSON schema of a block, as the block's validator does."""
+    """Let the JSON schema of a block accept a shorthand too, by the schema ``short``, as the block's validator does."""
 
     def extend(schema: dict[str, Any]) -> None:
         block = dict(schema)

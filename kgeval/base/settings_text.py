@@ -1,7 +1,8 @@
 """Text of settings: YAML with a bound on its values, and environment variables in it.
 
-The bound counts values also where aliases and merge keys repeat them. Variables are ``${NAME}`` and
-``${NAME:-default}``; ``$${NAME}`` is the text ``${NAME}``.
+Configurations, stored runs and the settings of datasets are read with :func:`read_yaml`. The bound counts values also
+where aliases and merge keys repeat them. Variables are ``${NAME}`` and ``${NAME:-default}``; ``$${NAME}`` is the text
+``${NAME}``.
 """
 
 from __future__ import annotations
@@ -16,16 +17,17 @@ import yaml
 from kgeval.base.errors import ConfigError, KgevalError
 
 MAX_VALUES = 20_000
-"""the most values of a text, those of an alias counted wherever it is used"""
+"""the most values of a text; the values of an alias are counted wherever it is used"""
 
 MAX_SCALAR, MAX_KEY = 100, 17
-"""the most characters of a number or a date, and of one that is a key: hashes of larger ones can be made to collide"""
+"""the most characters of a number or a date, and of a key that is a number: larger ones can have colliding hashes"""
 
 TEXT = "tag:yaml.org,2002:str"
+"""YAML's tag of text"""
 
 
 def read_yaml(text: str, loader: type[CountingLoader] | None = None) -> Any:
-    r"""Read YAML, by a loader that may do more than count values."""
+    r"""Read YAML as Python values; a ``loader`` may do more than count them. Raise ValueError if it is invalid."""
     try:
         document = (loader or CountingLoader)(text)
         root = document.get_single_node()
@@ -100,11 +102,11 @@ def dump_yaml(content: Mapping[str, Any]) -> str:
 
 
 DEEPEST = 4
-"""how deep dictionaries may lie in each other where their names are joined"""
+"""how deep dictionaries may be nested for :func:`flat`"""
 
 
 def flat(content: Any, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """Yield what is in dictionaries in dictionaries, with names such as ``net.ent.weight``.
+    """Yield the names and values of nested dictionaries, the names joined as in ``net.ent.weight``.
 
     >>> dict(flat({"net": {"E": 1, "R": 2}, "epoch": 5}))
     {'net.E': 1, 'net.R': 2, 'epoch': 5}
@@ -117,11 +119,11 @@ def flat(content: Any, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, 
 
 
 VARIABLE = re.compile(r"""\$(\$?)\{([A-Za-z_]\w*)(:-(?:[^{}\n'":]|:(?!\s))*)?\}""")
-"""with or without a default, which contains no structure of YAML"""
+"""a variable in a text, escaped by a second ``$`` or not; a default contains no syntax of YAML"""
 
 
 def look_up(variable: str) -> str | None:
-    """Return the value of ``NAME`` or ``NAME:-default``, if there is one; of ``$NAME`` the text ``${NAME}``."""
+    """Return the value of ``NAME`` or ``NAME:-default``, None if not set; for ``$NAME``, the text ``${NAME}``."""
     if variable.startswith("$"):
         return f"${{{variable[1:]}}}"
     name, has_default, default = variable.partition(":-")

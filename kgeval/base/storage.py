@@ -16,7 +16,7 @@ from kgeval.base.errors import InputError, RunError
 from kgeval.base.files import exists_safely, special
 
 PARTIAL = f".{'[0-9a-f]' * 16}.partial"
-"""the hidden folders that are filled beside what they become"""
+"""the glob pattern of the hidden folders beside a target, in which it is written first"""
 
 
 @contextmanager
@@ -61,7 +61,7 @@ def refuse_to_replace_special(path: Path) -> None:
 
 @contextmanager
 def _replaced(path: Path) -> Iterator[tuple[Path, Path]]:
-    """Give a path in a temporary folder, and the path that it shall take: the target of a link, not the link."""
+    """Yield a path in a temporary folder, and the path that it becomes: for a link, its target."""
     refuse_to_replace_special(path)
     place = Path(os.path.realpath(path))
     folder = place.with_name(f".{secrets.token_hex(8)}.partial")
@@ -85,7 +85,7 @@ def _replaced(path: Path) -> Iterator[tuple[Path, Path]]:
 
 @contextmanager
 def _held(folder: Path) -> Iterator[None]:
-    """Hold a folder, so that no process takes it for one that a killed process left; raise if another holds it."""
+    """Lock a folder, so that no process removes it as one that a killed process left; raise if another locked it."""
     import fcntl
 
     descriptor = os.open(folder, os.O_RDONLY)
@@ -104,6 +104,6 @@ def not_written(path: Path, error: OSError) -> RunError:
 
 
 def _sync(path: Path) -> None:
-    """Have the system bring a file to the disk."""
+    """Flush a file to the disk."""
     with path.open("rb") as written:
         os.fsync(written.fileno())

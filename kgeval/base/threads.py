@@ -20,7 +20,7 @@ _bound: ContextVar[int | None] = ContextVar("bound", default=None)
 
 
 def threads() -> int:
-    """How many threads compute: what an evaluation is bound to, or one for each core that this process may use."""
+    """Return the number of threads to use: that of :func:`bound_threads`, or one for each core of this process."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return _bound.get() or cores or 1
 
@@ -29,7 +29,7 @@ def threads() -> int:
 def bound_threads(count: int | None) -> Iterator[None]:
     """Let blocks of work, BLAS, OpenMP and torch use at most ``count`` threads; with None, change nothing.
 
-    The libraries know one number for the whole process: of evaluations side by side, the last to end puts it back.
+    A library has one number for the whole process: of several evaluations at once, the last to end restores it.
     """
     if count is None:
         yield
@@ -40,7 +40,7 @@ def bound_threads(count: int | None) -> Iterator[None]:
 
 
 def parallel_for(work: Callable[[slice], None], total: int, step: int) -> None:
-    """Run blocks of work in parallel; the work releases the GIL where it computes.
+    """Call ``work`` for blocks, slices of ``range(total)``, in parallel; it releases the GIL where it computes.
 
     Blocks are taken as threads come free: no thread waits for another before the end, and one that a busy machine
     holds up takes fewer. Inside a block, the libraries compute in that one thread.
@@ -60,7 +60,7 @@ def parallel_for(work: Callable[[slice], None], total: int, step: int) -> None:
 
 
 def slices(total: int, step: int) -> Iterator[slice]:
-    """Cut a range into blocks."""
+    """Cut ``range(total)`` into slices of ``step``."""
     return (slice(start, min(start + step, total)) for start in range(0, total, step))
 
 
@@ -75,7 +75,7 @@ def _compute_alone(bound: int | None, libraries: list[Any]) -> None:
 
 @contextmanager
 def _held(libraries: list[Any], count: int) -> Iterator[None]:
-    """Hold libraries at a number of threads; the last holder of any puts back what the first one found."""
+    """Set the threads of libraries for a ``with`` block; the last of all blocks to end restores the numbers before."""
     with _lock:
         for library in libraries:
             _before.setdefault(library.filepath, (library, library.num_threads))

@@ -7,8 +7,8 @@ A pickle is a program: it names classes and functions, and calls them. Here a na
 constructors (tensors, arrays, ordered dictionaries), or, for libraries whose names occur in model files, a stub that
 keeps its arguments and does nothing. Any other name is refused without being imported.
 
-Only instructions that model files need pass, and values in proportion to the length: a pickle may use a value many
-times, so a few bytes can make a tuple that takes exponential time to hash or print.
+Only the instructions that model files need are executed, and the number of values is bounded by the length: a pickle
+may use a value many times, so a few bytes can make a tuple that takes exponential time to hash or print.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from kgeval.base.files import Budget
 def unpickle(program: bytes, numbers: Callable[[str], bytes], budget: Budget, *, nested: NestedReader) -> Any:
     """Read one pickle: tensors as arrays, instances of classes as :class:`StubObject`.
 
-    ``numbers`` returns the bytes of the storage with a key. ``nested`` reads the bytes of a ``torch.save`` file of the
-    older format, which a pickle may contain in place of a tensor.
+    ``numbers`` returns the bytes of the storage (the numbers of a tensor) with a key. ``nested`` reads the bytes of a
+    ``torch.save`` file of the older format, which a pickle may contain in place of a tensor.
     """
     refuse_instructions(program, budget)
     value = _Unpickler(program, numbers, budget, nested).load_known()
@@ -90,7 +90,7 @@ MAX_KEY_SIZE = 64
 
 
 def _with_keys(code: bytes, first: int | None, step: int) -> Callable[[Any], None]:
-    """Load an instruction after a look at the keys on the stack, before their hashes are computed."""
+    """Make the handler of an instruction that hashes keys: it checks the size of the keys on the stack before."""
     load: Callable[[Any], None] = pickle._Unpickler.dispatch[code[0]]
 
     def checked(unpickler: Any) -> None:
@@ -103,9 +103,9 @@ def _with_keys(code: bytes, first: int | None, step: int) -> Callable[[Any], Non
 
 
 class BoundedUnpickler(pickle._Unpickler):
-    """The unpickler in Python, which lets each key of a dictionary or set be looked at."""
+    """Python's own unpickler, changed to check each key of a dictionary or set before it is hashed."""
 
-    dispatch = {  # noqa: RUF012  # as it is called there
+    dispatch = {  # noqa: RUF012  # the name in the base class
         **pickle._Unpickler.dispatch,
         pickle.SETITEM[0]: _with_keys(pickle.SETITEM, -2, 2),
         **{code[0]: _with_keys(code, None, 2) for code in (pickle.SETITEMS, pickle.DICT)},
@@ -141,10 +141,10 @@ class _Unpickler(BoundedUnpickler):
         self._numbers = cache(lambda kind, key: kind.decode(numbers(key)))
         self._classes: dict[str, Any] = {}
         self._unknown: list[type[StubObject]] = []
-        """the stubs of names that are of no library"""
+        """the stubs of names that are in neither ``LIBRARIES`` nor ``STUBS``"""
 
     def load_known(self) -> Any:
-        """Load the pickle; refuse it if it has asked for a name of no library, unless it is a user's PyTorch module."""
+        """Load the pickle; refuse it if it asks for a name of no known library, except a user's PyTorch module."""
         try:
             return self.load()
         finally:
@@ -281,6 +281,7 @@ class Reference:
 
 
 HALF = "BFloat16Storage"
+"""torch's name for a storage of bfloat16 numbers, which numpy lacks"""
 
 DTYPES = {
     "DoubleStorage": np.float64,
@@ -296,6 +297,7 @@ DTYPES = {
     "ComplexFloatStorage": np.complex64,
     "ComplexDoubleStorage": np.complex128,
 }
+"""torch's name for a storage -> the dtype of its numbers; for bfloat16, of their bits"""
 
 
 @dataclass(frozen=True)
@@ -306,7 +308,7 @@ class StorageType(Immutable):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The dtype of numpy; for bfloat16, which numpy lacks, that of its bits."""
+        """The numpy dtype of the numbers; for bfloat16, which numpy lacks, of their bits."""
         return np.dtype(DTYPES[self.name])
 
     def decode(self, content: bytes) -> np.ndarray[Any, Any]:
@@ -434,4 +436,4 @@ _CONSTRUCTORS: dict[str, Callable[..., Any]] = {
     "numpy.core.multiarray._reconstruct": _empty_array,
     "numpy.core.numeric._frombuffer": _array_from_buffer,
 }
-"""what a pickle may call"""
+"""a name that a pickle may call -> the function that is called instead, with the budget as its first argument"""

@@ -47,7 +47,7 @@ MODULES = {
     **dict.fromkeys(["audit", "convert", "negatives"], "kgeval.cli.commands.dataset_commands"),
     "pykeen": "kgeval.pykeen.command",
 }
-"""the modules of commands that share a module, or have none here"""
+"""the modules of commands that share a module, or whose module is in another folder than the other commands'"""
 
 TURN_ON = 'Completion in bash: eval "$(_KGEVAL_COMPLETE=bash_source kgeval)"; in zsh and fish, zsh_source, fish_source'
 

@@ -42,7 +42,7 @@ def configuration(
     options
         the options of ``model_and_dataset``: ``layout``, ``names``, ``format``, ``options`` and ``overrides``
     blocks
-        the other blocks of the configuration, as ``blocks`` makes them
+        the other blocks of the configuration, as ``setting_options.blocks`` makes them of the options
     """
     from kgeval.base.errors import ConfigError
     from kgeval.base.files import exists_safely, suggest_paths

@@ -32,7 +32,7 @@ def _metrics() -> Listing:
     columns = ["name", "title", "needs", "formula", "range", "better", "undefined", "synonyms", "source"]
 
     def row(entry: Any, ending: str, **facts: str) -> list[str]:
-        """The fields of an entry with the names of the columns, and further facts; what it does not have is empty."""
+        """A cell for each column: a further fact or the entry's attribute of that name; empty if it has none."""
         facts["name"] = getattr(entry, "shape", "") or entry.name + ending
         return [facts.get(column, getattr(entry, column, "")) for column in columns]
 

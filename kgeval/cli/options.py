@@ -25,7 +25,8 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 class option:  # noqa: N801  # used as click.option
     """An option as an attribute of a class, which names it; the docstring below it is its help.
 
-    Further names, and what click takes of an option, are arguments. A setting has a ``place`` in the configuration.
+    Arguments are other names of the option, and what ``click.option`` takes. The option of a setting also has a
+    ``place``: the keys under which the setting stands in the configuration.
 
     >>> class Cut:
     ...     first_rows = option(type=int, metavar="NUMBER")
@@ -49,7 +50,7 @@ class option:  # noqa: N801  # used as click.option
 
 
 def options_of(declared_in: type, *names: str) -> Decorator:
-    """Join options of a class and of those above it; by default all of them."""
+    """Join the named options of a class and of its base classes to one decorator; by default all of them."""
     classes = reversed(declared_in.__mro__)
     declared = {name: one for part in classes for name, one in vars(part).items() if isinstance(one, option)}
     return together(*(declared[name] for name in names or declared))
@@ -61,7 +62,7 @@ def together(*options: Decorator) -> Decorator:
 
 
 class DescribedOption(click.Option):
-    """An option whose help is written when it is shown; that of a setting has a place in the configuration."""
+    """An option whose help is written when it is shown; the option of a setting has a place in the configuration."""
 
     def __init__(self, *args: Any, explain: Callable[[], str], place: Place = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

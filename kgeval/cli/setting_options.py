@@ -46,10 +46,10 @@ DEFAULTS = {
     ("memory_limit",): "a quarter of the free memory",
     ("threads",): "all cores",
 }
-"""by place or by name, the defaults that the fields do not have"""
+"""by place in the configuration or by name, the defaults that help shows in place of those of the fields"""
 
 LISTED = {"metrics": "metrics", "by": "slices", "ties": "ties", "protocol": "protocols", "corruption": "corruptions"}
-"""the ``kgeval list`` that has the names of a field"""
+"""by field, the list of ``kgeval list`` that has the names for it"""
 
 METAVARS = {
     "restrict_entities_to": "FILE|LABEL",
@@ -68,6 +68,7 @@ METAVARS = {
 REPEATED = "May be repeated or joined by commas."
 
 OUTSIDE_BRACKETS = re.compile(r",(?![^\[\]]*\])")
+"""a comma that is not inside brackets"""
 
 
 def setting_options(
@@ -78,7 +79,7 @@ def setting_options(
     defaults: Mapping[str, Any] = MappingProxyType({}),
     **words: str,
 ) -> Decorator:
-    """Add options for fields of settings, which stand at a place of the configuration.
+    """Add options for the named fields of settings; ``place`` is the block of the configuration that they are in.
 
     If a command uses a field in a narrower sense, ``words`` has another description of it, by name, and ``defaults``
     another default. A command that reads a ``stored`` run has the values of the run as defaults.
@@ -113,7 +114,7 @@ def _default(settings: type[Settings], place: Place, *, stored: bool) -> str:
 
 
 def _click_arguments(field: FieldInfo, name: str, words: str, *, stored: bool) -> dict[str, Any]:
-    """What click takes of an option, by the type of its field."""
+    """The arguments of ``click.option`` for an option, by the type of its field."""
     parts = list(_parts(field.annotation))
     choices = [choice for part in parts if get_origin(part) is Literal for choice in get_args(part)]
     choices = [choice for choice in choices if choice in words] or choices
@@ -161,13 +162,13 @@ def corruption_block(text: str) -> dict[str, Any]:
 def _names_or_none(
     context: click.Context, option: click.Parameter, values: tuple[str, ...], *, may_be_empty: bool
 ) -> list[str] | None:
-    """Read several values, or where there may be none the word ``none``; None where the option is not given."""
+    """Read several values, or the word ``none`` as no values, if it is allowed; None if the option is not given."""
     names = list(split_at_commas(context, option, values)) or None
     return [] if may_be_empty and names == ["none"] else names
 
 
 def _checked(field: FieldInfo) -> Callable[..., Any]:
-    """Check a value that is for a stored run: no configuration has it, whose check would find that it is wrong."""
+    """Return a check of a value for a stored run: no configuration is made, the check of which would refuse it."""
     from pydantic import TypeAdapter, ValidationError
 
     from kgeval.base.setting_problems import problems_of

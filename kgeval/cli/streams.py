@@ -43,11 +43,11 @@ def say_json(content: Any) -> None:
 
 
 PIECE = 2**13
-"""characters that are written at once: without a buffer, Python does not notice that a pipe took a part alone"""
+"""the characters that are written at once: without a buffer, Python does not notice that a pipe took only a part"""
 
 
 def _write(text: str, stream: TextIO) -> None:
-    """Write a text; an error says which stream could not be written, as those of files say which file."""
+    """Write a text; an error names the stream that could not be written, as an error of a file names the file."""
     try:
         for start in range(0, len(text), PIECE):
             click.echo(text[start : start + PIECE], nl=False, file=stream)
@@ -133,7 +133,7 @@ class _Termination(KeyboardInterrupt):
 
 
 class _Interruption:
-    """A handler of signals that raises where the exception arrives.
+    """A handler of signals that raises KeyboardInterrupt at a moment when the exception is not lost.
 
     Inside an import it waits: an exception there may leave the lock of all imports held for ever, or become another
     one. Python ignores an exception in a finalizer, so it is raised again.

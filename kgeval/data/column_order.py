@@ -16,28 +16,28 @@ from kgeval.data.tables import NamedTable
 from kgeval.data.vocabulary import Vocabulary
 
 MANY_RELATIONS, MANY_TIMES = 20, 10
-"""the least relations that are many, and how many times as many as heads or tails"""
+"""the number of relations from which they count as many, and how many times the number of heads or tails it must be"""
 
 MOST = 0.9
-"""the share of ids that a column of relations has in common with one of entities, if it is one of entities too"""
+"""if labels are numbers: relations look like entities if both share this part of the largest column's labels"""
 
 FIRST_ROWS = 2**16
-"""rows that tell an ordinary graph fast"""
+"""the number of rows that are looked at first, to recognise an ordinary graph fast"""
 
 
 def suspicion_of_order(
     tables: Mapping[str, NamedTable], ids: Mapping[str, IntArray], entities: Vocabulary, relations: Vocabulary
 ) -> str | None:
-    """Tell whether columns that only their positions name stand in another order than head, relation, tail.
+    """Say if columns without names seem to stand in another order than head, relation, tail; else return None.
 
-    Then what is read as relations are entities: most occur as heads or tails too, or they are many for few heads or
-    tails. In an ordinary graph that has its own relations among its entities, these are few.
+    In another order, the "relations" are entities: most are heads or tails too, or they are many compared with the
+    heads or tails. An ordinary graph may have its relations among its entities too, but has few of them.
     """
     if any(table.origins.get("relation") != "column '2'" for table in tables.values()):
         return None
     beginning = next(iter(ids.values()))[:FIRST_ROWS]
     if min(len(np.unique(beginning[:, column])) for column in (0, 2)) > len(relations):
-        return None  # an ordinary graph, of which all rows would have even more heads and tails
+        return None  # an ordinary graph: all its rows together have even more heads and tails
     occur = np.zeros((2, len(entities)), np.bool_)
     for rows in ids.values():
         occur[0, rows[:, 0]] = occur[1, rows[:, 2]] = True
@@ -45,7 +45,7 @@ def suspicion_of_order(
     few, largest = min(heads, tails), max(heads, tails, count)
     twins = pc.is_in(entities.labels, value_set=relations.labels)
     shared = pc.sum(twins).as_py()
-    are_ids = pc.all(pc.match_substring_regex(relations.labels, "^-?[0-9]+$")).as_py()  # the same numbers as entities'
+    are_ids = pc.all(pc.match_substring_regex(relations.labels, "^-?[0-9]+$")).as_py()  # numbers, as entities are too
     are_many = count >= MANY_RELATIONS
     if 2 * shared >= count >= max(few, 2) and not are_ids:
         sign = f"{shared:,} of the {count:,} labels in the second column, the relations, are entities too"

@@ -1,6 +1,7 @@
 """What the columns of a table hold: as the user says, as the header says, or head, relation, tail in this order.
 
-``tables.py`` calls :func:`resolve` for each table that it reads. A new word for a column is added to ``ROLES``.
+``tables.py`` calls :func:`resolve` for each table that it reads: in go the names of its columns, out come their roles.
+The role of a column is what it holds, such as ``head`` or ``time``. A new word for a column is added to ``ROLES``.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ ROLES: Mapping[str, tuple[str, str]] = {
     "split": ("split", "subset fold partition"),
     "side": ("side direction", ""),
 }
-"""What a column holds -> the words that its name consists of, and words that count where no other column has those.
+"""The role of a column -> the words for its name, and weak words, which count if no column is named by the former.
 
 They are the names of PyKEEN, LibKGE, DGL, GraphStorm, Neo4j, KGTK, PrimeKG, Hetionet, NetworkX, pandas and RDF.
 """
@@ -50,17 +51,17 @@ class Columns(NamedTuple):
     """The columns as the user says them."""
 
     order: tuple[str, ...] = ()
-    """what the columns of a file without a header hold, in their order"""
+    """the role of each column of a file without a header, in their order; ``_`` for an unused one"""
     names: Mapping[str, str] = {}
-    """what a column holds -> its name, or its number from 1 in a file without a header"""
+    """a role -> the name of its column, or its number from 1 in a file without a header"""
     constants: Mapping[str, str] = {}
-    """what no column holds -> the text that is in every row"""
+    """a role that no column has -> the text that stands for it in every row"""
     further: re.Pattern[str] | None = None
-    """the names of what columns of this kind of table may hold beside a triple, such as ranks"""
+    """the pattern of further roles in this kind of table, such as ranks beside a triple"""
 
     @classmethod
     def of(cls, columns: ColumnNames | Columns | None) -> Columns:
-        """Read names of columns, which may be a text.
+        """Make ``Columns`` of the names that a user gives: a text, a mapping or a list.
 
         >>> Columns.of("head, relation, _, tail, _").order
         ('head', 'relation', '_', 'tail', '_')
@@ -93,7 +94,7 @@ class Columns(NamedTuple):
         return self.further is not None and self.further.fullmatch(role) is not None
 
     def check(self) -> None:
-        """Refuse what no column of this kind of table holds."""
+        """Refuse a role that this kind of table does not have."""
         for role in (*self.names, *self.constants):
             if role not in ROLES and not self.is_further(role):
                 raise DatasetError(f"columns: no column holds {role!r}. {did_you_mean(role, ROLES)}")
@@ -104,7 +105,7 @@ UNSAID = Columns()
 
 
 def resolve(source: str | Path, names: Sequence[str], columns: Columns = UNSAID) -> list[str]:
-    """Call each column by what it holds; a column that holds nothing of use keeps its name, in lower case.
+    """Return the role of each column; a column without a role keeps its name, in lower case.
 
     ``names`` is the header. The table must have the columns of a triple.
 
@@ -132,7 +133,7 @@ def resolve(source: str | Path, names: Sequence[str], columns: Columns = UNSAID)
 
 
 def _by_meaning(source: str | Path, header: Sequence[str], decided: Collection[str], found: str) -> dict[int, str]:
-    """Find the column of each role that is not decided yet."""
+    """Find the column of each role that is not decided yet, by its name; column number -> role."""
     candidates: dict[str, list[tuple[int, int]]] = {}
     for place, name in enumerate(header):
         if (of := meaning(name)) is not None and of.role not in decided:
@@ -173,7 +174,7 @@ def is_header(cells: Sequence[str]) -> bool:
 
 
 def _is_word(name: str, of: Meaning) -> bool:
-    """Whether a name is more than a letter or a numbered letter, and no weak one without a sign that it is a name."""
+    """Whether a name is a word: no letter, no numbered letter, and a weak word only if it is marked as a name."""
     is_marked = name[0] in ":_" or of.rank % MAX_WEAK > 0
     return len(name) > 1 and (of.rank < MAX_WEAK or is_marked) and (is_marked or not re.search("[0-9]", name))
 
@@ -221,7 +222,7 @@ def meaning(name: str) -> Meaning | None:
 
 MEANINGS = {
     word: (role, weak)
-    for role, groups in reversed([*ROLES.items()])  # so that a label is a relation's, and a triple's where it has one
+    for role, groups in reversed([*ROLES.items()])  # so that "label" is weakly a relation, not a truth value
     for weak, words in enumerate(groups)
     for word in words.split()
 }
@@ -229,20 +230,20 @@ MEANINGS = {
 NOUNS = ("entity", "ent", "node", "vertex", "concept", "term", "item")
 
 IDENTIFIERS = ("index", "id", "ids", "key", "uri", "iri", "curie", "code", *NOUNS, "label", "name")
-"""Words beside such a name that say how it identifies; of two columns for one role, the earlier word is used."""
+"""Words beside the word of a role, as in ``head_id``; of two columns for one role, the earlier word is used."""
 
 KIND = re.compile("(type|kind|class|attr)$")
 """The end of some names of relations, as in ``edge_type``. The type of an entity is no relation."""
 
 MAX_WEAK = 100
-"""more than there are identifiers: a weak name comes after all others"""
+"""more than ``IDENTIFIERS`` has: the rank of a weak name is larger than that of any other"""
 
 
 def _role(name: str) -> str:
-    """Call what a column holds by its usual word: ``truth`` is a label, ``weight`` a confidence."""
+    """Return the role that a user's word names: ``truth`` is a label, ``weight`` a confidence."""
     named = meaning(name)
     return name if name in ROLES or named is None or named.rank % MAX_WEAK else named.role
 
 
 PAIR = re.compile(r"""\s*([^=,]*?)\s*(?:=\s*('[^']*'|"[^"]*"|[^,]*?)\s*)?(?:,|$)""")
-"""one of the columns that a text names"""
+"""an item of a text such as ``head=gene,tail=drug``: a role, and its column if it is given"""

@@ -1,7 +1,7 @@
 """Datasets: train, valid and test triples over one entity and one relation vocabulary.
 
 ``kgeval.load_dataset`` reads one from files (``loading.py``), by a layout that calls :meth:`Dataset.build`. Every
-evaluation has one.
+evaluation takes one, and asks it for the triples of splits (:meth:`Dataset.split`).
 """
 
 from __future__ import annotations
@@ -63,17 +63,17 @@ class Dataset:
     negatives: Mapping[str, Triples] = field(default_factory=dict)
     """triples that the files call false, by split: they are no facts"""
     columns: Mapping[str, str] = field(default_factory=dict)
-    """which column of the files holds what, and who says so, as ``kgeval inspect`` shows it"""
+    """for ``head``, ``relation`` and so on, the column of the files and who says so, as ``kgeval inspect`` shows it"""
     layout: str = ""
     """the name of the layout of its files, by which protocols may differ; a converted dataset keeps it"""
     stored_as: str = ""
-    """how its files lie, in words"""
+    """the name and the summary of its layout"""
     suspicion: str | None = None
     """why the columns of the files may be in another order, and what to do; results show it first"""
     _leaks: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
-    """what train gives away of its splits, once that was searched for"""
+    """the leaks of each split, once ``leaks.find_leaks`` has searched for them"""
     _others: dict[str, Distinct] | None = field(default=None, init=False, repr=False)
-    """in a snapshot: the triples of files, and of several splits, that were asked for"""
+    """in a snapshot: the triples of files and of joined splits that were asked for, by name"""
 
     @classmethod
     def build(
@@ -260,7 +260,7 @@ class Dataset:
         return tuple(name for name in names if name in self.splits or name not in SPLITS)
 
     def answers_of(self, side: Side) -> Vocabulary:
-        """Return what the answers of a side are: entities, or relations."""
+        """Return the vocabulary of the answers of a side: entities, or relations."""
         return self.relations if side == "relation" else self.entities
 
     def sha256(self) -> str:
@@ -316,7 +316,7 @@ def check_ids(triples: Triples, entities: Vocabulary, relations: Vocabulary, whe
 
 
 def _refuse_beyond(ids: IntArray, labels: Sequence[Vocabulary], where: Callable[[int], str]) -> None:
-    """Refuse ids without a label; int64[row, kind]."""
+    """Refuse ids, int64[row, column], beyond the labels of their column."""
     sizes = np.array([len(part) for part in labels])
     wrong = ids.view(np.uint64) >= sizes.astype(np.uint64)  # viewed as unsigned, a negative id exceeds any size
     if wrong.any():

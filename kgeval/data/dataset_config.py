@@ -35,7 +35,7 @@ ReadableFile = Annotated[PathText, AfterValidator(readable)]
 
 
 def in_suite(info: ValidationInfo) -> bool:
-    """Whether a graph that cannot be read shall fail alone, when its turn comes, and not the configuration of all."""
+    """Whether the graph is one of several in a suite: if it cannot be read, it fails alone when its turn comes."""
     return bool(info.context and info.context.get("suite"))
 
 

@@ -1,8 +1,8 @@
-"""Types of entities, and the candidates of a relation: the entities that it may have on a side.
+"""Types of entities, and the candidates of each relation: the entities that may stand on a side of it.
 
 Candidates are taken by type (:func:`typed_candidates`), from triples (:func:`observed_entities`) or from a file
-(:func:`read_candidates`): the corruption ``typed`` calls all three, predictions and rules the second. The slice of
-types calls :func:`read_types_of_entities`.
+(:func:`read_candidates`). The corruption ``typed`` calls all three functions; predictions and the baseline of rules
+call :func:`observed_entities`, the slice of types :func:`read_types_of_entities`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class TypesOfEntities:
     rows: Rows
     """the numbers of the types of each entity, ascending and distinct; one row per entity"""
     num_unknown: int = 0
-    """entities of the file that the dataset does not have"""
+    """the number of entities in the file that the dataset does not have"""
 
     @property
     def num_untyped(self) -> int:
@@ -98,13 +98,14 @@ def read_types_of_entities(source: str | Path, dataset: Dataset) -> TypesOfEntit
 
 
 RelationCandidates: TypeAlias = tuple[dict[Side, Rows], tuple[str, ...]]
-"""the entities of each relation by side, ascending and distinct, one row per relation; and what to know about them"""
+"""by side, the candidates of each relation (ascending and distinct, one row per relation); and notes on them"""
 
 
 def typed_candidates(source: str, splits: Sequence[Triples], dataset: Dataset) -> RelationCandidates:
-    """Take the entities that share a type with an entity that some triples of the relation have on a side.
+    """Find the candidates of each relation by their types, for each side.
 
-    ``source`` is that of :func:`~kgeval.data.entity_types.read_types_of_entities`.
+    A candidate shares a type with an entity that a triple of the relation in ``splits`` has on that side. ``source`` is
+    as in :func:`~kgeval.data.entity_types.read_types_of_entities`.
 
     >>> rows = [("Gene::1", "binds", "Drug::1"), ("Drug::2", "treats", "Gene::1")]
     >>> data = Dataset.from_labels(train=rows, relations=["binds", "treats"])
@@ -142,7 +143,7 @@ def observed_entities(splits: Sequence[Triples], side: Side, dataset: Dataset) -
 
 
 def by_relation(relations: IntArray, answers: IntArray, dataset: Dataset) -> Rows:
-    """Collect the distinct entities of each relation, ascending, from pairs of both; int64[pair] each."""
+    """Collect the distinct entities of each relation, ascending, from pairs (relation, entity); int64[pair] each."""
     size = max(len(dataset.entities), 1)
     owners, members = np.divmod(np.unique(relations * size + answers), size)
     return Rows.sized(np.bincount(owners, minlength=len(dataset.relations)), members)
@@ -189,11 +190,12 @@ def _read_candidate_lists(path: Path) -> dict[str, list[str]]:
 
 
 def _read_type_constraints(path: Path, dataset: Dataset) -> dict[Side, Rows]:
-    """Read the types of both sides from OpenKE's ``type_constrain.txt``.
+    """Read the candidates of both sides from OpenKE's ``type_constrain.txt``.
 
-    Its first line is the number of relations; then each has two lines, first heads, then tails: relation, count,
-    entities. ``entity2id.txt`` and ``relation2id.txt`` beside it have the labels of its ids, which are matched with the
-    dataset by label; what the dataset does not know is left out. Each side has an ascending row for each relation.
+    Its first line is the number of relations; then each relation has two lines, for heads and for tails: relation,
+    count, entities. ``entity2id.txt`` and ``relation2id.txt`` beside it have the labels of its ids, which are matched
+    with the dataset by label; entities and relations that the dataset lacks are left out. Each side has an ascending
+    row for each relation.
     """
     own_entities, own_relations = OPENKE.read_both(path.parent)
     entities, relations = dataset.entities.ids(own_entities.labels), dataset.relations.ids(own_relations.labels)
@@ -207,7 +209,7 @@ def _read_type_constraints(path: Path, dataset: Dataset) -> dict[Side, Rows]:
 
 
 def _read_constraints(path: Path, num_entities: int, num_relations: int) -> list[list[list[int]]]:
-    """Read the entities of each relation: first those of its heads, then those of its tails."""
+    """Read two lists of entity ids for each relation: its heads, then its tails."""
     listed = rows(path)
     count = next(listed, None)
     if count is None or count.cells != [str(num_relations)]:

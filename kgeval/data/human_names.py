@@ -1,7 +1,7 @@
 """Human names of entities and relations whose labels are identifiers, such as ``/m/06cx9`` or ``Q42``.
 
-``load_dataset`` gives a dataset those in its folder (:func:`with_found_names`), or those that the user names
-(:func:`with_names`).
+``load_dataset`` gives a dataset the names in its folder (:func:`with_found_names`), or names from the user
+(:func:`with_names`). Messages and tables show them.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ FILES = ("entity2text.txt", "relation2text.txt")
 """the files of names of KG-BERT (Yao et al., 2019) and of most datasets with text since"""
 
 NamesSource = Mapping[str, str] | str | Path | Iterable[str | Path]
-"""names by label, or a file of them, or several"""
+"""names by label, or one file of names, or several"""
 
 
 def with_names(dataset: Dataset, names: NamesSource) -> Dataset:
-    """Give a dataset human names, which messages and tables show; of two for one label, the first counts."""
+    """Give a dataset human names, which messages and tables show; if a label has two names, the first counts."""
     alone = isinstance(names, (Mapping, str, Path)) or not isinstance(names, Iterable)
     parts: Any = [names] if alone else names
     return replace(dataset, names={**ChainMap(*(_read(dataset, part) for part in parts))})

@@ -1,7 +1,7 @@
 """Files of ids: which files each framework stores its labels and their ids in, and how these are read.
 
-The layouts of ids and the readers of checkpoints use the ``LABEL_FILES``. Triples of ids, as pickles and binary files
-have them, are checked by :func:`stored_triples`.
+The layouts of ids (``layouts/id_folders.py`` and others) and the readers of checkpoints read labels by the
+``LABEL_FILES``. Triples of ids from pickles and binary files are checked by :func:`stored_triples`.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class LabelFiles:
     relations: str
     columns: tuple[str, str] = ("id", "label")
     between: str = ""
-    """what is between a label and its id, if the label may hold it too"""
+    """the separator of a label and its id, a key of ``DIVISIONS``, if the label may contain it too"""
     counted: bool = False
-    """whether the first line is the number of rows, or was left out; ``between`` is then for files without tabs"""
+    """whether the first line is the number of rows, or left out; ``between`` is then only for files without tabs"""
     columns_may_be_swapped: bool = False
     """whether some published files have the columns in the other order"""
     times: str | None = None
-    """the file of a temporal graph's times; without one, times are whole numbers that label themselves"""
+    """the file of a temporal graph's times; if None, times are whole numbers, which are their own labels"""
     further: bool = False
     """whether there may be further columns, which are not read"""
 
@@ -54,7 +54,7 @@ class LabelFiles:
         return {kind: folder / name for kind, name in names.items() if name is not None}
 
     def table(self, path: Path, *, skip: int = 0, **form: Any) -> NamedTable:
-        """Read the columns ``id`` and ``label`` of one of the files, whose delimiter and quotes may be known."""
+        """Read the columns ``id`` and ``label`` of a file; ``form`` has its delimiter and quotes, if they are known."""
         if not self.between or (self.counted and find_delimiter(path, skip) == "\t"):
             others = further_columns(path, 2, skip) if self.further else ()
             table = read_text(path, self.columns, skip=skip, untyped=others, **form)
@@ -86,8 +86,8 @@ PYKEEN = LabelFiles("entity_to_id.tsv.gz", "relation_to_id.tsv.gz")
 PYKEEN_SAVED = LabelFiles("training_triples/entity_to_id.tsv.gz", "training_triples/relation_to_id.tsv.gz")
 
 LABEL_FILES = (ROTATE, DGLKE, LIBKGE, OPENKE, KBC, MARIUS, TSV, JSON, TLOGIC, PYKEEN_SAVED, PYKEEN)
-"""of the RotatE code, DGL-KE, LibKGE, OpenKE, kbc, tkbc, Marius, TLogic, PyKEEN, and as users of PyTorch Geometric do;
-of two that have equally many files in a folder, the first is taken"""
+"""the files of the RotatE code, DGL-KE, LibKGE, OpenKE, kbc, tkbc, Marius, TLogic, PyKEEN and users of PyTorch
+Geometric; if two of these have equally many files in a folder, the first is taken"""
 
 
 def vocabulary_by_id(table: NamedTable, kind: str) -> Vocabulary:
@@ -124,7 +124,7 @@ def announced_rows(path: Path) -> int | None:
 
 
 def labels_of_ids(folder: Path, kind: str, splits: Mapping[str, Triples]) -> Vocabulary:
-    """Label ids that have no labels with themselves: 0 to the largest one in any split."""
+    """Make labels for ids that have none: the ids themselves, from 0 to the largest one in any split."""
     columns = {"entity": slice(0, 3, 2), "relation": slice(1, 2)}.get(kind)
     parts = [triples.contexts if columns is None else triples.ids[:, columns].ravel() for triples in splits.values()]
     ids = np.concatenate([part for part in parts if part is not None])
@@ -133,18 +133,18 @@ def labels_of_ids(folder: Path, kind: str, splits: Mapping[str, Triples]) -> Voc
 
 
 def refuse_sparse(name: str, kind: str, ids: npt.NDArray[Any]) -> None:
-    """Refuse ids whose largest is far beyond their number: labels for all below it would take any memory."""
+    """Refuse ids if the largest is far beyond their number: a label for every id below it could take any memory."""
     if ids.size and int(ids.max()) > MAX_UNUSED_ID_RATIO * (ids.size + 1):
         fault = f"a triple names {kind} id {ids.max()}, but there are only {ids.size}"
         raise DatasetError(f"{name}: {fault}. A file may be damaged.")
 
 
 MAX_UNUSED_ID_RATIO = 100
-"""so many ids without a triple may there be for each id in one"""
+"""the most ids without a triple, for each id in a triple"""
 
 
 def stored_triples(path: Path, ids: npt.NDArray[Any], *, may_have_times: bool = False) -> Triples:
-    """Take rows of head, relation and tail ids as triples; a fourth id, where there may be one, is that of a time."""
+    """Take rows of head, relation and tail ids as triples; a fourth id, where it is allowed, is the id of a time."""
     ids = np.asarray(ids)
     timed = may_have_times and ids.shape[1:] == (4,)
     if ids.shape[1:] != (3 + timed,) or ids.dtype.kind not in "iu":

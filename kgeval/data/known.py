@@ -28,7 +28,7 @@ class KnownAnswers:
     answers: IntArray
     """int64[fact], ascending and distinct within a key"""
     sizes: tuple[int, ...]
-    """how many relations there are, and how many contexts; without the latter, facts of any context are known"""
+    """the number of relations, and of contexts (ids of times); without the latter, facts of any time are known"""
 
     @classmethod
     def of(cls, triples: Sequence[Triples], side: Side) -> KnownAnswers:
@@ -42,6 +42,7 @@ class KnownAnswers:
         return cls(keys[first], answers[first], sizes)
 
     def rows(self, queries: Queries) -> Rows:
+        """Collect the known answers of queries, a row for each query."""
         return Rows.spans(*self.spans(queries), self.answers)
 
     def lengths(self, queries: Queries) -> IntArray:
@@ -50,7 +51,7 @@ class KnownAnswers:
         return stops - starts
 
     def spans(self, queries: Queries) -> tuple[IntArray, IntArray]:
-        """Find where the answers of queries begin and end; int64[query] both."""
+        """Find where the known answers of queries begin and end in ``answers``; int64[query] both."""
         if len(self.sizes) > 1 and queries.contexts is None:
             raise InputError("the dataset is temporal, but these queries have no time. Add it, or use filter=().")
         columns = [queries.relations] if queries.contexts is None else [queries.relations, queries.contexts]
@@ -61,7 +62,7 @@ class KnownAnswers:
 
 
 def known_answers(queries: Queries, triples: Sequence[Triples]) -> Rows:
-    """Collect each query's answers among some sets of triples, sorted and distinct; of any context if it has none.
+    """Collect each query's answers among some sets of triples, sorted and distinct; of any time if it has no time.
 
     Examples
     --------
@@ -75,13 +76,13 @@ def known_answers(queries: Queries, triples: Sequence[Triples]) -> Rows:
 
 
 def known_triples(dataset: Dataset, splits: Collection[str], times: KnownTimes | None = None) -> list[Triples]:
-    """Return the triples of some splits and files that are known: of a temporal graph at their own times, or at all."""
+    """Return the known triples of some splits and files; if ``times`` is static, without times: known at all times."""
     parts = [dataset.split(name) for name in dataset.present(splits)]
     return [triples.without_contexts() for triples in parts] if times == "static" else parts
 
 
 class SortedFacts:
-    """The known answers of some splits, sorted once for each filter and side; a copy in another process is empty."""
+    """The known answers of some splits, sorted once for each filter and side; a copy in another process sorts again."""
 
     def __init__(self, splits: Mapping[Any, Triples]) -> None:
         self._splits = splits
@@ -91,6 +92,7 @@ class SortedFacts:
         return SortedFacts, (self._splits,)
 
     def of(self, splits: Collection[str], side: Side) -> KnownAnswers:
+        """Return the known answers of the splits in a filter; names of other splits are ignored."""
         triples = {name: triples for name, triples in self._splits.items() if name in splits}
         if (tuple(triples), side) not in self._sorted:
             self._sorted[tuple(triples), side] = KnownAnswers.of([*triples.values()], side)
@@ -102,7 +104,7 @@ class SortedFacts:
 
 
 def _keys(anchors: IntArray, columns: Sequence[IntArray], sizes: Sequence[int]) -> IntArray:
-    """Make one number of each query, of as many columns as there are sizes; int64[query]."""
+    """Make one number of each query: of its anchor and as many columns as there are sizes; int64[query]."""
     for column, size in zip(columns, sizes, strict=False):
         anchors = anchors * size + column
     return anchors

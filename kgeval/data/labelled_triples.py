@@ -61,7 +61,7 @@ def read_column_ids(table: NamedTable, role: str, labels: Vocabulary) -> IntArra
 
 
 def known_ids(table: NamedTable, role: str, labels: Vocabulary) -> IntArray:
-    """Find the ids of one column of labels, -1 of unknown ones; int64[row]. Blanks around labels may be cut."""
+    """Find the ids of one column of labels, -1 for unknown ones; int64[row]. If some are unknown, blanks are cut."""
     ids = labels.ids(table[role])
     return labels.ids(pc.utf8_trim(table[role], BLANKS)) if (ids < 0).any() else ids
 
@@ -84,7 +84,7 @@ def false_rows(table: NamedTable) -> BoolArray:
 
 
 def read_listed(source: Path | Sequence[str], vocabulary: Vocabulary) -> tuple[IntArray, list[str]]:
-    """Read a list of labels, one in each line, or take them; their ids, ascending, and the labels of no id, in quotes.
+    """Return the ids, ascending, of labels from a list or a file (one in each line); and the unknown labels, in quotes.
 
     Raises
     ------

@@ -20,7 +20,7 @@ from kgeval.data.layouts import Layout, layouts
 from kgeval.data.layouts.labelled import read_file
 
 PYKEEN = "pykeen"
-"""the layout of PyKEEN's own datasets, which are names, not folders"""
+"""the word for the layout of PyKEEN's own datasets, which are found by name, not in a folder"""
 
 Source: TypeAlias = str | Path | Any
 """a folder or a PyKEEN name; or in memory, a PyKEEN dataset, or a triples factory for each split"""
@@ -130,7 +130,7 @@ def _nearest_layout(folder: Path) -> list[str]:
 
 
 def _read(layout: Layout, path: Path, columns: Columns) -> Dataset:
-    """Read a folder and the names in it, and record the layout that its ids are from."""
+    """Read a folder by a layout, and the human names in it; record the layout in the dataset."""
     if columns.are_given and not layout.has_columns:
         raise DatasetError(f"columns: the layout {layout.name} has its own. Leave them out.")
     dataset = layout.read(path, columns=columns) if layout.has_columns else layout.read(path)

@@ -1,4 +1,7 @@
-"""Text looked up among the labels and the human names of a dataset, as language models write it in place of labels."""
+"""Text of language models, which write names in place of labels: the ids that it stands for in a dataset.
+
+The readers of predictions of language models (``kgeval.models.checkpoints.readers``) call :class:`NameLookup`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ Triple = tuple[int, int, int]
 
 
 class NameLookup:
-    """What text stands for in a dataset: a label, or else the name of one entity or several.
+    """Finds the ids that a text stands for: by a label, or else by the name of one entity or several.
 
     With ``casefold``, the case of entities does not matter, and underscores are blanks. Relations are found by the
     words of their labels or names, in any order: ``member meronym`` is ``_member_meronym``.
@@ -51,7 +54,7 @@ class NameLookup:
         return {kind: self._index(kind) for kind in ("entity", "relation")}
 
     def _index(self, kind: str) -> dict[object, list[int]]:
-        """Index the ids by their labels, and by labels and names as they are compared (alone in a tuple)."""
+        """Map each label to its id; and each label and name, as it is compared, in a tuple of one, to its ids."""
         labels = self._dataset.entities if kind == "entity" else self._dataset.relations
         index: dict[object, list[int]] = {}
         for row, label in enumerate(labels):

@@ -28,13 +28,13 @@ from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 
 Codes = npt.NDArray[np.int32]
-"""the numbers of labels, in the order of their first occurrence; int32[row]"""
+"""the number of the label in each row, in the order of first occurrence; int32[row]"""
 
 
 def number(
     tables: Mapping[str, NamedTable], *, entities: Vocabulary | None = None, relations: Vocabulary | None = None
 ) -> dict[str, Any]:
-    """Give ids to the labels of a graph, by split, and return the parts of it that ``Dataset.build`` takes.
+    """Give ids to the labels of a graph, given by split; return the arguments of ``Dataset.build`` by name.
 
     Ids follow the sorted labels of the first split, then those that occur only in the others: the ids that PyKEEN
     gives. Given vocabularies are used as they are. Triples that a truth column marks as false become ``negatives``.
@@ -75,7 +75,7 @@ def _fill_in_ids(
     ids: Mapping[str, IntArray],
     notes: list[str],
 ) -> Vocabulary:
-    """Fill in the ids of some columns by given labels, or else by the sorted labels of the first split, then others."""
+    """Fill in the ids of some columns, by given labels, or by sorted labels: of the first split, then of the others."""
     places = [(split, column) for split in tables for column in columns]
     if labels is not None:
         for split, column in places:
@@ -106,7 +106,7 @@ def encode(columns: Sequence[pa.ChunkedArray]) -> tuple[list[Codes], pa.Array]:
 
 
 def _trimmed(kind: str, codes: list[Codes], labels: pa.Array, notes: list[str]) -> tuple[list[Codes], pa.Array]:
-    """Cut the white space around ids, and where it alone tells labels apart, with a note; codes are renumbered."""
+    """Cut white space around numbers, and around labels that differ by it alone, with a note; renumber the codes."""
     cut = pc.utf8_trim(labels, BLANKS)
     if cut.equals(labels):
         return codes, labels
@@ -149,19 +149,19 @@ def times_in_order(columns: Mapping[str, pa.ChunkedArray], notes: list[str]) -> 
         fault = "times that are neither numbers nor dates such as 2014-05-13", Example(f", here {others[0].as_py()!r}")
         cure = "If that is not the order of time, write numbers or such dates: returning facts and periods follow it."
         notes.append(Note("times", *fault, f", have the order of text. {cure}"))
-    # Numbers of more digits than float64 holds have the order of text.
+    # Numbers that float64 cannot tell apart are sorted by their text.
     keys = pa.table({"value": labels.cast(kind), "label": labels})
     return Vocabulary(labels.take(pc.sort_indices(keys, [(name, "ascending") for name in keys.column_names])), "time")
 
 
 DATES = f"{DATE.pattern}|[0-9]{{4}}"
-"""times that sort as text, also years beside them"""
+"""the pattern of times that sort as text: dates, and years beside them"""
 
 
 def _of_all_splits(
     what: str, need: str, read: Callable[[NamedTable], Any], tables: Mapping[str, NamedTable]
 ) -> dict[str, Any]:
-    """Read a column that all splits have or none."""
+    """Read a column of each split; refuse it if only some splits have it."""
     there = {split: column for split, table in tables.items() if (column := read(table)) is not None}
     for split, table in tables.items() if there else ():
         if split not in there:
@@ -178,7 +178,7 @@ def _notes_on_negatives(negatives: Mapping[str, Triples]) -> Iterator[str]:
 
 
 def _origins(tables: Mapping[str, NamedTable]) -> dict[str, str]:
-    """Say which column of the files each role is; where files differ, of each split."""
+    """Say which column of the files has each role; for each split, if they differ."""
     by_role: dict[str, dict[str, str]] = {}
     for split, table in tables.items():
         for role, origin in table.origins.items():
@@ -200,7 +200,7 @@ def _notes_on_columns(tables: Mapping[str, NamedTable]) -> Iterator[str]:
 
 
 def _with_blank_nodes_apart(tables: Mapping[str, NamedTable]) -> tuple[dict[str, NamedTable], list[str]]:
-    """Tell blank nodes of several files of N-Triples apart, which are different nodes; note these, and literals."""
+    """Rename blank nodes that several files of N-Triples name alike, as they differ; note them, and literals."""
     if any(N_TRIPLES not in table.origins.values() for table in tables.values()):
         return {**tables}, []
     ends = [pa.concat_arrays([*table["head"].chunks, *table["tail"].chunks]) for table in tables.values()]

@@ -1,7 +1,7 @@
-"""Other graphs beside a dataset: their triples in its ids, matched by labels, and which of its triples they have.
+"""Other graphs beside a dataset: their triples in the dataset's ids, matched by labels, and which triples both have.
 
-Audits and the slice ``overlap`` look triples up in graphs that a model may have learnt from
-(:func:`first_overlaps`), the line on leaks in the training graph of an inductive dataset.
+Audits and the slice ``overlap`` look up triples in graphs that a model may have learnt from (:func:`first_overlaps`);
+the counts of leaks look them up in the training graph of an inductive dataset (:func:`in_training_graph`).
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.triples import TripleIndex, Triples, reverse
 
 OVERLAP_WAYS = ("same triple", "same pair", "swapped pair")
-"""how a graph may have (h, r, t): itself; as (h, r', t), of whichever relation; as (t, r', h)"""
+"""how a graph may have (h, r, t): the triple itself; (h, r', t) with any relation; (t, r', h) with any relation"""
 
 OVERLAP_GROUPS = ("in train", "in valid or test", "pair only", "swapped only", "none")
+"""the groups of the slice ``overlap``; train, valid and test are of the other graph"""
 
 
 def in_ids_of(dataset: Dataset, other: Dataset, splits: Iterable[str] = SPLITS) -> dict[str, Triples]:
-    """Take splits of another graph in the ids of a dataset, by labels and without times.
+    """Return splits of another graph in the ids of a dataset, matched by label and without times.
 
-    What models learn from comes first: the train triples of the training graph, if there is one, as ``training graph``.
-    A label that the dataset lacks has the first id beyond its own.
+    If the other graph has a training graph, its train triples come first, as ``training graph``. A label that the
+    dataset lacks gets the first id beyond the dataset's own.
 
     >>> data = Dataset.from_labels(train=[("a", "r", "b")], test=[("b", "r", "a")])
     >>> in_ids_of(data, Dataset.from_labels(train=[("b", "r", "x"), ("x", "q", "b")]))["train"].ids
@@ -47,8 +48,8 @@ def in_ids_of(dataset: Dataset, other: Dataset, splits: Iterable[str] = SPLITS) 
 def first_overlaps(triples: Triples, parts: Collection[Triples]) -> IntArray:
     """Find how a graph has each triple: the first of ``OVERLAP_WAYS`` that holds in any part, and the first such part.
 
-    int64[triple], the place of (way, part) among ``itertools.product(OVERLAP_WAYS, parts)``, or the one behind if there
-    is none.
+    int64[triple], the position of (way, part) in ``itertools.product(OVERLAP_WAYS, parts)``, or the length of that if
+    none holds.
     """
     pairs = _pairs(triples)
     same = [TripleIndex.of(part).contains(triples) for part in parts]
@@ -58,12 +59,12 @@ def first_overlaps(triples: Triples, parts: Collection[Triples]) -> IntArray:
 
 
 def _pairs(triples: Triples) -> Triples:
-    """Take all relations for one."""
+    """Set all relations to 0, to compare triples by head and tail alone."""
     return Triples(triples.ids * np.array([1, 0, 1]))
 
 
 def overlap_groups(triples: Triples, dataset: Dataset, graphs: Iterable[Dataset]) -> IntArray:
-    """Number the group of each triple, the first of ``OVERLAP_GROUPS`` that holds in any of some graphs."""
+    """Find the group of each triple, int64[triple]: the first of ``OVERLAP_GROUPS`` that holds in any graph."""
     parts = [part for graph in graphs for part in in_ids_of(dataset, graph).items()]
     learned = [part for name, part in parts if name not in ("valid", "test")]
     held_out = [part for name, part in parts if name in ("valid", "test")]
@@ -72,7 +73,7 @@ def overlap_groups(triples: Triples, dataset: Dataset, graphs: Iterable[Dataset]
 
 
 def learned_triples(dataset: Dataset) -> Triples:
-    """Take what models learn from: the train triples of the training graph, if there is one, in the dataset's ids."""
+    """Return the triples that models learn from, in the dataset's ids: train, of the training graph if there is one."""
     training = dataset.training_graph
     return dataset.train if training is None else in_ids_of(dataset, training, ["train"])["train"]
 

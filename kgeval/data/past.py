@@ -18,14 +18,14 @@ from kgeval.data.triples import Triples
 
 
 def facts_of(dataset: Dataset, history: History) -> Triples:
-    """Return the distinct facts of a history, at whatever times: who asks at a time looks at those before it alone."""
+    """Return the distinct facts of a history at all times; for a query, a caller uses those before its time alone."""
     names = [*dataset.splits] if history == "observed" else history.split("+")
     return Triples.concatenated([dataset.split(name) for name in names]).distinct().triples
 
 
 @dataclass(frozen=True, eq=False)
 class PastAnswers:
-    """What answered which query when: facts sorted by query, answer and time.
+    """The facts of a history, sorted by query, answer and time; a pair is a query and one of its answers.
 
     >>> past = PastAnswers.of(keys=np.array([4, 4]), answers=np.array([7, 9]), times=np.array([0, 2]), span=3)
     >>> [past.before(np.array([4]), np.array([time]))[0].ids.tolist() for time in range(3)]
@@ -33,21 +33,21 @@ class PastAnswers:
     """
 
     keys: IntArray
-    """int64[pair], the query of each different pair of query and answer, as a number, ascending"""
+    """the query of each distinct pair, as one number; int64[pair], ascending"""
     answers: IntArray
-    """int64[pair], ascending within a query"""
+    """the answer of each pair; int64[pair], ascending within a query"""
     starts: IntArray
-    """int64[pair + 1], where the facts of each pair begin"""
+    """where the facts of each pair begin in ``times``; int64[pair + 1]"""
     times: IntArray
-    """int64[fact], ascending within a pair"""
+    """the time of each fact; int64[fact], ascending within a pair"""
     moments: IntArray
-    """int64[fact], pair × span + time, ascending"""
+    """the pair and the time of each fact as one number, pair × span + time; int64[fact], ascending"""
     span: int
-    """more than any time"""
+    """a number larger than any time"""
 
     @classmethod
     def of(cls, keys: IntArray, answers: IntArray, times: IntArray, span: int) -> PastAnswers:
-        """Sort facts that are given as queries, answers and times, int64[fact] each."""
+        """Sort facts that are given as numbers of queries, answers and times; int64[fact] each."""
         order = np.lexsort((times, answers, keys))
         keys, answers, times = keys[order], answers[order], times[order]
         first = starts_of_runs(keys, answers)
@@ -66,12 +66,12 @@ class PastAnswers:
 
     @cached_property
     def counts(self) -> IntArray:
-        """How many facts of its pair there were up to each fact; int64[fact]."""
+        """The number of facts of the same pair up to and with each fact; int64[fact]."""
         return 1 + np.arange(len(self.times)) - np.repeat(self.starts[:-1], np.diff(self.starts))
 
 
 def last_times(keys: IntArray, times: IntArray, past_keys: IntArray, past_times: IntArray) -> IntArray:
-    """Find the last time of each key before a time among others, -1 where there is none; int64[key].
+    """Find the last past time of each key before its time, -1 where there is none; int64[key].
 
     >>> last_times(np.array([5, 5, 6]), np.array([2, 0, 9]), np.array([5, 5]), np.array([0, 1]))
     array([ 1, -1, -1])

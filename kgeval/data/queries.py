@@ -1,7 +1,7 @@
 """Queries: the distinct questions (anchor, relation, ?) behind a set of triples, each with the answers to be ranked.
 
-Every ranking makes them of test triples: ``Queries.of(triples, "tail")``. ``Rows`` hold what each query has several of,
-such as its known answers: ids in rows of different lengths. :func:`query_names` names queries in files of predictions.
+Every ranking makes them of test triples: ``Queries.of(triples, "tail")``. ``Rows`` hold several ids for each query,
+such as its known answers, in rows of different lengths. :func:`query_names` names queries in files of predictions.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Queries:
 
     side: Side
     anchors: IntArray
-    """int64[query], the entity that the query names; of (h, ?, t) the head"""
+    """int64[query], the entity that the query names; for (h, ?, t), the head"""
     relations: IntArray
-    """int64[query]; of (h, ?, t), which names no relation, the tail"""
+    """int64[query], the relation; for (h, ?, t), which names no relation, the tail"""
     offsets: IntArray
     """int64[query + 1], into the answers"""
     answers: IntArray
@@ -44,7 +44,7 @@ class Queries:
     triples: IntArray
     """int64[answer], the row of its triple"""
     contexts: IntArray | None = None
-    """int64[query], the context of its triples; None where they have none"""
+    """int64[query], the context (id of the time) of the query; None if the triples have no times"""
 
     @classmethod
     def of(cls, triples: Triples, side: Side) -> Queries:
@@ -73,7 +73,7 @@ class Queries:
 
     @property
     def only_answers(self) -> IntArray:
-        """The answer of each query that has one, −1 of any other; int64[query]."""
+        """The answer of each query with exactly one answer, −1 for other queries; int64[query]."""
         answers, alone = np.full(len(self), -1), np.diff(self.offsets) == 1
         answers[alone] = self.answers[self.offsets[:-1][alone]]
         return answers
@@ -143,6 +143,7 @@ class Rows:
 
     @classmethod
     def sized(cls, lengths: IntArray, ids: IntArray) -> Rows:
+        """Cut the ids of all rows, one row after the other, into rows of these lengths."""
         return cls(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), ids)
 
     @classmethod
@@ -179,7 +180,7 @@ class Rows:
         >>> Rows.of([[3, 5], [4]]).positions(np.array([0, 0, 1]), np.array([5, 4, 4]))
         array([ 1, -1,  0])
         """
-        # All rows are bisected side by side: that takes memory for what is sought alone, however long the rows are.
+        # All rows are bisected side by side: the memory depends on the number of sought ids alone, not on the rows.
         starts, stops = self.offsets[owners], self.offsets[owners + 1]
         places, ends = starts.copy(), stops.copy()
         padded = self.ids if len(self.ids) else np.array([-1])
@@ -210,7 +211,7 @@ def starts_of_runs(*columns: IntArray | Float64Array) -> IntArray:
 ID = "[0-9]{1,18}"
 
 NAME = rf"^(?P<side>head|tail)-(?P<anchor>{ID})-(?P<relation>{ID})(?:-(?P<time>{ID}))?$"
-"""what a name looks like"""
+"""the pattern of a query's name, such as ``tail-12-3``: side, anchor, relation, and the time if there is one"""
 
 
 def query_names(sides: Iterable[str], *ids: IntArray) -> npt.NDArray[np.object_]:

@@ -1,7 +1,7 @@
 """Overlaps of relations: which relations share pairs (head, tail), as they are or with head and tail swapped.
 
-Leaks, audits of datasets and the baseline of rules count them: ``PairedFacts.of(…).shared(…)`` and ``.turned(…)`` give
-``Overlaps``.
+The searches for leaks, audits of datasets and the baseline of rules call ``PairedFacts.of(…).shared(…)`` and
+``.turned(…)``, which return ``Overlaps``: pairs of relations and their counts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST_FOUND = 2**22
 """the most pairs of relations that overlap, which bounds memory"""
 
 DENSE = 2**24
-"""how many products of numbers take less time in a full matrix than the import of scipy's sparse ones"""
+"""the most multiplications for which full matrices are used: to import scipy's sparse matrices takes longer"""
 
 AT_ONCE = 2**23
 """how many pairs of relations, or of triples and related relations, are held at once: below a gigabyte"""
@@ -60,9 +60,9 @@ class PairedFacts:
         return np.bincount(self.codes % self.relations, minlength=self.relations)
 
     def shared(self, *, least: float) -> Overlaps | None:
-        """Count the pairs (h, t) that each two different relations share, both ways round.
+        """Count the pairs (h, t) that each two different relations share; both orders of the two are listed.
 
-        Kept are those with at least the share ``least`` of the pairs of either relation; None if too many to count.
+        Kept are overlaps of at least the share ``least`` of the smaller relation's pairs; None if too many to count.
         """
         _, rows = self._by_way()
         several = rows[rows @ np.ones(self.relations) > 1]
@@ -72,7 +72,7 @@ class PairedFacts:
     def turned(self, *, least: float) -> Overlaps | None:
         """Count the pairs (h, t) of each relation that are (t, h) in each other relation, and in itself.
 
-        Kept are those with at least the share ``least`` of either relation (Dettmers et al., 2018).
+        Kept are overlaps of at least the share ``least`` of the smaller relation (Dettmers et al., 2018).
         """
         ways, rows = self._by_way()
         is_loop = ways // 2 // self.entities == ways // 2 % self.entities
@@ -93,7 +93,7 @@ class PairedFacts:
         return holds
 
     def _by_way(self) -> tuple[IntArray, Any]:
-        """Number the ways from entity to entity, ascending, and mark their relations: [way, relation], or sparse."""
+        """Number the ways (ordered entity pairs), ascending; mark their relations: [way, relation], full or sparse."""
         ways, relations = np.divmod(self.codes, self.relations)
         starts = starts_of_runs(ways)
         shape, offsets = (len(starts), self.relations), np.append(starts, len(ways))
@@ -106,7 +106,11 @@ class PairedFacts:
         return ways[starts], csr_matrix((np.ones(len(ways), np.int64), relations, offsets), shape=shape)
 
     def _count(self, here: Any, there: Any, least: float) -> Overlaps | None:
-        """Count each relation of a row ``here`` with each relation of the same row ``there``, some at a time."""
+        """Count, for each two relations, the rows with the first in ``here`` and the second in ``there``, in blocks.
+
+        Both are matrices [way, relation] of 0 and 1. Overlaps below the share ``least`` of the smaller relation are
+        left out; the result is None if there is too much to count.
+        """
         is_dense = isinstance(here, np.ndarray)
         sizes, left = self.sizes, here.T if is_dense else here.T.tocsr()
         work = left @ (there @ np.ones(self.relations, np.int64))
@@ -134,16 +138,16 @@ class Overlaps:
     """Pairs of relations, and how many pairs (head, tail) both have."""
 
     first: IntArray
-    """int64[overlap], ascending"""
+    """the id of the first relation; int64[overlap], ascending"""
     second: IntArray
-    """int64[overlap], ascending for each first"""
+    """the id of the second relation; int64[overlap], ascending for each first"""
     shared: IntArray
-    """int64[overlap], how many pairs of the first are in the second too: as they are, or with head and tail swapped"""
+    """the number of pairs of the first that are in the second too, as they are or swapped; int64[overlap]"""
     sizes: IntArray
-    """int64[relation], how many pairs each relation has"""
+    """the number of pairs of each relation; int64[relation]"""
 
     def of_both(self, least: float) -> Overlaps:
-        """Keep those that are at least this share of both relations (Akrami et al., 2020)."""
+        """Keep the overlaps of at least this share of both relations (Akrami et al., 2020)."""
         shares = self.shared / self.sizes[[self.first, self.second]]
         return self.where(shares.min(axis=0) >= least)
 
@@ -152,13 +156,13 @@ class Overlaps:
         return Overlaps(self.first[keep], self.second[keep], self.shared[keep], self.sizes)
 
     def partners(self, relations: IntArray) -> Rows:
-        """Collect the relations that overlap each of some, in ascending order."""
+        """Collect, for each of these relations, the relations that overlap it, in ascending order."""
         starts, stops = (np.searchsorted(self.first, relations, side) for side in ("left", "right"))
         return Rows.spans(starts, stops, self.second)
 
 
 def _code(triples: Triples, entities: int, relations: int) -> IntArray:
-    """Number triples; int64[triple]."""
+    """Make one number of each triple, as in ``PairedFacts.codes``; int64[triple]."""
     codes = np.minimum(triples.heads, triples.tails)
     codes *= entities
     codes += np.maximum(triples.heads, triples.tails)

@@ -17,7 +17,7 @@ from kgeval.data import SPLITS
 
 
 def parts_of(name: str) -> tuple[str, ...]:
-    """Return the splits that a name joins; none of a file.
+    """Return the splits that a name joins, none for a file.
 
     >>> parts_of("valid+test"), parts_of("more.tsv")
     (('valid', 'test'), ())

@@ -1,8 +1,10 @@
-"""Tables of triples, from text, Parquet or memory: their columns are called by what they hold, whatever their order.
+"""Tables of triples and other labels, from text, Parquet or memory; each column is named by its role, such as head.
 
 The layouts call :func:`read_triples` for a file, ``Dataset.from_labels`` calls :func:`from_memory`; both make a
-``NamedTable``, in whose columns ``numbering.py`` looks for labels, times, confidences and truth values. N-Triples (W3C,
-2014), at the end, are lines of subject, predicate and object, whose escapes stand for their characters.
+``NamedTable``, in whose columns ``numbering.py`` looks for labels, times, confidences and truth values. Ranks of other
+programs are read by ``read_table`` and ``from_arrow`` (``rank_file.py``); further text, such as labels with their ids,
+by ``read_text`` and ``read_pairs`` (``id_files.py``). Roles are in ``columns.py``. The end of the file reads N-Triples
+(W3C, 2014).
 """
 
 from __future__ import annotations
@@ -39,18 +41,18 @@ from kgeval.data.text import (
 
 NO_TIMES = (pa.types.is_floating, pa.types.is_boolean)
 NO_LABELS = (*NO_TIMES, pa.types.is_temporal, pa.types.is_decimal)
-"""types of numbers and dates that Arrow would spell in its own way"""
+"""Arrow's types that are refused as times, and as labels: it would spell their values in its own way"""
 
 
 @dataclass(frozen=True, eq=False)
 class NamedTable:
-    """A table whose columns are called by what they hold."""
+    """A table whose columns have their roles as names."""
 
     source: str | Path
     data: pa.Table
-    """columns of head, relation and tail as text; others as they were found"""
+    """the columns: head, relation and tail as text, others as they were found"""
     origins: Mapping[str, str] = field(default_factory=dict)
-    """what a column holds -> which column that is, and who says so"""
+    """a role -> its column in the source, and who says so"""
     unused: tuple[str, ...] = ()
     """the names of the columns that hold nothing of use"""
     skip: int = 0
@@ -58,7 +60,7 @@ class NamedTable:
     delimiter: str | None = None
     """what separates the columns of a text; None where the table is no text"""
     rows: IntArray | None = None
-    """of a part, which rows of the file it has; int64[row]"""
+    """in a part of a file, the number of each row in the file; int64[row]"""
 
     def __len__(self) -> int:
         return int(self.data.num_rows)
@@ -77,12 +79,13 @@ class NamedTable:
         return f"{self.source}, line {line_of(Path(self.source), row, self.skip, delimiter=self.delimiter)}"
 
     def refuse(self, wrong: BoolArray, role: str, why: str) -> None:
-        """Refuse the first of some rows (bool[row]), whose cell in the column of a role is shown."""
+        """Refuse the table if a row is ``wrong`` (bool[row]); the message names the first and its cell in a column."""
         if wrong.any():
             row = int(np.argmax(wrong))
             raise DatasetError(f"{self.place(row)}: the {role} {self.data[role][row].as_py()!r:.60} {why}")
 
     def where(self, keep: BoolArray) -> NamedTable:
+        """Keep the rows for which ``keep`` (bool[row]) holds; messages still name their lines in the file."""
         return replace(self, data=self.data.filter(pa.array(keep)), rows=np.flatnonzero(keep))
 
     def followed_by(self, other: NamedTable) -> NamedTable:
@@ -96,14 +99,14 @@ class NamedTable:
         return replace(self, data=self.data.set_column(self.data.column_names.index(role), role, column))
 
     def renamed(self, role: str, now: str) -> NamedTable:
-        """Say what a column holds, as its cells tell it."""
+        """Give a column the role that its cells show."""
         names = [now if name == role else name for name in self.data.column_names]
         origins = {name: origin for name, origin in self.origins.items() if name != role}
         origins[now] = f"{self.origins[role]}, by its cells"
         return replace(self, data=self.data.rename_columns(names), origins=origins)
 
     def text(self, role: str) -> pa.ChunkedArray:
-        """Take a column as text, as which whole numbers count too, and as times dates; refuse other types."""
+        """Return a column as text; whole numbers are text too, and dates in a column of times; refuse other types."""
         column = self.data[role]
         none, expected = (NO_TIMES, "dates, text or whole numbers") if role == "time" else (NO_LABELS, "text")
         values = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
@@ -173,19 +176,19 @@ TRUE, FALSE = ["1", "+1", "1.0", "true"], ["0", "-1", "0.0", "-1.0", "false"]
 """how labels are spelled"""
 
 TRUE_OR_FALSE = {"1", "+1", "0", "-1"}
-"""how they are spelled where no name says that they are labels; floats and words alike"""
+"""the numbers that may be truth values in a column without a name"""
 
 BEGIN, END = (
     {stem + suffix for stem in stems for suffix in ("", "_time", "_date", "time", "date")}
     for stems in (("begin", "start", "since", "valid_from"), ("end", "until", "valid_to", "valid_until"))
 )
-"""what columns of the two ends of an interval are called"""
+"""the names of columns with the two ends of an interval of time"""
 
 FOURTH = "fourth column"
-"""what a column is called until its cells tell what it holds"""
+"""the name of a fourth column without a name until its cells show its role"""
 
 DATE = re.compile(r"\s*[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ].*)?)?\s*", re.IGNORECASE)
-"""dates that sort as text"""
+"""the pattern of dates that sort as text"""
 
 NUMBER = re.compile(r"\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)?\s*", re.IGNORECASE)
 
@@ -200,8 +203,8 @@ def read_triples(path: str | Path, columns: Columns = UNSAID, *, fourth: str | N
 
     Text whose first line is one of N-Triples is read as such, and so is ``.nt``. Otherwise ``columns`` or a header name
     the columns, in any order. Without these they are head, relation, tail, and perhaps a fourth one: dates are times,
-    truth values labels, and other numbers confidences, unless whole numbers could also be times. ``fourth`` says what
-    it holds where that is known, or ``FOURTH`` if the other splits are still to tell it: :func:`with_fourth_named`.
+    truth values labels, and other numbers confidences, unless whole numbers could also be times. ``fourth`` is its role
+    if that is known, or ``FOURTH`` if all splits together shall decide it (:func:`with_fourth_named`).
     """
     table = read_table(Path(path), columns, fourth=fourth or FOURTH)
     if not len(table):
@@ -249,11 +252,11 @@ DIVISIONS: Mapping[str, Callable[[pa.ChunkedArray], pa.ChunkedArray]] = {
     "a comma": partial(pc.split_pattern, pattern=",", max_splits=1, reverse=True),
     "spaces": partial(pc.ascii_split_whitespace, max_splits=1, reverse=True),
 }
-"""what is between two cells -> what divides lines there: at the first tab, the last comma or the last spaces"""
+"""a separator of two cells -> the function that divides lines at the first tab, the last comma or the last spaces"""
 
 
 def read_pairs(path: Path, names: Sequence[str], between: str, *, skip: int = 0) -> NamedTable:
-    """Read a text of two columns, one of which may hold what is ``between`` them in ``DIVISIONS``."""
+    """Read a text of two columns, of which one may contain the separator ``between`` them, a key of ``DIVISIONS``."""
     table = read_text(path, ["line"], skip=skip, delimiter=UNIT_SEPARATOR)
     cells = DIVISIONS[between](pc.utf8_rtrim(table["line"], " "))
     wrong = np.asarray(pc.list_value_length(cells)) != 2
@@ -264,7 +267,7 @@ def read_pairs(path: Path, names: Sequence[str], between: str, *, skip: int = 0)
 
 
 def _refuse_two_names(path: Path, first: Row, columns: Columns) -> NoReturn:
-    """Refuse names by their order for columns that a header names."""
+    """Refuse columns that the user names by their order, though the file has a header."""
     numbers = ",".join(f"{role}={number}" for number, role in enumerate(columns.order, 1))
     fault = f"{path}, line {first.line}: the first row names the columns: {', '.join(first.cells)}"
     which = f"say which is which: {OPTION}. If the row is a triple: --columns {numbers}."
@@ -272,7 +275,7 @@ def _refuse_two_names(path: Path, first: Row, columns: Columns) -> NoReturn:
 
 
 def _has_header(cells: Sequence[str], columns: Columns) -> bool:
-    """Whether the first row of a file names its columns; where it may name further ones, it has no numbers then."""
+    """Whether the first row of a file names its columns; with further columns allowed, it does if it has no number."""
     if columns.names:
         return not all(map(str.isdecimal, columns.names.values())) or {*columns.names.values()} <= {*cells}
     return not columns.order and (
@@ -288,7 +291,7 @@ def _are_labels(header: Sequence[str], roles: Sequence[str], data: pa.Table) -> 
 
 
 def _by_place(source: str | Path, row: Row, columns: Columns, fourth: str = FOURTH) -> list[str]:
-    """Call the columns of a table without a header by what they hold."""
+    """Return the role of each column of a table without a header."""
     if columns.order:
         return resolve(source, columns.order, columns._replace(order=()))
     if columns.names:
@@ -324,7 +327,7 @@ def _read_parquet(path: Path, columns: Columns) -> NamedTable:
 
 
 def from_arrow(data: pa.Table, source: str | Path, columns: Columns) -> NamedTable:
-    """Call the columns of a table in memory by what they hold."""
+    """Make a ``NamedTable`` of a table in memory, by the names of its columns."""
     roles, header = resolve(source, data.column_names, columns), data.column_names
     return _named(source, data.rename_columns(roles), roles, header, columns)
 
@@ -363,7 +366,7 @@ def from_memory(rows: Any, source: str, columns: Columns = UNSAID) -> NamedTable
 
 
 def _column(cells: Sequence[Any], role: str, source: str) -> pa.Array:
-    """Lay cells out as a column: text, for which numbers stand as times and fourth columns alone; or numbers."""
+    """Make a column of cells: text, in which only times and fourth columns may be numbers; or numbers."""
     is_text = role in (*TRIPLE, "split", "side", "time", FOURTH)
     if role in ("time", FOURTH):
         cells = [str(cell) if isinstance(cell, int | float) else cell for cell in cells]
@@ -381,7 +384,7 @@ def _column(cells: Sequence[Any], role: str, source: str) -> pa.Array:
 def _named(
     source: str | Path, data: pa.Table, roles: Sequence[str], header: Sequence[str], columns: Columns, **place: Any
 ) -> NamedTable:
-    """Complete a table whose columns have the names of their ``roles``, and say which columns those are."""
+    """Make a ``NamedTable`` of columns that are named by their ``roles``; add constants and the origin of each."""
     names = header or [str(number) for number in range(1, len(roles) + 1)]
     by_role = dict(zip(roles, names, strict=True))
     unused = [role for role in by_role if role not in (*ROLES, FOURTH) and not columns.is_further(role)]
@@ -397,7 +400,7 @@ def _named(
 
 
 def with_fourth_named(tables: Mapping[str, NamedTable]) -> dict[str, NamedTable]:
-    """Call the fourth column of all splits, which has no name, by what its cells are in all of them."""
+    """Give the fourth column without a name, in all splits, the role that the cells of all of them show."""
     unnamed = {split: table for split, table in tables.items() if FOURTH in table}
     if not unnamed:
         return {**tables}
@@ -427,7 +430,7 @@ def _role_of_cells(what: str, column: pa.ChunkedArray) -> str:
 
 
 N_TRIPLES = "N-Triples"
-"""where columns are from that the grammar names"""
+"""the origin of columns that the grammar of N-Triples names"""
 
 N_TRIPLE = (
     r"\s*(?P<head><[^<>]*>|_:\S+)\s*(?P<relation><[^<>]*>)"
@@ -437,7 +440,7 @@ N_TRIPLE = (
 
 ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([tbnrf\"'\\]))")
 CHARACTERS = dict(zip("tbnrf\"'\\", "\t\b\n\r\f\"'\\", strict=True))
-"""of an escape of one letter, the character"""
+"""the letter of an escape -> its character"""
 
 
 def is_n_triples(path: Path, cells: Sequence[str]) -> bool:

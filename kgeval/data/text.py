@@ -32,7 +32,7 @@ BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\u200b\ufeff"
 """characters that show nothing: spaces of all kinds, and marks of no width"""
 
 UNIT_SEPARATOR = "\x1f"
-"""a character that separates units, and is in no label"""
+"""a control character that is in no label: as the delimiter, it leaves each line whole"""
 
 MAX_COMPRESSION = 50
 """how many times its size a compressed text may have, but for small ones (``kgeval.base.files.LEAST``)"""
@@ -50,6 +50,7 @@ BLOCK = 2**20
 """bytes of a compressed file that are unpacked at a time"""
 
 UNDECODABLE = re.compile("[\ud800-\udfff]")
+"""what :func:`open_text` puts in the place of bytes that are not UTF-8"""
 
 COMPRESSED: Mapping[str, Callable[[Path], Any]] = {".gz": gzip.GzipFile, ".bz2": bz2.BZ2File, ".xz": lzma.LZMAFile}
 """the ending of a compressed text -> what opens it"""
@@ -108,7 +109,7 @@ def read_columns(
 
 @contextmanager
 def _for_arrow(path: Path) -> Iterator[pa.NativeFile]:
-    """Open a text for Arrow, unpacked before: an error of Python's in its threads would end the process."""
+    """Open a text for Arrow, already unpacked: a Python error in Arrow's threads would end the process."""
     with _opened(path) as file:
         source = pa.OSFile(str(path))
         if _is_compressed(path):
@@ -116,7 +117,7 @@ def _for_arrow(path: Path) -> Iterator[pa.NativeFile]:
             for block in iter(lambda: file.read(BLOCK), b""):
                 unpacked.write(block)
             source = pa.BufferReader(unpacked.getvalue())
-        pa.enable_signal_handlers(enable=False)  # those of Arrow lose a signal that comes as a read ends
+        pa.enable_signal_handlers(enable=False)  # Arrow's handlers lose a signal that comes as a read ends
         try:
             yield source
         finally:
@@ -124,6 +125,7 @@ def _for_arrow(path: Path) -> Iterator[pa.NativeFile]:
 
 
 def _explain(walk: Iterator[Row], path: Path, kinds: Mapping[str, pa.DataType], why: str, *, free: bool) -> NoReturn:
+    """Walk over the rows that Arrow could not read, and raise an error that names the first bad one."""
     expected = f"{len(kinds)} columns ({', '.join(kinds)})"
     for row in walk:
         if len(row.cells) != len(kinds):
@@ -230,7 +232,7 @@ def find_delimiter(path: Path, skip: int = 0) -> str:
 
 
 def _widths(lines: Sequence[str], delimiter: str) -> set[int]:
-    """Count the columns of rows, of which the last may end inside quotes."""
+    """Return the numbers of columns that rows have; the last row may end inside quotes."""
     widths: set[int] = set()
     with suppress(csv.Error):
         widths.update(len(cells) for _, cells in _cells(iter(lines), delimiter, quoted=delimiter in QUOTING))
@@ -267,7 +269,7 @@ def _is_compressed(path: Path) -> bool:
 
 
 class _Unpacked(io.RawIOBase):
-    """A compressed text; one that is compressed as much as a row of zeros is refused while it is read."""
+    """A compressed text, which is unpacked while it is read; it is refused if it grows beyond its ``Budget``."""
 
     def __init__(self, path: Path) -> None:
         self._file = COMPRESSED[path.suffix.lower()](path)

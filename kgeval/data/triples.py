@@ -1,6 +1,7 @@
 """Triples of ids: rows of (head, relation, tail), which may have a time.
 
-``TripleIndex`` finds triples in a set, whatever their times; ``LabelledTriples`` have a number beside each.
+A dataset has ``Triples`` for each split; queries are made of them. ``TripleIndex`` finds triples in a set, whatever
+their times; ``LabelledTriples`` have a number, such as a confidence, beside each.
 """
 
 from __future__ import annotations
@@ -175,9 +176,9 @@ class SideQueries(NamedTuple):
     """Triples as queries, (anchor, relation, ?), with one answer each; int64[triple] all three."""
 
     anchors: IntArray
-    """the entity that is named; of (h, ?, t) the head"""
+    """the entity that the query names; for (h, ?, t), the head"""
     relations: IntArray
-    """the relation; of (h, ?, t), which names none, the tail"""
+    """the relation; for (h, ?, t), which names no relation, the tail"""
     answers: IntArray
 
 
@@ -226,13 +227,13 @@ class TripleIndex:
     """
 
     relations: int
-    """how many relation ids there may be"""
+    """a number above all relation ids"""
     tails: int
-    """how many tail ids there may be"""
+    """a number above all tail ids"""
     pairs: IntArray
-    """int64[pair], head × relations + relation, ascending and distinct"""
+    """each pair as one number, head × relations + relation; int64[pair], ascending and distinct"""
     keys: IntArray
-    """int64[triple], index of the pair in ``pairs`` × tails + tail, ascending and distinct"""
+    """each triple as one number, (index in ``pairs``) × tails + tail; int64[triple], ascending and distinct"""
 
     @classmethod
     def of(cls, triples: Triples) -> TripleIndex:
@@ -280,7 +281,7 @@ class LabelledTriples:
 
     triples: Triples
     labels: Float64Array
-    """float64[triple]"""
+    """the number of each triple; float64[triple]"""
 
     def __post_init__(self) -> None:
         if len(self.labels) != len(self.triples):

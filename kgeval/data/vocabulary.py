@@ -1,6 +1,6 @@
 """Vocabularies: the labels of the entities or the relations, where the id of a label is its row.
 
-A dataset has one of its entities and one of its relations, a checkpoint those of its own.
+A dataset has one for its entities and one for its relations; a checkpoint has its own.
 """
 
 from __future__ import annotations

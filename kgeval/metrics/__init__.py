@@ -1,11 +1,12 @@
 """The metrics: numbers of ranks, ranked lists, labels and confidences, with their intervals.
 
-``summarize`` computes them of a table, by groups of its rows; ``names.py`` reads ``[side.][ties.][average.]name[@k]``,
-``intervals`` has the interval of every metric and estimates of a whole split. The other public functions take plain
-arrays, for rankings that were made elsewhere; ``ScoredLabels`` holds plain arrays of scores and labels.
+``summarize`` computes metrics of a table, of all rows or by groups. ``names.py`` reads the names of metrics,
+``[side.][ties.][average.]name[@k]``. ``intervals`` has the interval of every metric, and estimates of a whole split.
+The other public functions take plain arrays, for rankings that were made elsewhere; ``ScoredLabels`` holds plain arrays
+of scores and labels.
 
-Called by ``kgeval.analysis``, ``kgeval.reports`` and the user. Metrics are imported by nobody: ``metric.metrics()``
-finds each ``Metric`` in ``ranks``, ``lists``, ``labels`` or ``confidence_metrics.py``: a new one is five lines there.
+Called by ``kgeval.analysis``, ``kgeval.reports`` and the user. No list names the metrics: ``metric.metrics()`` finds
+each ``Metric`` in ``ranks``, ``lists``, ``labels`` or ``confidence_metrics.py``, so a new one is five lines there.
 """
 
 from __future__ import annotations

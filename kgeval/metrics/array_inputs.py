@@ -32,7 +32,7 @@ def as_number_row(values: npt.ArrayLike, name: str, *, infinite: bool = False) -
 
 
 def refuse_items(name: str, row: Float64Array, wrong: BoolArray, rule: str) -> None:
-    """Refuse a row that has wrong items (bool[item]), by the first of them and the rule that it breaks."""
+    """Refuse a row that has wrong items (bool[item]); the error names the first of them and the rule that it breaks."""
     if wrong.any():
         first = int(np.argmax(wrong))
         raise MetricError(f"{name}[{first}] is {row[first]:g}: {rule}.")
@@ -41,7 +41,7 @@ def refuse_items(name: str, row: Float64Array, wrong: BoolArray, rule: str) -> N
 def floats(values: npt.ArrayLike, name: str) -> Float64Array:
     """Read one row of real numbers, be they finite or not; float64[item]."""
     original = _row(values, name)
-    with np.errstate(over="ignore"):  # of a long double; what overflows is found by its infinity
+    with np.errstate(over="ignore"):  # a long double may overflow: it becomes infinite, and is found below
         objects = original.dtype == object
         row = np.array([_float(one) for one in original]) if objects else original.astype(np.float64, copy=False)
     infinite = np.flatnonzero(np.isinf(row))
@@ -52,7 +52,10 @@ def floats(values: npt.ArrayLike, name: str) -> Float64Array:
 
 
 def order_preserving_float64(scores: npt.ArrayLike, name: str) -> Float64Array:
-    """Read scores, whose order alone matters: where float64 would round them, their places in it; float64[item]."""
+    """Read scores of which only the order matters; float64[item].
+
+    Scores that float64 might round are replaced by their positions in ascending order.
+    """
     row, original = as_number_row(scores, name, infinite=True), _row(scores, name)
     exact = original.dtype.kind in "bf" and original.dtype.itemsize <= row.dtype.itemsize
     return row if exact else np.unique(original, return_inverse=True)[1].astype(np.float64)

@@ -1,6 +1,7 @@
 """Averages: over answers (micro), queries (macro), relations, times, or weighed against popularity (strat).
 
-``WEIGHINGS`` declares each. The functions compute means of many groups at once, and weights for equal groups.
+``WEIGHINGS`` declares the averages. ``Ranks`` and ``RankedLists`` call ``means_of_groups``: values and weights of rows
+go in, the mean of each group comes out. ``selection.py`` calls ``evenly`` for weights that make groups count the same.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ class Weighing(NamedTuple):
     """the formula, for values v of answers or lists"""
     source: str
     lists: bool = True
-    """whether it can average lists, each of which has several answers"""
+    """whether it can also average the values of lists; a list has all answers of one query"""
     over: Unit | None = None
-    """what has the same weight, however many answers it has"""
+    """the unit that counts once, however many answers it has; ``None`` if answers are averaged"""
 
 
 WEIGHINGS: dict[str, Weighing] = {
@@ -73,7 +74,9 @@ AVERAGES: tuple[Average, ...] = tuple(weighing.name for weighing in WEIGHINGS.va
 
 
 def means_of_groups(values: Float64Array, starts: IntArray, weights: Float64Array | None = None) -> Float64Array:
-    """Compute the weighted mean of each group; float64[group], NaN where nothing in it has a weight.
+    """Compute the weighted mean of each group; float64[group], NaN where nothing in the group has a weight.
+
+    ``values`` and ``weights`` are float64[row]; ``starts`` are the first rows of the groups, int64[group].
 
     >>> means_of_groups(np.array([1.0, 2.0, 6.0]), np.array([0, 2]))
     array([1.5, 6. ])
@@ -88,13 +91,13 @@ def means_of_groups(values: Float64Array, starts: IntArray, weights: Float64Arra
 
 
 def evenly(groups: IntArray) -> Float64Array:
-    """Weigh rows so that each of their groups counts the same: the mean of the groups' means."""
+    """Weigh rows so that each group counts the same; float64[row]. The mean is then the mean of the groups' means."""
     _, group_ids = numbered(groups)
     return np.asarray(1 / np.bincount(group_ids)[group_ids], np.float64)
 
 
 def numbered(values: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the different values (int64[value]) and the number of each row's (int64[row]).
+    """Return the different values, ascending (int64[value]), and the position of each row's among them (int64[row]).
 
     >>> numbered(np.array([7, 2, 7]))
     (array([2, 7]), array([1, 0, 1]))

@@ -1,6 +1,6 @@
 """Metrics of confidences: errors of predicted confidences, and ranks weighted by the true confidences.
 
-Each reads :class:`ConfidencePredictions`, which ``labels/label_summary.py`` makes of a table of confidences.
+Each metric reads :class:`ConfidencePredictions`, which ``labels/label_summary.py`` makes of a table of confidences.
 Chen et al.: Embedding Uncertain Knowledge Graphs, AAAI 2019 (UKGE).
 """
 
@@ -31,11 +31,11 @@ class ConfidencePredictions:
     confidences: Float64Array
     """float64[fact], the confidences in the dataset; a fact may be repeated"""
     predicted: Float64Array | Undefined
-    """float64[fact]; or why there are none"""
+    """float64[fact], the predicted confidences; or the reason why there are none"""
     relations: npt.NDArray[Any]
-    """[fact]"""
+    """[fact], the relation of each fact"""
     ranked: RankedFacts | None = None
-    """None where there are negatives among the facts, which have no rank"""
+    """the ranks of the facts; ``None`` if some facts are negatives, which have no rank"""
 
     def of_relation(self, relation: Any) -> ConfidencePredictions:
         return self.where(self.relations == relation, lambda ranked: ranked.relations == relation)
@@ -44,7 +44,7 @@ class ConfidencePredictions:
         return self.where(self.confidences >= confidence, lambda ranked: ranked.confidences >= confidence)
 
     def where(self, facts: BoolArray, rows: Callable[[RankedFacts], BoolArray]) -> ConfidencePredictions:
-        """Keep some facts (bool[fact]) and some ranks (bool[row])."""
+        """Keep the chosen facts (bool[fact]), and the ranks that ``rows`` chooses (bool[row])."""
         return replace(
             self,
             confidences=self.confidences[facts],
@@ -72,7 +72,7 @@ class RankedFacts:
     """The ranks of facts, one row per fact and side, each with the confidence of its fact."""
 
     ranks: Ranks
-    """filtered; weighted by the confidences; with the draws of random ties, if there are any"""
+    """the filtered ranks, weighted by the confidences; for random ties, with their draws"""
     confidences: Float64Array
     """float64[row]"""
     scores: Float64Array
@@ -80,7 +80,7 @@ class RankedFacts:
     queries: IntArray
     """int64[row], the id of the query (h, r, ?); negative where the answer is the head of a fact"""
     relations: npt.NDArray[Any]
-    """[row]"""
+    """[row], the relation of the fact"""
 
     def __getitem__(self, kept: BoolArray) -> RankedFacts:
         columns = (self.confidences[kept], self.scores[kept], self.queries[kept], self.relations[kept])
@@ -137,7 +137,7 @@ def mae(y_true: Row, y_pred: Row) -> float:
 
 
 def _mean_error(mean: Callable[[Float64Array], Any], degree: int, y_true: Row, y_pred: Row) -> float:
-    """Compute a mean of errors: a function of them for which mean(c · errors) = c^degree · mean(errors)."""
+    """Compute a mean of the errors without overflow; ``mean`` has mean(c · errors) = c^degree · mean(errors)."""
     true, predicted = as_number_row(y_true, "y_true"), as_number_row(y_pred, "y_pred")
     if len(true) != len(predicted):
         raise MetricError(f"{len(true)} true but {len(predicted)} predicted values: expected as many.")

@@ -30,14 +30,14 @@ OPTIONS = ("ties", "seed", "chance", "popularity", "mapping", "high_confidence",
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of table, with what its metrics are computed from."""
+    """A kind of table: the inputs of its metrics, its usual metrics, and its options."""
 
     name: KindName
     needs: tuple[Needs, ...]
     metrics: tuple[str, ...]
     """the metrics that are computed by default"""
     without: Mapping[str, str]
-    """the options that it does not have, and why"""
+    """the options that this kind does not have, each with the reason"""
 
     @property
     def options(self) -> list[str]:

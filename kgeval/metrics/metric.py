@@ -30,21 +30,21 @@ LARGEST_CUTOFF = 10**DIGITS - 1
 """so large that its sum with a count fits into int64"""
 
 ROUNDING = 1e-9
-"""the rounding error of a mean of billions of values, beside the end of its range, by which it may exceed that"""
+"""how far rounding may take a mean of billions of values beyond an end of its range, as a share of the end or of 1"""
 
 EXPECTED_TIES = "expected ties"
-"""what is in ``undefined`` of a metric whose expectation over ties has no closed form"""
+"""the words in ``undefined`` of a metric whose expectation over ties has no closed form"""
 
 
 class Variants(NamedTuple):
-    """The metrics that have the name of another and more in it, which says with what they are computed."""
+    """The metrics whose names extend a metric's name by parameters, as hits@10_50 extends hits."""
 
     example: str
-    """the name of one of them"""
+    """the name of one variant"""
     pattern: str
-    """their names, a regular expression: its first group is what they have more, the group k their cut-off"""
+    """a regular expression for the names of the variants: its first group is the extension, the group k the cut-off"""
     make: Callable[[str], Metric]
-    """what they have more -> the metric, the same object each time"""
+    """extension -> the metric, the same object each time"""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,21 +77,21 @@ class Metric(Brief):
     increasing: bool | None
     """whether larger is better; ``None`` if it does not measure quality"""
     compute: Callable[[Any, int], float]
-    """(input, cut-off or 0) -> its value; the input is :class:`kgeval.metrics.ranks.ranks.Ranks`, or what it needs"""
+    """(input, cut-off or 0) -> value; the input is :class:`kgeval.metrics.ranks.ranks.Ranks`, or what ``needs`` says"""
     needs: Needs = "ranks"
     cutoff: Cutoff = "none"
     """whether its name takes ``@k``"""
     averaged: bool = True
-    """whether it is a mean over answers, to which the weights of macro, relation and strat apply: ``ranks.mean``, which
-    knows them, then has to compute it"""
+    """whether it is a mean over answers: ``compute`` then has to take the mean by ``ranks.mean``, which applies the
+    weights of the averages macro, relation and strat"""
     synonyms: tuple[str, ...] = ()
     """other names, such as PyKEEN's; ``{k}`` is the cut-off"""
     undefined: str = "no ranks"
     """the cases in which it has no value"""
     variants: Variants | None = None
-    """the metrics that have its name and more, such as hits@10_50; ``None`` if there are none"""
+    """the metrics whose names extend its name, such as hits@10_50; ``None`` if there are none"""
     shape: str = ""
-    """how the names of such metrics are formed, such as hits@k_n; empty of all others"""
+    """of such a variant: how its name is formed, such as hits@k_n; empty for all other metrics"""
     pair: tuple[int, int] | None = None
     """the k and n of hits@k_n"""
 
@@ -111,14 +111,14 @@ class Metric(Brief):
         if not isinstance(value, float | int | np.number):
             raise MetricError(f"metric {self.name!r}: expected a number, found {value!r:.100}.")
         found = self.bounded(value if isinstance(value, int) else float(value))
-        # Those of kgeval that compute groups too are trusted: another chance than the exact one takes AMRI below −1.
+        # Metrics that compute groups too, as kgeval's do, are trusted: AMRI may be below −1 if chance is not exact.
         if not (self.lowest <= found <= self.highest or isinstance(self.compute, OfGroups)):
             declared = f"its declared range goes from {self.lowest:g} to {self.highest:g}"
             raise MetricError(f"metric {self.name!r}: the value is {found}, but {declared}. Correct one of them.")
         return found
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
-        """Pickle a metric that the registry has as its name, since its functions may be local ones."""
+        """Pickle a metric of the registry by its name, since its functions may be local functions."""
         key = self.needs, self.name, self.shape
         return (_registered, key) if _registered(*key) is self else super().__reduce_ex__(protocol)
 
@@ -145,7 +145,7 @@ class Metric(Brief):
 
     @property
     def of_differences(self) -> Metric:
-        """The difference of two of its values, whose range is twice its own."""
+        """The metric as a difference of two of its values, with the range from lowest − highest to highest − lowest."""
         reach = self.highest - self.lowest
         return replace(self, lowest=-reach, highest=reach)
 
@@ -168,12 +168,12 @@ class Metric(Brief):
         return end if abs(value - end) <= ROUNDING * max(1, abs(end)) else value
 
     def named(self, text: str) -> tuple[Metric, int] | None:
-        """Read one of its names: the metric and its cut-off, 0 in a name without one; ``None`` if it is none of these.
+        """Read one of the metric's names, and return the metric and the cut-off, or 0; ``None`` for any other text.
 
         Raises
         ------
         MetricError
-            if it is almost that of a variant, such as hits@50_10
+            if the text is almost the name of a variant, such as hits@50_10
 
         Examples
         --------
@@ -189,7 +189,7 @@ class Metric(Brief):
         return (self.variants.make(match[1]), int(match["k"] or 0)) if self.variants and match else None
 
     def spellings(self) -> list[str]:
-        """List its names, first that of results; ``{k}`` is the cut-off."""
+        """List the metric's names, first the one that results use; ``{k}`` is the cut-off."""
         names = []
         for name in (self.name, *self.synonyms):
             if "{k}" in name or self.cutoff == "none":
@@ -218,7 +218,7 @@ def _registered(needs: Needs, name: str, shape: str) -> Metric | None:
 
 
 def declared(names: str, text: str, compute: Callable[[Any, int], float], **fields: Any) -> Metric:
-    """Declare a metric: ``"name synonym …"``, ``"title: formula"``; by default a share, of which more is better."""
+    """Declare a metric by ``"name synonym …"`` and ``"title: formula"``; by default from 0 to 1, larger is better."""
     name, *others = names.split()
     title, _, formula = text.partition(": ")
     fields = {"lowest": 0, "highest": 1, "increasing": True, **fields}
@@ -226,7 +226,7 @@ def declared(names: str, text: str, compute: Callable[[Any, int], float], **fiel
 
 
 def measured(names: str, text: str, **further: Any) -> Callable[[Callable[[Any], float]], Metric]:
-    """Declare the metric that the decorated function computes, of its input alone, without a cut-off."""
+    """Declare a metric by decorating the function that computes it from its input, without a cut-off."""
     return lambda function: declared(names, text, lambda data, _: function(data), **further)
 
 
@@ -235,9 +235,9 @@ class OfGroups(Protocol):
     """A metric's function that can compute many groups at once."""
 
     def of_groups(self, data: Any, starts: IntArray, k: int) -> npt.NDArray[Any]:
-        """Compute the metric of each group, given the first row or list of each; [group].
+        """Compute the metric of each group; [group], not finite where the metric is undefined.
 
-        It is not finite if the metric is undefined.
+        ``starts`` are the first row, or list, of each group; int64[group].
         """
 
 

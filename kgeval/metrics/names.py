@@ -1,7 +1,8 @@
 """Metric names: ``[side.][ties.][average.]name[@k]``, with PyKEEN's names as synonyms.
 
-``parse`` reads one, and makes a :class:`MetricName` of it. Names such as ``hits@10_50`` end in ``@k_n``.
-``relation.mrr`` averages over relations; ``relation_side.mrr`` is the MRR of predicted relations.
+``parse`` reads a name and returns a :class:`MetricName`; summaries, protocols, settings and the command line call it.
+Names such as ``hits@10_50`` end in ``@k_n``. ``relation.mrr`` averages over relations; ``relation_side.mrr`` is the MRR
+of predicted relations.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ Part = Literal["both", "head", "tail", "relation"]
 PARTS: tuple[Part, ...] = get_args(Part)
 
 PREFIXES: dict[str, Part] = {"relation_side" if part == "relation" else part: part for part in PARTS}
-"""each part by what stands in the name of a metric"""
+"""the part that each prefix of a metric's name stands for"""
 
 _PREFIX_OF = {part: prefix for prefix, part in PREFIXES.items()}
 
 
 POINT = re.compile(r"(?<!\d)\.|\.(?!\d)")
-"""what separates the parts of a name, but not the digits of a number"""
+"""the points that separate the parts of a name, but not a point between two digits"""
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,11 @@ class MetricName:
     k: int = 0
     """the cut-off, 0 for metrics without one"""
     side: Part | None = None
-    """``None`` for every side, and in tables of labels"""
+    """the predicted side; ``None`` for every side, and in tables of labels"""
     ties: str | None = None
-    """``None`` for the tie policy of the summary"""
+    """the tie policy; ``None`` for the one of the summary"""
     average: Average | None = None
-    """``None`` for the metric's own: macro of lists, micro of all else"""
+    """the average; ``None`` for the metric's own: macro for lists, micro for all else"""
 
     @property
     def name(self) -> str:
@@ -52,6 +53,7 @@ class MetricName:
 
     @property
     def base(self) -> str:
+        """The name without the side, such as ``expected.hits@10``."""
         tail = f"@{self.k}" if self.k else ""
         return ".".join(part for part in (self.ties, self.average, f"{self.name}{tail}") if part)
 
@@ -68,7 +70,7 @@ class MetricName:
         return self.base if self.side == "both" else str(self)
 
     def of_part(self, pooled: Part | None) -> MetricName:
-        """The same; a name without a side is of the part that :func:`pooled_side` gives."""
+        """Return the name with a side: its own or, if it has none, ``pooled`` (see :func:`pooled_side`)."""
         return replace(self, side=self.side or pooled)
 
     def __call__(self, data: Any) -> float:
@@ -81,7 +83,7 @@ class MetricName:
 def parse(requested: str | Metric, kind: KindName = "ranks", *, also: Iterable[Metric] = ()) -> MetricName:
     """Read the name of a metric, or take a ``Metric`` that needs no cut-off (``metric.at(10)`` needs none).
 
-    ``also`` are metrics outside of the registry that the name may be of.
+    ``also`` are metrics that are not in the registry and that the name may mean.
     """
     if isinstance(requested, Metric):
         return _of_metric(requested, kind)
@@ -182,7 +184,7 @@ def _refuse_unfit(text: str, metric: Metric, ties: str | None, average: Average 
 
 
 def pooled_side(sides: Iterable[str]) -> Part:
-    """Return the part that a metric without a side is of: both sides, or the one that was ranked.
+    """Return the part whose rows a metric without a side is computed from: both sides, or the one that was ranked.
 
     >>> pooled_side(["head", "tail", "relation"]), pooled_side(["tail"]), pooled_side(["relation"])
     ('both', 'tail', 'relation')
@@ -194,7 +196,7 @@ def pooled_side(sides: Iterable[str]) -> Part:
 
 
 ARROWS = {True: "↑", False: "↓", None: ""}
-"""which direction is better"""
+"""the sign of the direction that is better, by ``Metric.increasing``"""
 
 
 TITLES = {"hits": "Hits", "f1": "F1", "brier": "Brier score", "roc_auc": "ROC AUC", "iprec": "interpolated precision"}

@@ -1,8 +1,9 @@
 """Summaries of rank tables: metrics by side, and by any of the table's columns.
 
-``summarize`` calls ``rank_summary``; comparisons and reports do so too. ``group_rows`` divides the rows, ``groups_of``
-computes the metrics: a mean over answers or lists for all groups at once; any other metric, and one that is undefined
-in a group, group by group, which gives the reason.
+``summarize``, comparisons and reports call ``rank_summary``: a rank table and metric names go in, a
+:class:`RankSummary` comes out. ``group_rows`` divides the rows, ``groups_of`` computes the metrics: a mean over answers
+or lists for all groups at once, any other metric group by group. A metric that is undefined in a group is computed for
+this group alone, to get the reason.
 """
 
 from __future__ import annotations
@@ -42,13 +43,13 @@ class RankSummary(Summary):
     """Metrics of a rank table: of all rows, of groups of them, or of both."""
 
     options: MetricOptions = DEFAULT_OPTIONS
-    """what the numbers depend on beside the ranks"""
+    """the tie policy and the conventions that the numbers depend on, beside the ranks"""
     intervals: Intervals | None = None
-    """what is resampled, if intervals were requested"""
+    """the resampled unit and the level, if intervals were requested"""
     sampling: Sampling | None = None
     """how the triples were sampled, if the numbers are estimates"""
     pooled: Part = "both"
-    """the side of metrics that name none: ``both``, or the one that was ranked; in groups by side they have none"""
+    """the side of a metric that names none: ``both``, or the only ranked side; groups by side do not use it"""
 
     @property
     def heads(self) -> tuple[str, ...]:
@@ -70,7 +71,7 @@ class RankSummary(Summary):
 
     @property
     def parts(self) -> list[tuple[Group, ...]]:
-        """The group of all rows, if these are summarized, and the other groups, if there are any."""
+        """The groups in at most two parts: the group of all rows, and the groups by columns."""
         parts = [tuple(group for group in self.groups if bool(group.key) == of_groups) for of_groups in (False, True)]
         return [part for part in parts if part]
 
@@ -102,7 +103,7 @@ class RankSummary(Summary):
 
     @property
     def _notes_on_negatives(self) -> Iterator[str]:
-        """Say of hits@k_n that it is no full ranking, and why it is above or below hits@k of the same rows."""
+        """Say that hits@k_n (n − 1 drawn negatives) is no full ranking, and why it differs from hits@k of the rows."""
         requested = self.columns(self.by)
         for name in requested:
             if name.metric.pair is None:
@@ -117,7 +118,7 @@ class RankSummary(Summary):
                 yield from _above_and_below(texts, drawn, [pair for pair in pairs if None not in pair])
 
     def columns(self, by: Collection[str] = ()) -> list[MetricName]:
-        """The metrics that were requested, each once; one without a side is ``pooled``, in groups by side of none."""
+        """The requested metrics, each once; a metric without a side gets ``pooled`` or, in groups by side, none."""
         return list(dict.fromkeys(name.of_part(None if "side" in by else self.pooled) for name in self.requested))
 
     def _spellings(self, name: str | Metric, group: Group) -> list[MetricName]:
@@ -171,7 +172,10 @@ class RankSummary(Summary):
 
 
 def _above_and_below(names: tuple[str, str], drawn: int, pairs: Sequence[tuple[Any, Any]]) -> Iterator[str]:
-    """Say in how many groups hits@k_n is above hits@k, in how many below it, and why; of one group, what hits@k is."""
+    """Say in how many groups hits@k_n is above hits@k, in how many below, and why; of one group, the value of hits@k.
+
+    ``names`` and each of ``pairs`` (the values in each group) have hits@k_n first.
+    """
     why = {
         "above": f"{drawn:,} drawn negatives are an easier task than all candidates",
         "below": f"of few candidates, {drawn:,} negatives drawn with replacement have the same entity several times",
@@ -221,8 +225,8 @@ def rank_summary(
 def refuse_unknown_ties(table: RankColumns, names: Sequence[MetricName], options: MetricOptions) -> None:
     """Refuse optimistic, pessimistic and random ranks where the numbers of ties are not known.
 
-    ``realistic`` and ``expected`` are accepted, as a table with other models needs one of them: the metrics are then of
-    the ranks as they stand in the file.
+    ``realistic`` and ``expected`` are accepted, as a table with other models needs one of them: the metrics are then
+    computed from the ranks as they stand in the file.
     """
     policies = [tie_policy(ties).name for ties in (options.ties, *(name.ties for name in names)) if ties]
     other = next((policy for policy in policies if policy not in (REALISTIC.name, EXPECTED.name)), None)
@@ -236,6 +240,7 @@ def refuse_unknown_ties(table: RankColumns, names: Sequence[MetricName], options
 
 
 def refuse_absent_sides(names: Iterable[MetricName], ranked: Iterable[str], *, by: tuple[str, ...] = ()) -> None:
+    """Refuse metrics of a side that was not ranked and, in groups by side, metrics of both sides."""
     there = [str(side) for side in ranked]
     listed = " and ".join(f"{side}s" for side in there)
     for name in names:
@@ -258,10 +263,11 @@ class Grouping:
     """The rows of a table, group by group."""
 
     keys: list[dict[str, Any]]
+    """the value of each group's rows in each column of ``by``"""
     rows: IntArray
-    """int64[row], into the table"""
+    """int64[row], the positions of the rows in the table, group after group"""
     group_ids: IntArray
-    """int64[row], ascending: the group that each of them belongs to"""
+    """int64[row], ascending: the group of each of these rows"""
 
     def of_group(self, group: int) -> IntArray:
         """Return the rows of one group; int64[row]."""
@@ -296,7 +302,7 @@ def group_rows(table: RankColumns, by: tuple[str, ...]) -> Grouping:
 
 
 def _codes(values: npt.NDArray[Any], name: str) -> IntArray:
-    """Number the values of a column in their order, missing ones first."""
+    """Number the values of a column in ascending order, missing values first; int64[row]."""
     if values.dtype != object:
         return np.unique(values, return_inverse=True)[1]
     present = np.array([value is not None for value in values], bool)
@@ -348,7 +354,7 @@ def groups_of(
 
 
 def select_side(side: Part | None, grouping: Grouping | None, view: TableView) -> RowSelection:
-    """Select the rows of one side, or of both; of groups by side, which name none, all."""
+    """Select the rows of one side or of both; without a side, as in groups by side, all rows."""
     if grouping is None:
         return RowSelection(view, view.rows_of(side))
     if side is None:
@@ -358,7 +364,7 @@ def select_side(side: Part | None, grouping: Grouping | None, view: TableView) -
 
 
 def _ties(selection: RowSelection, count: int) -> Iterable[TieStatistics | None]:
-    """Compute the tie statistics of each group; ``None`` for a group that has no such rows."""
+    """Compute the tie statistics of each group; ``None`` for a group without a row in the selection."""
     ranks, groups = selection.ranks("realistic", None), selection.groups_of("ranks")
     if not len(ranks):
         return [TieStatistics(0, 0, 0, None, None) if selection.groups is None else None] * count
@@ -421,7 +427,7 @@ def _content(group: Group) -> dict[str, Any]:
 
 
 def interval_notes(groups: Sequence[Group]) -> Iterator[str]:
-    """Yield why metrics have no intervals, or wide ones; counts, which never have any, are left out."""
+    """Say which metrics have no interval or a wider one, and why; counts never have an interval and are left out."""
     names = list(dict.fromkeys(name for group in groups for name in group.records if name.metric.averaged))
     without: dict[str, list[MetricName]] = {}
     for name in names:
@@ -447,6 +453,7 @@ def interval_notes(groups: Sequence[Group]) -> Iterator[str]:
 
 
 def _repeats_both(value: Value, group: Group) -> bool:
+    """Whether a value of heads or of tails is the same as the value of both sides."""
     both = group.records.get(replace(value.metric, side="both"))
     return value.metric.side in ("head", "tail") and both is not None and both[1:] == value[1:]
 
@@ -457,7 +464,7 @@ def _of_other_side(name: MetricName, group: Group) -> bool:
 
 
 def _by_side(group: Group) -> Table:
-    """Lay out a row for each metric, and a column for each side."""
+    """Lay out a group: a row for each metric, and a column for each side."""
     sides = list(dict.fromkeys(str(name.side) for name in group.records))
     cells = {(name.base, str(name.side)): value.figure for name, value in group.records.items()}
     bases = dict.fromkeys(name.base for name in group.records)
@@ -465,14 +472,14 @@ def _by_side(group: Group) -> Table:
 
 
 def shared_columns(summaries: Collection[Any], by: Collection[str] = ()) -> list[MetricName]:
-    """The requested metrics of several models; one without a side has none where the models ranked other sides."""
+    """The requested metrics of several models; a metric without a side gets one only if all ranked the same sides."""
     first, *others = summaries
     alike = all(other.pooled == first.pooled for other in others)
     return first.columns(by) if alike else list(dict.fromkeys(first.requested))
 
 
 def common_ties_of(summaries: Iterable[Any]) -> str:
-    """Name the tie policy of a table of several models; the notes tell which have that of their file instead."""
+    """Name the tie policy of a table of several models; its notes name the models that have their file's own policy."""
     policies = {summary.ties for summary in summaries}
     named = sorted(policies - {OF_FILE})
     return f"{named[0]}, for some models {OF_FILE}" if named and OF_FILE in policies else (*named, OF_FILE)[0]

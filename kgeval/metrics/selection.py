@@ -2,8 +2,8 @@
 
 ``ranking.rank_table.RankTable`` is a :class:`RankColumns`, declared here because metrics do not import ranking. A
 :class:`TableView` is a table with :class:`MetricOptions`; a :class:`RowSelection` is some rows of a view.
-``rank_summary`` makes one for each side or group, and ``value`` computes a metric of it. Averages weigh rows in
-``_weights``, lists in ``lists``: a list has all answers of one query, for metrics such as MAP and NDCG.
+``rank_summary`` makes a selection for each side or group; its method ``value`` computes a metric. ``_weights`` weighs
+rows by an average, ``lists`` weighs lists. A list has all answers of one query; MAP and NDCG, for example, read lists.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from kgeval.metrics.ranks.ranks import Ranks, Rows
 from kgeval.metrics.ranks.ties import Ties, tie_policy, uniform
 
 _LARGEST = 10
-"""an exponent: frequencies below 10¹⁵, each to its power, then multiply to a finite weight"""
+"""the largest exponent of ``popularity``: two frequencies below 10¹⁵, to such powers, multiply to a finite weight"""
 
 RETRIEVED = "retrieved"
-"""the column of ranks that says which answers their list has; in metrics of lists, the others count as 0"""
+"""a column of rank tables: whether the model's list for the query has the answer; if not, it adds 0 to list metrics"""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,9 +80,9 @@ class MetricOptions:
     seed: int = 0
     """the seed of random ties"""
     chance: Chance = "exact"
-    """the candidates of the random ranking of adjusted metrics and z-scores"""
+    """how many candidates a random ranking has, with which adjusted metrics and z-scores compare"""
     popularity: tuple[float, float] = (1.0, 1.0)
-    """the exponents of the frequencies of answers and relations, for strat"""
+    """the exponents of the frequencies of answers and relations, for the average ``strat``"""
 
     def __post_init__(self) -> None:
         tie_policy(self.ties)
@@ -127,7 +127,10 @@ class TableView:
 
     @cached_property
     def ids(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """The number of the side, the anchor, the relation, and the other entity of every row."""
+        """The side (0 head, 1 tail, 2 relation), the anchor, the relation and the other entity; int64[row] each.
+
+        The anchor is the entity that the query contains.
+        """
         head, relation, tail = (self.table.column(name) for name in ("head", "relation", "tail"))
         side = np.where(self.of_entities, self.sides == "tail", 2)
         heads = side == 0
@@ -140,15 +143,17 @@ class TableView:
 
     @cached_property
     def pooled(self) -> Part:
+        """The side of a metric that names none; see :func:`pooled_side`."""
         return pooled_side(map(str, np.unique(self.sides)))
 
     def rows_of(self, part: Part | None) -> Rows:
+        """Return the rows of a side, or of heads and tails (``both``), as positions or, if it is all rows, a slice."""
         rows = self.of_entities if part == "both" else self.sides == part
         return slice(None) if rows.all() else np.flatnonzero(rows)
 
     @cached_property
     def times(self) -> tuple[IntArray, ...]:
-        """The position of each row's time among all times; empty for a graph without times."""
+        """One column, the position of each row's time among all times, int64[row]; none for a graph without times."""
         if "time" not in self.table.columns:
             return ()
         codes = self.table.ordered_codes("time")
@@ -156,6 +161,7 @@ class TableView:
 
     @cached_property
     def queries(self) -> IntArray:
+        """The number of each row's query; int64[row]."""
         side, anchor, relation, other = self.ids
         partner = np.where(side == 2, other, relation)  # a query of a relation names both entities
         order = np.lexsort((*self.times, anchor, partner, side))
@@ -168,9 +174,9 @@ class TableView:
     def unpopularity(self) -> Float64Array:
         """The weight of each row, 1 / (freq(e)^βe · freq(r)^βr), e its answer (Mohamed et al., 2020); float64[row].
 
-        Exponents of 0 give equal weights, 1 makes every entity or relation count the same. Both are counted in all rows
-        of entities; where the relation is the answer, it is weighed by its own popularity alone, in all rows of
-        relations.
+        Exponents of 0 give equal weights, 1 makes every entity or relation count the same. Frequencies are counted in
+        all rows that predict heads or tails. A row that predicts a relation is weighed by the frequency of the relation
+        alone, counted in all rows that predict relations.
         """
         _, anchor, relation, answer = self.ids
         of_entity, of_relation = self.options.popularity
@@ -199,25 +205,25 @@ class RowSelection:
     groups: IntArray | None = None
     """int64[row], ascending: the group of each row; ``None`` where all are one group"""
     _ranks: dict[tuple[Ties | None, Average | None], Ranks] = field(default_factory=dict, init=False, repr=False)
-    """those that some metric had, which others have too"""
+    """the ranks by tie policy and average, kept for further metrics"""
 
     def of_group(self, group: int) -> RowSelection:
-        """Select the rows of one group; all are one where there are no groups."""
+        """Select the rows of one group; without groups, all rows."""
         if self.groups is None:
             return self
         low, high = np.searchsorted(self.groups, [group, group + 1])
         return RowSelection(self.view, np.asarray(self.rows)[low:high])
 
     def data(self, name: MetricName) -> Any:
-        """Return what a metric is computed from, their ranks or their lists."""
+        """Return the input of a metric: the ranks or the lists of these rows."""
         return self.lists(name.average) if name.metric.needs == "lists" else self.ranks(name.ties, name.average)
 
     def value(self, name: MetricName) -> float:
-        """Compute a metric of them."""
+        """Compute a metric of these rows."""
         return name(self.data(name))
 
     def ranks(self, ties: Ties | None, average: Average | None) -> Ranks:
-        """Return their ranks under a tie policy (by default that of the options), weighed by an average (micro)."""
+        """Return the ranks under a tie policy (by default the options'), weighed by an average (by default micro)."""
         if (ties, average) not in self._ranks:
             self._ranks[ties, average] = self._ranks_of(ties, average)
         return self._ranks[ties, average]
@@ -225,7 +231,7 @@ class RowSelection:
     def _ranks_of(self, ties: Ties | None, average: Average | None) -> Ranks:
         options = self.view.options
         ties = ties or options.ties
-        # ``chance`` changes the N of a random ranking alone; lengths of lists add the uncounted answer again.
+        # ``chance`` changes the N of a random ranking alone; ``Ranks.competitors`` adds the uncounted answer again.
         counts, uncounted = self._counts, int(options.chance == "without-answer")
         candidates = counts.candidates - uncounted
         draws = self.view.draws_for(ties)
@@ -234,14 +240,14 @@ class RowSelection:
         return replace(counts, candidates=candidates, uncounted=uncounted, ties=ties, weights=weights, draws=draws)
 
     def _weights(self, average: Average | None) -> Float64Array | None:
-        """Weigh the answers; ``None`` where all weigh the same; float64[row]."""
+        """Return the weight of each answer, float64[row]; ``None`` if all are equal."""
         if average == "strat":
             return self.view.unpopularity[self.rows]
         over = WEIGHINGS[average].over if average else None
         return evenly(self.numbers(over)) if over else None
 
     def lists(self, average: Average | None) -> RankedLists:
-        """Return the lists of their queries, weighed by an average (macro by default)."""
+        """Return the lists of the rows' queries, weighed by an average (by default macro)."""
         weights, over = None, WEIGHINGS[average].over if average else None
         if average == "micro":
             weights = self.unweighed.relevant.astype(np.float64)
@@ -250,7 +256,7 @@ class RowSelection:
         return replace(self.unweighed, weights=weights)
 
     def numbers(self, of: Unit) -> IntArray:
-        """The number of each row's triple, query, relation or time, another one in each group; int64[row]."""
+        """Number the triple, query, relation or time of each row; no two groups share a number; int64[row]."""
         if of == "triple":
             column = np.asarray(self.view.table.column("triple"))
         elif of == "time":
@@ -267,7 +273,7 @@ class RowSelection:
         return self.of_lists(groups) if needs == "lists" else groups
 
     def of_lists(self, column: IntArray) -> IntArray:
-        """Return the value of a column for each list, in the order of the numbers of their queries."""
+        """Return the value that a column (int64[row]) has for each list, in the order of their queries; int64[list]."""
         queries = self.numbers("query")
         first = np.unique(queries, return_index=True)[1]
         if not self.view.of_entities.all() and (column[first][numbered(queries)[1]] != column).any():
@@ -280,6 +286,7 @@ class RowSelection:
 
     @cached_property
     def unweighed(self) -> RankedLists:
+        """The lists of the rows' queries, all of the same weight."""
         table = self.view.table
         if table.filter is not None and table.split not in table.filter:
             problem = f"the {table.split} split is not among the filtered ones"

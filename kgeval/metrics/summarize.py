@@ -144,6 +144,7 @@ def _chosen(metrics: Any, kind: Kind, options: Mapping[str, Any]) -> Any:
 
 
 def relation_alone(by: Any) -> tuple[str, ...]:
+    """Read ``by`` for labels and confidences: ``relation``, or nothing."""
     columns = column_names(by)
     for column in columns:
         if column != "relation":

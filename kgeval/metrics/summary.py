@@ -1,7 +1,7 @@
 """Summaries: metrics of a table, of all its rows or group by group, with provenance and notes.
 
-A ``Value`` is one number with what is known of it, a ``Group`` has those of the same rows, a ``Summary`` all groups.
-``RankSummary`` and ``LabelSummary`` are summaries; ``kgeval.summarize`` returns one of them.
+A ``Value`` is one number with its interval or the reason why it has none, a ``Group`` has all values of the same rows,
+a ``Summary`` has all groups. ``kgeval.summarize`` returns one: a ``RankSummary`` or a ``LabelSummary``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MODEL = "model"
-"""the name of the model beside the baselines"""
+"""the name that the model has in a summary, beside the baselines"""
 
 Spread = Literal["sd", "seeds", "interval", "none"]
 """what follows ± a mean over seeds"""
@@ -37,14 +37,14 @@ Spread = Literal["sd", "seeds", "interval", "none"]
 class Summary(Shown, Mapping[str, float], ABC):
     """Metrics of a rank table, of labelled triples or of predicted confidences.
 
-    It maps the metrics of the model on all rows: ``summary["mrr"]``, ``"mrr" in summary``, ``dict(summary)``. Of groups
-    alone, ``dict(summary)`` is refused: ``summary.flat()`` has their values.
+    It maps the names of metrics to the model's values on all rows: ``summary["mrr"]``, ``"mrr" in summary``,
+    ``dict(summary)``. A summary of groups alone refuses ``dict(summary)``: ``summary.flat()`` has the groups' values.
     """
 
     provenance: Provenance | LabelProvenance
     """model, dataset, split and rules"""
     groups: tuple[Group, ...]
-    """of all rows, where these are summarized, and of each group; of the model, then of each baseline"""
+    """the group of all rows, if these are summarized, and the groups by columns; the model's, then each baseline's"""
     by: tuple[str, ...] = ()
     """the columns whose values make the groups"""
     requested: tuple[MetricName, ...] = ()
@@ -61,7 +61,7 @@ class Summary(Shown, Mapping[str, float], ABC):
 
     @property
     def records(self) -> tuple[Value, ...]:
-        """All values, each with the dataset, the group and the model or baseline that it is of."""
+        """All values, each with its dataset, its group, and its model or baseline."""
         dataset = self.provenance.dataset
         return tuple(
             value._replace(dataset=dataset, group=group.key, model=group.predictor)
@@ -103,17 +103,17 @@ class Summary(Shown, Mapping[str, float], ABC):
         return True
 
     def get(self, name: Any, default: Any = None) -> Any:
-        """Return a metric of the model on all rows, or something else where there is none."""
+        """Return a metric of the model on all rows, or ``default`` where there is none."""
         try:
             return self[name]
         except MetricError:
             return default
 
     def flat(self) -> dict[str, float]:
-        """Return every defined number by one name, as trackers take them.
+        """Return every defined number under one flat name, as experiment trackers take them.
 
-        Before the name of the metric stand the baseline, and what the rows of a group have in common; the ends of an
-        interval have the names ``.low`` and ``.high`` behind it: ``both.mrr``, ``both.mrr.low``,
+        Before the name of the metric stand the baseline, and the values that the rows of a group have in common; the
+        ends of an interval have ``.low`` and ``.high`` behind it: ``both.mrr``, ``both.mrr.low``,
         ``relation=likes/both.mrr``.
         """
         numbers: dict[str, float] = {}
@@ -131,7 +131,7 @@ class Summary(Shown, Mapping[str, float], ABC):
         Raises
         ------
         MetricError
-            if the summary has no such predictor, group or metric, or if it is undefined
+            if the summary has no such predictor, group or metric, or if the metric is undefined
         """
         spelled = str(getattr(name, "name", name))
         record = self._record(predictor, name, key)
@@ -251,48 +251,48 @@ class Group(Brief):
 
 
 class Value(NamedTuple):
-    """A metric of a model on some rows of a dataset, of one run or the mean over several."""
+    """The value of a metric: of a model on some rows of a dataset, of one run or the mean over several runs."""
 
     metric: MetricName
     value: float | None = None
-    """``None`` where it is undefined"""
+    """the number; ``None`` where the metric is undefined"""
     interval: Interval | None = None
-    """of the mean over all such units; of several runs, over all seeds and all such units"""
+    """the interval of the metric, resampling units; of several runs, resampling seeds and units"""
     reason: str = ""
-    """why it is undefined, or else why an interval is missing"""
+    """why the metric is undefined, or else why an interval is missing"""
     dataset: str = ""
     group: Mapping[str, Any] = {}
-    """what its rows have in common, by column; empty for all rows"""
+    """the values that the rows have in common, by column; empty for all rows"""
     model: str = MODEL
     """the model, or a baseline"""
     runs: tuple[float, ...] = ()
-    """what it is the mean of, a value for each seed; empty where it is of one run"""
+    """the values of the runs, one for each seed, of which ``value`` is the mean; empty for a single run"""
     of_seeds: Interval | None = None
-    """of several runs: of the mean over all seeds, on the same units"""
+    """of several runs: the interval of the mean, resampling seeds and keeping the units"""
     left_out: int = 0
     """how many relations a mean over relations leaves out, because the metric is undefined in them"""
 
     @classmethod
     def computed(cls, metric: MetricName, compute: Callable[[], float]) -> Value:
-        """Compute it, or say why it is undefined."""
+        """Make the value that ``compute`` returns, or one with the reason why it is undefined."""
         value = or_reason(compute)
         return cls(metric, reason=str(value)) if isinstance(value, Undefined) else cls(metric, value)
 
     def with_interval(self, made: Interval | NoInterval) -> Value:
-        """Add its interval, or why there is none."""
+        """Return the value with its interval, or with the reason why there is none."""
         return self._replace(interval=made) if isinstance(made, Interval) else self._replace(reason=str(made))
 
     def as_one_run(self) -> Value:
-        """The same, as the mean over one run."""
+        """Return the value as the mean over one run."""
         return self if self.value is None else self._replace(runs=(self.value,))
 
     @property
     def standard_deviation(self) -> float | None:
-        """The standard deviation over the runs, √(Σ (value − mean)² / (R − 1)); ``None`` of fewer than three."""
+        """The standard deviation over R runs, √(Σ (value − mean)² / (R − 1)); ``None`` for fewer than three."""
         return float(np.std(self.runs, ddof=1)) if len(self.runs) >= FEWEST_SEEDS else None
 
     def ends(self, spread: Spread) -> Ends | None:
-        """The number after ±, as an interval around the value."""
+        """Return the interval around the value that stands after ±; ``None`` if there is none."""
         if spread != "sd":
             return {"seeds": self.of_seeds, "interval": self.interval}.get(spread)
         deviation = self.standard_deviation
@@ -301,7 +301,7 @@ class Value(NamedTuple):
         return Around(self.value - deviation, self.value + deviation, justified_decimals(deviation) if deviation else 3)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a record of plain data, without what is not known of it."""
+        """Return a record of plain data, without the parts that are missing."""
         further = {
             "sd": self.standard_deviation,
             "runs": list(self.runs),

@@ -1,6 +1,7 @@
 """The aligned scorer: any scorer behind the ids of a dataset, also as a scorer of relations.
 
-``align`` (in ``alignment.py``) makes it, and ``kgeval.ranking`` ranks with it and with nothing else.
+``align`` (in ``alignment.py``) makes it, and ``kgeval.ranking`` ranks with it and with nothing else. It takes queries
+and candidates in the dataset's ids, and returns the scores of the scorer behind it.
 """
 
 from __future__ import annotations
@@ -36,21 +37,21 @@ from kgeval.models.scorer import (
 
 @dataclass(frozen=True, eq=False)
 class Aligned(MappedScorer):
-    """The aligned scorer: any scorer behind the ids of a dataset, also as a scorer of relations.
+    """Any scorer behind the ids of a dataset: these are mapped to the scorer's own ids before it is asked.
 
     ``align`` (in ``alignment.py``) makes it, and ``kgeval.ranking`` ranks with it and with nothing else.
     """
 
     scorer: Scorer | VectorScorer
     entity_rows: IntArray
-    """int64[entity of the dataset], its row in the scorer, -1 where the scorer does not know it"""
+    """the scorer's id of each entity of the dataset, -1 if the scorer does not know it; int64[entity of the dataset]"""
     relation_rows: IntArray
-    """int64[relation of the dataset], likewise"""
+    """the scorer's id of each relation of the dataset, likewise; int64[relation of the dataset]"""
     notes: tuple[str, ...] = ()
     source: Any = None
     """the scorer that was aligned, with or without labels"""
     time_rows: IntArray | None = None
-    """int64[time of the dataset], its row in the scorer, -1 where it does not know it; None where it has none"""
+    """the scorer's id of each time of the dataset, likewise; int64[time of the dataset], None if it numbers no times"""
 
     @property
     def num_entities(self) -> int:
@@ -77,7 +78,7 @@ class Aligned(MappedScorer):
 
     @property
     def base(self) -> Aligned:
-        """The scorer of whatever no list ranks: the base of its lists, or itself."""
+        """The scorer of the entities that no list ranks: the base of the lists, or this scorer itself."""
         return self if self.lists is None or self.lists.base is None else self.lists.base
 
     def listed(self, queries: Queries) -> tuple[Rows, Float64Array]:
@@ -86,13 +87,13 @@ class Aligned(MappedScorer):
         return Rows(rows.offsets, self.entities_of_rows[rows.ids]), scores
 
     def hold_answers(self, queries: Queries) -> BoolArray:
-        """Whether the list of its query names each answer; bool[answer]."""
+        """Whether each answer is in the list of its query; bool[answer]."""
         listed = (rows := self.listed(queries)[0]).owners * self.num_entities + rows.ids
         return np.isin(queries.owners * self.num_entities + queries.answers, listed[rows.ids >= 0])
 
     @property
     def asks_by_triple(self) -> bool:
-        """Whether its scores depend on the triple that asks: each has a row or a list of its own."""
+        """Whether the scores of a query depend on the triple that asks it: each triple has its own row or list."""
         return isinstance(self.scorer, PredictionLists | TripleArrays)
 
     @cached_property
@@ -110,7 +111,10 @@ class Aligned(MappedScorer):
 
     @cached_property
     def entities_of_rows(self) -> IntArray:
-        """The entity of each row of the scorer, -1 where there is none, as for a further row; int64[row + 1]."""
+        """The dataset's entity for each id of the scorer, -1 where there is none; int64[id + 1].
+
+        The last is -1, so that the id -1 (listed text that names no entity) stays -1.
+        """
         entities = np.full(self.scorer.num_entities + 1, -1)
         known = np.flatnonzero(self.entity_rows >= 0)
         entities[self.entity_rows[known]] = known
@@ -123,7 +127,7 @@ class Aligned(MappedScorer):
         return known if self.types is None else known & self.types.hold(triples)
 
     def can_answer(self, queries: Queries) -> BoolArray:
-        """Whether the scorer knows what each query names, and its time; bool[query]."""
+        """Whether the scorer knows the anchor, the relation and the time of each query; bool[query]."""
         known = (self.entity_rows[queries.anchors] >= 0) & self._knows(queries.relations, queries.contexts)
         return known if self.types is None else known & (self.types.rows_of_anchors(queries) >= 0)
 
@@ -132,9 +136,9 @@ class Aligned(MappedScorer):
         return np.asarray((self.relation_rows[relations] >= 0) & (times is None or times >= 0))
 
     def groups(self, side: Side, relations: IntArray) -> Iterator[tuple[BoolArray, BoolArray]]:
-        """Yield the queries (bool[query]) whose answers are sought among the same ids, and these (bool[answer]).
+        """Yield groups of queries (bool[query]) with the same possible answers, and these answers (bool[answer]).
 
-        They are all that the scorer knows; of a model whose entities are of types, those of the answer's type.
+        Possible answers are all ids that the scorer knows; if its entities have types, those of the answer's type.
         """
         if self.types is None or side == "relation":
             yield np.ones(len(relations), np.bool_), self.answer_rows(side) >= 0
@@ -142,7 +146,7 @@ class Aligned(MappedScorer):
             yield from self.types.groups(side, relations)
 
     def answer_rows(self, side: Side) -> IntArray:
-        """Return the row of each answer of a side in the scorer, -1 where it does not know it; int64[answer]."""
+        """Return the scorer's id of each possible answer on a side, -1 if it does not know it; int64[answer]."""
         return self.relation_rows if side == "relation" else self.entity_rows
 
     def scorer_of(self, side: Side) -> Scorer:
@@ -152,7 +156,7 @@ class Aligned(MappedScorer):
         return self.scorer.scores(self.map_queries(queries), self.entity_rows[candidates])
 
     def score_tensor(self, queries: Queries, candidates: IntArray, device: Any) -> Any:
-        """Score in the scorer's own ids, on a device; None where its model is elsewhere."""
+        """Return the scores as a tensor on a device; None if the scorer has none there."""
         mapped = self.map_queries(queries)
         views = [view for _, view in views_of(self.scorer, mapped)]
         if len(views) != 1 or not isinstance(views[0], TensorScorer):
@@ -186,12 +190,12 @@ class Aligned(MappedScorer):
 
 
 BATCH_TRIPLES = 2048
-"""triples that are scored at a time, each with its own query vector"""
+"""the number of triples that are scored at a time, each with its own query vector"""
 
 
 @dataclass(frozen=True, eq=False)
 class RelationAnswers(MadeOf[Scorer | VectorScorer]):
-    """A scorer of relations, made of one of tails: a triple has the same score whichever of the two is predicted.
+    """A scorer of relations, made of a scorer of tails: a triple scores the same whether relation or tail is asked for.
 
     >>> from kgeval.models.adapters.functions import CallableScorer
     >>> near = CallableScorer(lambda h, r, t: -abs(h + r - t), num_entities=9, num_relations=4)
@@ -202,7 +206,7 @@ class RelationAnswers(MadeOf[Scorer | VectorScorer]):
     """
 
     model: Scorer | VectorScorer
-    """what the scorer of tails is made of, which is in the ids of the queries"""
+    """the scorer behind ``scorer``, which says what can be predicted; ``scorer`` takes the ids of the queries"""
 
     def __post_init__(self) -> None:
         of_entities = isinstance(self.model, TripleArrays | PredictionLists)

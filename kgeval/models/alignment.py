@@ -2,10 +2,10 @@
 
 Whatever evaluates a model calls ``align``, which returns an ``Aligned`` scorer (``aligned.py``).
 
-Anything that scores gets labels for its ids: a scorer, a checkpoint, a model of a framework, or a function. Ids without
-labels are taken as those of the dataset, with a note. Where they come from files, and kgeval or PyKEEN made up the
-dataset's ids, they are refused: every rank would be that of another entity. So are the ids of one framework's files on
-a dataset in the files of another.
+The model may be a scorer, a checkpoint, a live model of a framework, or a function; first, its ids get their labels.
+Ids without labels are taken as the ids of the dataset, with a note. They are refused if they come from files and kgeval
+or PyKEEN made up the dataset's ids: every rank would be that of another entity. The ids of one framework's files are
+also refused on a dataset in the files of another framework.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from kgeval.models.scorer import LabelledModel, LabelledScorer, Scorer, VectorSc
 Model = TypeVar("Model", bound=LabelledModel)
 
 MatchedIds = tuple[IntArray, tuple[str, ...]]
-"""int64[label of the dataset], its id in the model, -1 where the model does not know it; and notes"""
+"""the model's id for each label of the dataset, -1 if the model does not know it, int64[label]; and notes"""
 
 
 def align(
@@ -52,12 +52,13 @@ def align(
 ) -> Aligned:
     """Make a scorer of a model, a scorer or a callable, and align it with a dataset.
 
-    The labels are for the model's ids, if it has no labels. Entities that only the model knows are left out.
+    ``entities``, ``relations`` and ``times`` are labels for the ids of a model that has none. Entities that only the
+    model knows are left out.
     """
     source = with_sorted_labels(_with_times(_with_labels(model, dataset, entities, relations), times), dataset)
     scorer: Any = source.model
     entity_rows, entity_notes = _match_ids(dataset, dataset.entities, source.entities, scorer.num_entities)
-    # Arrays of triples speak only of the relations that these name.
+    # Arrays with a row for each triple have no number of relations: their triples may name only some.
     num_relations = len(dataset.relations) if isinstance(scorer, TripleArrays) else scorer.num_relations
     relation_rows, relation_notes = _match_ids(dataset, dataset.relations, source.relations, num_relations)
     _refuse_foreign_ids(source, dataset)
@@ -74,7 +75,7 @@ def align(
         notes += (Note("labels", f"the model has no {kind}labels; {taken}", whose, ".", order),)
     if isinstance(scorer, PredictionLists):
         notes += scorer.notes
-        if (base := scorer.base) is not None:  # what the base does not know does not compete
+        if (base := scorer.base) is not None:  # entities that the base does not know are no candidates
             notes += base.notes
             entity_rows = np.where(base.entity_rows >= 0, entity_rows, -1)
             relation_rows = np.where(base.relation_rows >= 0, relation_rows, -1)
@@ -82,7 +83,7 @@ def align(
 
 
 def _with_labels(model: Any, dataset: Dataset, entities: Labels | None, relations: Labels | None) -> LabelledModel:
-    """Make a labelled model of anything that scores; the labels are for its ids, if it has none."""
+    """Make a labelled model of anything that scores; ``entities`` and ``relations`` label its ids, if it has none."""
     if isinstance(model, Aligned):
         return _labelled(model.source, entities, relations)
     if isinstance(model, PyKEENScorer) or is_pykeen_model(model):
@@ -99,7 +100,7 @@ def _with_labels(model: Any, dataset: Dataset, entities: Labels | None, relation
     if scorer is not None:
         return _labelled(scorer, entities, relations)
     if callable(model):
-        # A module may tell how many entities it has, as those of PyTorch Geometric do.
+        # A module may tell how many entities it has, as the modules of PyTorch Geometric do.
         sizes = [getattr(model, name, None) for name in ("num_entities", "num_nodes")]
         default = len(dataset.entities) if entities is None else None
         num_entities = next((size for size in sizes if isinstance(size, int)), default)
@@ -112,9 +113,9 @@ def _with_labels(model: Any, dataset: Dataset, entities: Labels | None, relation
 def _labelled(
     scorer: Scorer | VectorScorer | LabelledModel, entities: Labels | None = None, relations: Labels | None = None
 ) -> LabelledModel:
-    """Put labels to the ids of a scorer: those that are given, or its own attributes ``entities`` and ``relations``."""
+    """Label the ids of a scorer: with the given labels, or with its own attributes ``entities`` and ``relations``."""
     model = scorer.model if isinstance(scorer, LabelledModel) else scorer
-    # Without labels, arrays of triples have the relations that these name.
+    # Arrays with a row for each triple have no number of relations that the labels could contradict.
     num_relations = None if isinstance(model, TripleArrays) else model.num_relations
     own_entities = _checked_labels(scorer, "entity", entities, model.num_entities)
     own_relations = _checked_labels(scorer, "relation", relations, num_relations)
@@ -130,7 +131,7 @@ def _labelled(
 def _checked_labels(scorer: Any, kind: str, labels: Labels | None, size: int | None) -> Vocabulary | None:
     attribute = "entities" if kind == "entity" else "relations"
     kept: Any = getattr(scorer, attribute, None)
-    # Of that name, a scorer of one's own may have its vectors.
+    # A user's scorer may keep its vectors, not labels, in an attribute of this name.
     stored = Vocabulary.of(kept, kind) if _are_labels(kept) else None
     chosen = stored if labels is None else Vocabulary.of(labels, kind)
     if chosen is not None and size is not None and len(chosen) != size:
@@ -158,7 +159,7 @@ def _with_times(source: LabelledModel, times: Labels | None) -> LabelledModel:
 
 
 def with_sorted_labels(source: Model, dataset: Dataset) -> Model:
-    """Give a model the sorted labels of a dataset, if its framework uses these and stores none."""
+    """Give a model the sorted labels of a dataset, if its framework numbers sorted labels and does not store them."""
     if source.numbering != "sorted":
         return source
     entities = source.entities or _sorted_labels(dataset, dataset.entities, source.num_entities)
@@ -167,7 +168,7 @@ def with_sorted_labels(source: Model, dataset: Dataset) -> Model:
 
 
 def _sorted_labels(dataset: Dataset, labels: Vocabulary, size: int) -> Vocabulary:
-    """Sort the labels, of entities or of relations, that occur in any split; the model has ``size`` ids."""
+    """Sort the labels (of entities or relations) that occur in any split; refuse a model with more or fewer ids."""
     columns = [1] if labels.kind == "relation" else [0, 2]
     used = np.unique(np.concatenate([triples.ids[:, columns].ravel() for triples in dataset.splits.values()]))
     if len(used) != size:
@@ -224,14 +225,14 @@ def _refuse_training_entities(dataset: Dataset, training: Dataset, model_labels:
 
 
 def hint_on_inverses(kind: str, size: int, labels: int) -> str:
-    """Say that a model of twice as many relations as labels may have inverse ones; empty for any other."""
+    """Return a hint at inverse relations if a model has twice as many relations as there are labels, else nothing."""
     if kind != "relation" or size != 2 * labels:
         return ""
     return f" {size} is twice {labels}: if the second half are inverse relations, set the option reciprocal=true."
 
 
 def _refuse_foreign_ids(source: LabelledModel, dataset: Dataset) -> None:
-    """Refuse ids of files on a dataset that numbers its labels otherwise; a single one has no order."""
+    """Refuse a model's ids from files if the dataset numbers its labels otherwise; a single id has no order."""
     # kgeval and PyKEEN make up the ids of datasets whose files have none.
     giver, model, implicit = dataset.id_source, source.model, dataset.id_source in ("kgeval", "PyKEEN")
     of_framework, unknown = (source.numbering == name for name in ("files", "unknown"))
@@ -252,7 +253,7 @@ def _refuse_foreign_ids(source: LabelledModel, dataset: Dataset) -> None:
 
 
 def _order_of_numbers(dataset: Dataset) -> str:
-    """Say that labels which are numbers do not have the order of their ids; empty where they do, or are no numbers."""
+    """Return a warning if the dataset's labels are numbers in another order than their ids, else nothing."""
     for labels in (dataset.entities, dataset.relations):
         first = next(iter(labels), "")  # if it is a word, the others, perhaps millions, are not read
         if first.isdecimal() and pc.all(pc.match_substring_regex(labels.labels, "^[0-9]{1,18}$")).as_py():
@@ -275,7 +276,7 @@ def _cure_for_labels(source: LabelledModel) -> str:
 
 
 def _match_times(source: LabelledModel, dataset: Dataset) -> MatchedIds | tuple[None, tuple[str, ...]]:
-    """Match the times of a temporal model, by label or, since times have an order, by their place in it."""
+    """Match the times of a temporal model by label, or without labels by their place in the order of time."""
     labels = source.times
     size = source.num_times if labels is None else len(labels)
     if size is None:
@@ -290,7 +291,7 @@ def _match_times(source: LabelledModel, dataset: Dataset) -> MatchedIds | tuple[
 
 
 def _asks_for_times(source: LabelledModel, dataset: Dataset) -> bool:
-    """Whether a model gets the dataset's own ids of times: nothing labels its times, or says that they are sorted."""
+    """Whether a temporal model gets the dataset's time ids as they are: its times have no labels and no sorted ids."""
     if dataset.times is None or source.times is not None or source.numbering == "sorted":
         return False
     return source.num_times is not None or bool(getattr(source.model, "takes_times", False))

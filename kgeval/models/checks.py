@@ -1,6 +1,7 @@
 """Checks of a model before it is ranked: equal vectors, scores that change when asked again, formulas that differ.
 
-The first two give notes on the results; by the third, live models are scored by a formula only if it is theirs.
+``kgeval.ranking`` shows the notes of ``notes_on_equal_rows`` and ``notes_on_repeatability`` with the results.
+``reproduces_scores`` compares a formula with a live model, which is scored by the formula only if both agree.
 """
 
 from __future__ import annotations
@@ -23,25 +24,26 @@ from kgeval.models.mapped import Reciprocal, Typed
 from kgeval.models.scorer import Scorer, VectorScorer, as_float64, entity_arrays
 
 BATCH_ROWS = 1024
-"""rows of a table that are looked at first, and at a time"""
+"""the number of rows in the sample of a table that is looked at first, and in each batch of the full count"""
 
 TakeRows = Callable[[IntArray], FloatArray]
-"""takes rows of a table, by their ids"""
+"""a function that takes rows of a table by their ids: int64[id] -> float[id, width]"""
 
 TRIPLES, CANDIDATES = 8, 64
-"""how much is scored twice: the triples of a side's queries, and the candidates of each query"""
+"""the numbers of triples whose queries are scored twice on each side, and of candidates of each query"""
 
 NOISE = 2.0**-10
-"""the part of the spread of a query's scores by which devices that add up in no fixed order may move one of them"""
+"""how far a score may be from itself when it is asked for again, as a share of the spread (largest − smallest) of its
+query's scores: devices that sum in no fixed order move scores so"""
 
 QUERIES = 16
-"""queries of each side in the sample"""
+"""the most queries of each side in the sample of ``reproduces_scores``"""
 
 COMPARED_CANDIDATES = 1024
-"""candidates of each query in the sample"""
+"""the most candidates of each query in this sample"""
 
 REPRODUCTION_NOISE = 256
-"""the largest difference by another order of sums, in units in the last place of the largest score"""
+"""the largest difference that another order of sums may make, in units in the last place of the largest score"""
 
 
 def notes_on_equal_rows(scorer: Scorer | VectorScorer, sides: Sequence[Side] = SIDES) -> list[str]:
@@ -64,7 +66,7 @@ def notes_on_equal_rows(scorer: Scorer | VectorScorer, sides: Sequence[Side] = S
 
 
 def _tables(scorer: Scorer | VectorScorer, sides: Sequence[Side]) -> Iterator[tuple[str, int, TakeRows]]:
-    """Yield the name of each table of vectors, how many it has, and how to take some of them."""
+    """Yield the name of each table of vectors, the number of its rows, and a function that takes some of the rows."""
     family = scorer.family if isinstance(scorer, Reciprocal | Typed) else scorer
     if isinstance(family, Family):
         yield "the array entity", len(family.entity), partial(rows, family.entity)
@@ -104,7 +106,7 @@ def notes_on_repeatability(scorer: Aligned, triples: Triples, sides: Sequence[Si
 
 
 def _largest_change(first: Float64Array, again: Float64Array) -> float:
-    """Tell by how much scores differ at most, in parts of the spread of their query's."""
+    """Return the largest change of a score, as a share of the spread of its query's scores; inf if it is not finite."""
     changed: BoolArray = ~((first == again) | (np.isnan(first) & np.isnan(again)))
     if not changed.any():
         return 0.0
@@ -117,9 +119,9 @@ def _largest_change(first: Float64Array, again: Float64Array) -> float:
 
 
 def reproduces_scores(vectors: Scorer | VectorScorer, live: Scorer, side: Side, module: Any) -> bool:
-    """Whether vectors give a live model's own scores of a sample of a side's queries, up to rounding errors.
+    """Whether a formula (``vectors``) gives a live model's scores of a sample of a side's queries, up to rounding.
 
-    The parameters of the ``torch.nn.Module`` tell how precisely it computes.
+    The precision of the parameters of ``module`` (a ``torch.nn.Module``) says how large rounding errors may be.
     """
     import torch
 

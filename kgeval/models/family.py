@@ -1,8 +1,9 @@
 """The model family: a formula that makes scores of stored arrays and options; here are the base classes of all.
 
-Each file in ``families`` declares some, readers of checkpoints make models of them, and ``families()`` lists them. The
-bases are for scores by vectors and a similarity, finished scores, vectors that depend on the relation, networks and
-projections.
+The files in ``families`` declare the families, readers of checkpoints make models of them, and ``families()`` lists
+them. A model takes queries and candidates, and returns scores or vectors. ``VectorFamily`` is the base for scores that
+are a similarity of two vectors, ``RelationalFamily`` for vectors that depend on the relation (``TailNetwork`` and
+``ProjectedTranslation`` are such bases too), ``ScoredFamily`` for scores that no similarity gives.
 """
 
 from __future__ import annotations
@@ -73,23 +74,23 @@ class Family(ABC):
     """
 
     name: ClassVar[str]
-    """what checkpoints and ``kgeval list models`` call it"""
+    """the name of the family in checkpoints and in ``kgeval list models``"""
     formula: ClassVar[str]
-    """the score, in one line"""
+    """the formula of the score, in one line"""
     equal_widths: ClassVar[bool] = False
     """whether ``entity`` and ``relation`` must have the same width"""
 
     entity: FloatArray
-    """float[entity, entity width]"""
+    """the vector of each entity; float[entity, entity width]"""
     relation: FloatArray
-    """float[relation, relation width]"""
+    """the parameters of each relation; float[relation, relation width]"""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         cls.name = vars(cls).get("name", cls.__name__)
 
     def __post_init__(self) -> None:
-        """Refuse arrays that are no tables of numbers, or of other widths than they must have."""
+        """Refuse arrays that are not tables of floating-point numbers, and widths that do not fit."""
         for name, array in self.arrays.items():
             if not isinstance(array, np.ndarray) or array.dtype not in (np.float16, np.float32, np.float64):
                 kind = getattr(array, "dtype", type(array).__name__)
@@ -117,12 +118,15 @@ class Family(ABC):
 
     @property
     def num_times(self) -> int | None:
-        """How many times it knows; None where a fact scores alike at all times."""
+        """How many times it knows; None if scores do not depend on the time."""
         return None
 
     @abstractmethod
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Return the scores of candidates (int64[candidate] or int64[query, candidate]), each of its pair alone."""
+        """Return the scores of candidates (int64[candidate] or int64[query, candidate]); float[query, candidate].
+
+        Each score is a function of its query and its candidate alone.
+        """
 
     def refuse_heads(self) -> None:  # noqa: B027 - most families have nothing to refuse
         """Refuse parameters that answer head queries by another formula than tail queries; most families have none.
@@ -184,7 +188,7 @@ class Family(ABC):
             raise CheckpointError(f"{self.name}: {message}; found {shapes}.")
 
     def require_shapes(self, **shapes: tuple[int, ...]) -> None:
-        """Refuse arrays of other shapes than these, by their names."""
+        """Refuse arrays, given by name, that do not have the given shapes; an array that is None may be missing."""
         for name, shape in shapes.items():
             array = getattr(self, name)
             self.require(array is None or array.shape == shape, f"{name} must have the shape {shape}")
@@ -219,7 +223,8 @@ class Family(ABC):
 class VectorFamily(Family, VectorScorer):
     """A family whose score is a similarity of a query's vector and an entity's vector, the same for every relation.
 
-    It declares ``similarity``, :meth:`query_vectors`, and :meth:`entity_vectors` where those are not the stored rows.
+    A subclass declares ``similarity`` and :meth:`query_vectors`; and :meth:`entity_vectors`, if the vectors of entities
+    are not the stored rows.
     """
 
     concurrent = True
@@ -237,21 +242,21 @@ class ProductFamily(VectorFamily):
 
 
 BATCH_ENTITIES = 512
-"""entities whose vectors are made at a time"""
+"""the number of entities whose vectors a thread makes at a time"""
 
 
 class ScoredFamily(Family):
-    """score(query, e) = the comparison of the query's vector with e's, the same one for every relation; float64.
+    """score(query, e) = compare(query's vector, e's vector) in float64; e's vector is the same for every relation.
 
     Every vector is made by elementwise operations in one fixed order, so that a score is a function of its pair alone.
     """
 
     batch_candidates: ClassVar[int] = 2**10
-    """candidates whose vectors are in hand at a time"""
+    """the number of candidates whose vectors are held at a time"""
     batch_queries: ClassVar[int] = 4
-    """queries that a thread compares at a time"""
+    """the number of queries that a thread compares at a time"""
     by_dimension: ClassVar[bool] = False
-    """whether candidates are compared as float64[dim, candidate], for compiled loops over candidates"""
+    """whether :meth:`compare` takes candidates as float64[dim, candidate], for compiled loops over candidates"""
 
     @abstractmethod
     def query_vectors(self, queries: Queries) -> Float64Array:
@@ -263,7 +268,10 @@ class ScoredFamily(Family):
 
     @abstractmethod
     def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
-        """Compare the vectors of some queries with those of candidates, a row each; float64[query, candidate]."""
+        """Return the scores of vectors of queries, a row each, and vectors of candidates; float64[query, candidate].
+
+        Candidates have a row each, or a column each with ``by_dimension``.
+        """
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         vectors, width = self.query_vectors(queries), candidates.shape[-1]
@@ -302,19 +310,19 @@ class RelationalFamily(Family, PartitionedScorer):
         """Return the vectors of entities as answers of one relation; float[id, dim]."""
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Return the vector of each query; float64[query, dim]: by default its anchor's as a candidate."""
+        """Return the vector of each query; float64[query, dim]. By default it is its anchor's vector as a candidate."""
         return self.of_anchors(queries, self.candidate_vectors)
 
     def candidate_biases(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
-        """Return what is added to the scores of entities; float64[id]."""
+        """Return the number that is added to the scores of each entity; float64[id]."""
         return np.zeros(len(ids))
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        """Return what is added to a query's scores; float64[query]: by default its anchor's bias as a candidate."""
+        """Return the number that is added to a query's scores; float64[query]. By default it is its anchor's bias."""
         return self.of_anchors(queries, self.candidate_biases)
 
     def of_anchors(self, queries: Queries, make: Callable[[Side, int, IntArray], FloatArray]) -> Float64Array:
-        """Make for the anchor of each query what candidates on the anchor's side have under its relation."""
+        """Make the vector or bias of each query's anchor: ``make`` takes the anchor's side, a relation and entities."""
         side: Side = "head" if queries.side == "tail" else "tail"
         return by_relation(queries.relations, lambda relation, part: make(side, relation, queries.anchors[part]))
 
@@ -332,7 +340,7 @@ class RelationalFamily(Family, PartitionedScorer):
 
 @dataclass(frozen=True, eq=False)
 class RelationVectors(MadeOf[RelationalFamily], VectorScorer):
-    """A relational family under one relation."""
+    """The vectors of a relational family under one relation; ``RelationalFamily.views`` makes them."""
 
     relation: int
 
@@ -348,7 +356,7 @@ class RelationVectors(MadeOf[RelationalFamily], VectorScorer):
         return self.scorer.query_offsets(queries)
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
-        first = self.scorer.candidate_vectors(side, self.relation, ids[:1])  # its width and type are those of all
+        first = self.scorer.candidate_vectors(side, self.relation, ids[:1])  # all vectors have its width and type
         vectors = np.empty((len(ids), first.shape[1]), first.dtype)
 
         def make(part: slice) -> None:
@@ -371,7 +379,7 @@ class TailNetwork(RelationalFamily):
 
     @abstractmethod
     def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
-        """Return the vector of each pair of head and relation, of that pair alone; float64[pair, entity width]."""
+        """Return the vector of each pair of head and relation, a function of that pair alone; float64[pair, width]."""
 
     def is_shared(self, side: Side) -> bool:
         return side == "tail"
@@ -402,7 +410,7 @@ class ProjectedTranslation(NormDistance, RelationalFamily):
     """score(h, r, t) = −‖P_r(h) + r − P_r(t)‖_p, with the projection P_r that a family defines."""
 
     normalization: Literal["none", "unit", "max_norm"]
-    """what projected entities pass: nothing, a scaling to length 1, or one to norm 1 (of that p) if theirs is more"""
+    """how projected entities are scaled: not at all, to length 1, or to norm 1 (of that p) if their norm is above 1"""
 
     @abstractmethod
     def project(self, ids: IntArray, relation: int) -> Float64Array:
@@ -444,7 +452,7 @@ def rows64(array: FloatArray, ids: IntArray | int) -> Float64Array:
 
 
 def rows(array: FloatArray, ids: IntArray) -> FloatArray:
-    """Take rows of a stored array; of one that is mapped from a file, nothing else stays in memory."""
+    """Take rows of a stored array; if it is mapped from a file, only the rows taken stay in memory."""
     if len(ids) and _mapped(array) is None and (ids == np.arange(ids[0], ids[0] + len(ids))).all():
         return array[ids[0] : ids[0] + len(ids)]
     taken = np.asarray(array[ids])
@@ -453,7 +461,7 @@ def rows(array: FloatArray, ids: IntArray) -> FloatArray:
 
 
 def release(array: FloatArray) -> None:
-    """Let go of the memory that an array mapped from a file has taken; it is read again when it is used."""
+    """Free the memory of an array that is mapped from a file; its numbers are read again when they are used."""
     if (mapping := _mapped(array)) is not None and hasattr(mmap, "MADV_DONTNEED"):
         mapping.madvise(mmap.MADV_DONTNEED)
 

@@ -1,8 +1,9 @@
 """The loops of model families that numba compiles: elementwise operations, added in one order, which numba keeps.
 
-Queries are float64[query, dim], others float64[dim, other]; ``out``, ``sums`` and ``products``: float64[query, other].
-A sum goes from the first dimension to the last. Logarithms are left to numpy: numba's may differ between the body of a
-loop and its end, where Intel's vector library is installed.
+``compare`` of a family calls them; ``ordered.py`` calls ``multiply_rows``. ``queries`` are float64[query, dim], and
+``others`` (the candidates) float64[dim, other]; the results are written into ``out``, ``sums`` and ``products``,
+float64[query, other]. A sum goes from the first dimension to the last. Logarithms are left to numpy: numba's may differ
+between the body of a loop and its end, where Intel's vector library is installed.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from kgeval.base.compiling import njit
 from kgeval.models.similarity import LANES
 
 TOGETHER = 16
-"""rows that meet a row of the matrix while it is in cache"""
+"""the number of rows that ``multiply_rows`` takes at a time: for all of them, a row of the matrix stays in cache"""
 
 
 @njit(cache=True)
 def sum_in_lanes(terms):  # type: ignore[no-untyped-def]
-    """Sum terms: lane l takes up the terms l, l + 8, …; then the lanes from the first to the last."""
+    """Sum terms in eight lanes: lane l adds the terms l, l + 8, …; then the lanes are added from first to last."""
     s0, s1, s2, s3, s4, s5, s6, s7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     whole = len(terms) - len(terms) % LANES
     for k in range(0, whole, LANES):
@@ -43,7 +44,7 @@ def sum_in_lanes(terms):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def multiply_rows(vectors, matrix, out):  # type: ignore[no-untyped-def]
-    """Write Σ_k vectors[:, k] matrix[k], summed from the first to the last, so many rows at a time."""
+    """Write Σ_k vectors[:, k] matrix[k] into ``out``, summed from the first k to the last, for some rows at a time."""
     for first in range(0, len(vectors), TOGETHER):
         rows = vectors[first : first + TOGETHER]
         for row in range(len(rows)):
@@ -59,7 +60,7 @@ def multiply_rows(vectors, matrix, out):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def sum_units(queries, others, weights, out):  # type: ignore[no-untyped-def]
-    """Write Σ_k weights[k] relu(query[k] + other[k]) of each pair."""
+    """Write Σ_k weights[k] relu(query[k] + other[k]) of each pair of query and other."""
     for row in range(len(queries)):
         total = out[row]
         total[:] = 0.0
@@ -71,7 +72,10 @@ def sum_units(queries, others, weights, out):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def sum_filters(queries, others, slopes, weights, out):  # type: ignore[no-untyped-def]
-    """Write Σ_k Σ_f weights[k, f] relu(query[k, f] + slopes[f] other[k]) of each pair; float64[query, dim × filter]."""
+    """Write Σ_k Σ_f weights[k, f] relu(query[k, f] + slopes[f] other[k]) of each pair of query and other.
+
+    ``queries`` are float64[query, dim × filter].
+    """
     for row in range(len(queries)):
         total = out[row]
         total[:] = 0.0
@@ -85,7 +89,7 @@ def sum_filters(queries, others, slopes, weights, out):  # type: ignore[no-untyp
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def distances_from_box(points, low, high, euclidean, out):  # type: ignore[no-untyped-def]
-    """Write the norm of BoxE's D of each point (float64[point, dim]) and one box, in ``out`` (float64[point])."""
+    """Write the norm of D (of ``BoxE``) for each point (float64[point, dim]) and one box into float64[point]."""
     width = high - low
     centre, stretch = 0.5 * (low + high), width + 1
     shift = 0.5 * width * (width + 1 - 1 / (width + 1))
@@ -103,9 +107,10 @@ def distances_from_box(points, low, high, euclidean, out):  # type: ignore[no-un
 
 @njit(cache=True, nogil=True)
 def divergences(means, variances, weights, other_means, other_variances, kl, sums, products):  # type: ignore[no-untyped-def]
-    """Add Σ w (v + v' + (m − m')²) of each query (m, v, w) and each other (m', v'), and write Π (v + v').
+    """Add Σ w (v + v' + (m − m')²) to ``sums``, and write Π (v + v') into ``products``, for each query and other.
 
-    Unless ``kl``, add Σ (m − m')² / (v + v') instead.
+    A query has means m, variances v and weights w; an other has means m' and variances v'. Unless ``kl``,
+    Σ (m − m')² / (v + v') is added instead.
     """
     for row in range(len(means)):
         total, product = sums[row], products[row]
@@ -121,7 +126,7 @@ def divergences(means, variances, weights, other_means, other_variances, kl, sum
 
 @njit(cache=True, nogil=True)
 def distances_on_torus(queries, points, euclidean, out):  # type: ignore[no-untyped-def]
-    """Write the norm of how far query and point are apart, whole turns not counted."""
+    """Write the norm of query − point of each pair, where each difference counts from the nearest whole number."""
     for row in range(len(queries)):
         total = out[row]
         total[:] = 0.0

@@ -21,7 +21,10 @@ from kgeval.models.similarity import Similarity
 
 
 class MappedScorer(PartitionedScorer):
-    """Maps queries and answers to the ids and sides of another scorer; its numbers are those before the mapping."""
+    """Maps queries and answers to the ids and sides of another scorer, and asks this scorer.
+
+    Its numbers of entities and relations count ids before the mapping.
+    """
 
     @abstractmethod
     def map_queries(self, queries: Queries) -> Queries:
@@ -32,14 +35,14 @@ class MappedScorer(PartitionedScorer):
         return side, ids
 
     def mapped_views(self, scorer: Scorer | VectorScorer, queries: Queries) -> Iterator[QueryPartition]:
-        """Split queries as the other scorer does, whose vectors are looked up behind the mapping."""
+        """Split queries as the other scorer splits the mapped ones; each slice has that scorer's vectors."""
         for part, view in views_of(scorer, self.map_queries(queries)):
             yield QueryPartition(part, RemappedVectors(self, view) if isinstance(view, VectorScorer) else self)
 
 
 @dataclass(frozen=True, eq=False)
 class RemappedVectors(MadeOf[MappedScorer], VectorScorer):
-    """A vector scorer behind the mapping of a scorer."""
+    """A vector scorer in the ids of a mapped scorer: ids are mapped before its vectors are taken."""
 
     vectors: VectorScorer
 
@@ -107,7 +110,7 @@ class Reciprocal(MappedScorer):
 
 @dataclass(frozen=True, eq=False)
 class Typed(MappedScorer):
-    """A model by vectors, whose table has a row for each entity of each type; entities of other types score −∞."""
+    """A vector model of typed entities: its table has a row for each entity of each type; other types score −∞."""
 
     model: Family | Reciprocal
     types: EntityTypes
@@ -150,12 +153,12 @@ class EntityTypes:
     """
 
     rows: IntArray
-    """int64[type, entity], the entity's row in the model's table, -1 where it is not of the type"""
+    """the row of each entity in the model's table, -1 if it is not of the type; int64[type, entity]"""
     of_relation: Mapping[Side, IntArray]
-    """int64[relation], the type that it takes on a side"""
+    """for each side, the type of entities that each relation takes there; int64[relation]"""
 
     def rows_of(self, side: Side, relations: IntArray, ids: IntArray) -> IntArray:
-        """Find the rows of entities on one side of relations, -1 where one is of another type."""
+        """Find the row of each entity on a side of its relation, -1 if it is of another type; int64[id]."""
         return np.asarray(self.rows[self.of_relation[side][relations], ids])
 
     def rows_of_anchors(self, queries: Queries) -> IntArray:
@@ -169,18 +172,19 @@ class EntityTypes:
         return np.asarray(np.all([self.rows_of(side, triples.relations, ids) >= 0 for side, ids in sides], axis=0))
 
     def groups(self, side: Side, relations: IntArray) -> Iterator[tuple[BoolArray, BoolArray]]:
-        """Yield the queries (bool[query]) whose answers are of one type, and the entities (bool[entity]) of it.
+        """Yield, for each type of answers, its queries (bool[query]) and its entities (bool[entity]).
 
-        Of no queries, there is one group.
+        If there are no queries, one group is yielded.
         """
         types = self.of_relation[side][relations]
         for kind in np.unique(types) if len(types) else (0,):
             yield types == kind, self.rows[kind] >= 0
 
     def renumbered(self, entities: IntArray, relations: IntArray) -> EntityTypes:
-        """Give entities and relations other ids: int64[entity] and int64[relation] hold the present ones, -1 for none.
+        """Give entities and relations new ids: the arguments hold the present id of each new one, -1 for none.
 
-        A relation that there was none of takes the types of any: it is in no query.
+        ``entities`` is int64[new entity], ``relations`` int64[new relation]. A relation without a present id gets the
+        types of any other: it is in no query.
         """
         rows = np.where(entities < 0, -1, self.rows[:, entities])
         return EntityTypes(rows, {side: types[relations] for side, types in self.of_relation.items()})
@@ -188,10 +192,10 @@ class EntityTypes:
 
 @dataclass(frozen=True, eq=False)
 class VectorsOfType(RemappedVectors):
-    """Vectors of rows of the right type; where an anchor or an answer is of another, the score is −∞."""
+    """The vectors of the entities of one type; if the anchor or the answer is of another type, the score is −∞."""
 
     rows: IntArray
-    """int64[entity], its row, -1 where it is of another type"""
+    """the row of each entity in the model's table, -1 if it is of another type; int64[entity]"""
 
     def query_offsets(self, queries: Queries) -> Float64Array:
         return np.where(self.scorer.map_queries(queries).anchors < 0, -np.inf, super().query_offsets(queries))

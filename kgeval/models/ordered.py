@@ -1,6 +1,7 @@
 """Float64 arithmetic of model families, whose bits depend on the row alone: sums and products in one fixed order.
 
-A matrix product (BLAS) gives other last bits to the same row in a batch of 1 and of 256.
+A matrix product (BLAS) gives the same row other last bits in a batch of 1 than in a batch of 256. Families and readers
+of checkpoints call these functions instead.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from kgeval.base.threads import parallel_for
 from kgeval.models.similarity import dot_rows
 
 BATCH_ROWS = 512
-"""rows that a thread multiplies at a time"""
+"""the number of rows that a thread multiplies at a time"""
 
 
 def weighted_sum(weights: Float64Array, terms: Float64Array) -> Float64Array:
@@ -51,7 +52,7 @@ def norms_column(vectors: Float64Array, norm: int = 2) -> Float64Array:
 def normalized(vectors: FloatArray, norm: int = 2, *, least: float = 1e-12) -> Float64Array:
     """Scale vectors to norm 1 (of p = 1 or 2) in float64, as PyTorch's ``normalize`` does; the zero vector stays zero.
 
-    Vectors whose norm is below ``least`` are divided by that: with 1 only longer ones are changed.
+    A vector whose norm is below ``least`` is divided by ``least``: with ``least=1``, only longer vectors are changed.
 
     >>> normalized(np.array([[3.0, 4.0], [0.0, 0.0]]))
     array([[0.6, 0.8],
@@ -73,7 +74,7 @@ ACTIVATIONS: dict[Activation, Callable[[Float64Array], Float64Array]] = {
     "sigmoid": lambda values: 0.5 * np.tanh(0.5 * values) + 0.5,
     "tanh": np.tanh,
 }
-"""each by its name, in any spelling of PyTorch's without capitals"""
+"""the activation functions, each by PyTorch's name in lower case"""
 
 
 def complex_product(left: Float64Array, right: Float64Array, *, conjugate: bool = False) -> Float64Array:

@@ -1,7 +1,7 @@
 """The kinds of scorers: by scores, by vectors and a similarity, by vectors of a side or relation, by few entities.
 
-Whatever is ranked is of one of these kinds; the engine of ``kgeval.ranking`` asks for its scores or its vectors. What a
-model returned is taken as an array of float64 numbers without rounding (``as_float64``), or refused.
+Every model that is ranked is a scorer of one of these kinds; the engine of ``kgeval.ranking`` gives it queries and asks
+for scores or vectors. ``as_float64`` takes what a model returned as float64 without rounding, or refuses it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.similarity import Similarity, canonical
 
 Numbering = Literal["dataset", "sorted", "files", "unknown"]
-"""the meaning of ids without labels: the dataset's, the positions of its sorted labels, those of framework files, or
-unknown"""
+"""the meaning of a model's ids if it has no labels: the dataset's ids, the places of the dataset's sorted labels, the
+ids in the files of its framework, or unknown"""
 
 
 @runtime_checkable
@@ -105,11 +105,11 @@ class VectorScorer(ABC):
         """Return the vectors of entities as answers on one side, in their stored precision; float[id, dim]."""
 
     def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:
-        """Return what is added to the scores of entities; float64[id]."""
+        """Return the number that is added to the scores of each entity; float64[id]."""
         return np.zeros(len(ids))
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        """Return what is added to all scores of a query; float64[query]."""
+        """Return the number that is added to all scores of each query; float64[query]."""
         return np.zeros(len(queries))
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
@@ -128,23 +128,23 @@ class PartitionedScorer(Scorer, ABC):
 
     @abstractmethod
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
-        """Split queries of one side into consecutive slices with the same entity vectors, in order."""
+        """Split queries of one side into consecutive slices, in order, each with the scorer of its entity vectors."""
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Return each view's scores of candidates (int64[candidate] or int64[query, candidate])."""
+        """Return the scores of candidates (int64[candidate] or int64[query, candidate]), each slice by its scorer."""
         refuse_other_queries(queries, candidates)
         return scores_of_parts(((part, view.scores) for part, view in self.views(queries)), queries, candidates)
 
 
 class QueryPartition(NamedTuple):
-    """A slice of queries, and the scorer of these."""
+    """A slice of queries, and the scorer that scores these queries."""
 
     queries: slice
     scorer: Scorer | VectorScorer
 
 
 def views_of(scorer: Scorer | VectorScorer, queries: Queries) -> Iterator[QueryPartition]:
-    """Split queries into the slices of a partitioned scorer; any other scorer has one."""
+    """Split queries into the slices of a partitioned scorer; for any other scorer, all queries are one slice."""
     if isinstance(scorer, PartitionedScorer):
         return scorer.views(queries)
     return iter([QueryPartition(slice(0, len(queries)), scorer)])
@@ -160,7 +160,7 @@ class TensorScorer(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class SparseScorer:
-    """A scorer by a rule that lists the entities it knows for a query."""
+    """A scorer by a rule that lists some entities with scores for each query; all other entities share one score."""
 
     num_entities: int
     num_relations: int
@@ -178,7 +178,7 @@ class SparseScorer:
 
 @dataclass(frozen=True, eq=False)
 class SparseScores:
-    """The scores of some queries. Queries that list the same entities share a row.
+    """The scores of the entities that are listed for some queries. Queries that list the same entities share a row.
 
     >>> both = SparseScores(Rows.of([[1, 4]]), np.array([3.0, 2.0]), of_query=np.array([0, 0]))
     >>> both.at(np.array([0, 0, 1]), np.array([4, 2, 1]))
@@ -188,9 +188,9 @@ class SparseScores:
     rows: Rows
     """the listed entities, ascending and distinct in each row"""
     scores: Float64Array
-    """float64[listed entity]"""
+    """the score of each listed entity; float64[listed entity]"""
     of_query: IntArray
-    """int64[query], the row of each query"""
+    """the row of each query in ``rows``; int64[query]"""
     others: float = 0.0
     """the score of every entity that is not listed"""
 
@@ -206,14 +206,14 @@ class SparseScores:
         return np.asarray(scores[np.where(places < 0, len(self.scores), self.rows.offsets[rows] + places)])
 
     def in_use(self) -> SparseScores:
-        """Keep the rows of these queries alone: a rule may share the rows of all relations."""
+        """Drop the rows that no query uses: a rule may return rows for all relations."""
         used, of_query = np.unique(self.of_query, return_inverse=True)
         places = Rows.spans(self.rows.offsets[used], self.rows.offsets[used + 1], np.arange(len(self.scores)))
         rows = Rows(places.offsets, self.rows.ids[places.ids])
         return SparseScores(rows, self.scores[places.ids], of_query, self.others)
 
     def renumbered(self, ids: IntArray) -> SparseScores:
-        """Give each entity another id, int64[entity]; those whose new one is negative are no longer listed."""
+        """Give each entity the id ``ids[entity]``, int64[entity]; entities with a negative new id are not listed."""
         there = ids[self.rows.ids] >= 0
         rows, scores = self.rows.where(there), self.scores[there]
         renamed = ids[rows.ids]
@@ -233,9 +233,9 @@ class LabelledModel:
     numbering: Numbering
     """the meaning of its ids, if it has no labels"""
     layouts: tuple[str, ...]
-    """the dataset layouts whose files have its ids"""
+    """the names of the dataset layouts whose files have the same ids as the model"""
     times: Vocabulary | None = None
-    """of a temporal model, the label of each time"""
+    """the label of each time, if the model is temporal"""
 
     @property
     def num_entities(self) -> int:
@@ -276,7 +276,7 @@ Inner = TypeVar("Inner", bound="Scorer | VectorScorer")
 
 @dataclass(frozen=True, eq=False)
 class MadeOf(Generic[Inner]):
-    """A scorer that is made of another, with as many entities and relations."""
+    """A scorer that wraps another one, with the same numbers of entities and relations."""
 
     scorer: Inner
 
@@ -302,7 +302,7 @@ def sides_of(model: Any) -> tuple[Side, ...]:
 
 
 def checked_sides(sides: str | Collection[str], name: str = "sides") -> tuple[Side, ...]:
-    """Read one or both sides, head first."""
+    """Check the sides that a user gave, one or both, and return them with the head first."""
     listed = names_among(f"{name}: unknown side", sides, SIDES)
     if not listed:
         raise InputError(f"{name}: expected head, tail or both, found none.")
@@ -312,7 +312,7 @@ def checked_sides(sides: str | Collection[str], name: str = "sides") -> tuple[Si
 def scores_of_parts(
     parts: Iterable[tuple[slice, Callable[[Queries, IntArray], FloatArray]]], queries: Queries, candidates: IntArray
 ) -> FloatArray:
-    """Put together the scores of consecutive parts of queries, each with what scores it."""
+    """Score consecutive slices of queries, each by the function beside it; float64[query, candidate]."""
     by_query = candidates.ndim == 2
     scores = [score(queries[part], candidates[part] if by_query else candidates) for part, score in parts]
     return np.concatenate([np.empty((0, candidates.shape[-1])), *scores])
@@ -382,7 +382,7 @@ def as_array(scores: Any, source: str) -> np.ndarray[Any, Any]:
 
 
 def as_float64(scores: Any, source: str) -> Float64Array:
-    """Take scores as float64, each exactly as it was.
+    """Convert scores to float64; refuse a score that float64 would round.
 
     >>> as_float64([2**60, 1], "the model")
     array([1.1529215e+18, 1.0000000e+00])
@@ -399,7 +399,7 @@ def as_float64(scores: Any, source: str) -> Float64Array:
 
 
 def _rounded(array: np.ndarray[Any, Any], exact: Float64Array) -> list[Any]:
-    """List the scores that are others in float64; only long integers and long doubles can be."""
+    """List the scores that float64 has rounded, which can only be large integers and long doubles."""
     if array.dtype.kind in "iu":
         large = (array > EXACT) | (array < -EXACT)
         # Python compares whole numbers with floats exactly, numpy in float64.

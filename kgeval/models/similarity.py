@@ -10,6 +10,9 @@ squared_l2 −Σ_k (q_k − e_k)²
 The order: lane l of eight sums the dimensions l, l + 8, l + 16, …, and the lanes are added from the first to the last
 (eight sums side by side are what a processor does well). Every operation is elementwise, so that a value depends
 neither on its neighbours nor on the batch or the machine.
+
+``VectorScorer.scores`` and the reference kernel call ``canonical``; the fast kernels of ``kgeval.ranking`` must agree
+with it.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from kgeval.base.errors import refuse_unknown
 Similarity = Literal["dot", "cosine", "l1", "l2", "squared_l2", "modulus"]
 
 PRODUCTS: tuple[Similarity, ...] = ("dot", "cosine", "l2", "squared_l2")
-"""those that a matrix product gives, with the norms of the vectors; the others are sums over differences"""
+"""the similarities that follow from a matrix product and the norms of the vectors; the others sum over differences"""
 
 LANES = 8
 
@@ -45,7 +48,7 @@ def canonical(similarity: Similarity, queries: Float64Array, entities: Float64Ar
 
 
 def refuse_other_similarities(similarity: Any) -> None:
-    """Refuse a similarity that there is none of."""
+    """Refuse a value that is not the name of a similarity."""
     refuse_unknown("unknown similarity", similarity, get_args(Similarity))
 
 
@@ -97,7 +100,7 @@ def _modulus(queries: Float64Array, entities: Float64Array) -> Float64Array:
 
 
 def _distance(term: Callable[[Float64Array], Float64Array]) -> Callable[[Float64Array, Float64Array], Float64Array]:
-    """Make the negative sum of a term of each difference."""
+    """Make the similarity −Σ_k term(q_k − e_k)."""
     return lambda queries, others: -ordered_sum(lambda k: term(queries[..., k] - others[..., k]), queries.shape[-1])
 
 

@@ -17,7 +17,7 @@ from kgeval.base.extras import refuse_missing
 refuse_missing("kgeval.pykeen needs", "pykeen")
 
 TESTED = ((1, 11, 1), (1, 12))
-"""the first version, and the first one that is not tested"""
+"""the first version of PyKEEN that is tested, and the first version after it that is not"""
 
 
 def warn_of_untested(version: str | None = None) -> None:

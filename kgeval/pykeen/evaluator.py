@@ -40,7 +40,7 @@ from kgeval.ranking.rank_table import RankTable
 LOGGER = logging.getLogger(__name__)
 
 _LOGGED_LEAKS: set[str] = set()
-"""notes on the data, which each trial of a search for hyperparameters would log again"""
+"""notes on leaked triples that were logged: each trial of a search for hyperparameters would log them again"""
 
 PYKEEN_OPTIONS = ("metrics_kwargs", "add_defaults", "clear_on_finalize", "batch_size", "slice_size", "mode")
 """the options of PyKEEN's own evaluator"""

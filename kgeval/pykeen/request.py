@@ -1,7 +1,8 @@
 """What PyKEEN passes to an evaluator: triples to rank as ids, or batches of scores, without the names of either.
 
-``Request`` checks the arguments of ``Evaluator.evaluate`` and makes a dataset of them; ``KnownGraph`` finds the dataset
-and the splits that the triples are of; ``Batches`` counts the scores of PyKEEN's own evaluation loop.
+``evaluator.py`` calls these classes. ``Request`` checks the arguments of ``Evaluator.evaluate`` and makes a dataset of
+them; ``KnownGraph`` finds the dataset and the splits that the triples are from, and labels the table of ranks;
+``Batches`` counts the scores of PyKEEN's own evaluation loop, and makes a table of ranks.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ class Request:
     """Triples to rank, and further triples of the filter."""
 
     triples: Triples
-    """with repetitions: PyKEEN ranks a repeated triple each time"""
+    """the triples to rank, with repetitions: PyKEEN ranks a repeated triple each time"""
     known: tuple[Triples, ...]
-    """the filter besides these triples; in PyKEEN's pipeline, the first ones are the train triples"""
+    """the other triples of the filter; in PyKEEN's pipeline, the first of them are the train triples"""
     sides: tuple[Side, ...]
     entities: IntArray | None
     """the ids of the candidates, ascending; ``None`` for all entities"""
@@ -60,9 +61,9 @@ class Request:
     ) -> Request:
         """Make a request of the arguments of PyKEEN's ``Evaluator.evaluate``.
 
-        ``triples`` are long[triple, 3]; the first of several ``known`` ones are the train triples, which those of the
-        triples factory ``inference`` replace. With ``cut``, triples with other ids than ``entities`` and ``relations``
-        are left out; otherwise they are refused.
+        ``triples`` is long[triple, 3]; ``known`` is one such array or several, the first of which has train triples.
+        The triples of a triples factory ``inference`` replace the train triples. With ``cut``, triples with other ids
+        than ``entities`` and ``relations`` are left out; otherwise they are refused.
         """
         test, sides = Triples.of(detached(triples)), checked_sides(targets, "targets")
         within, competing = np.ones(len(test), np.bool_), None
@@ -89,7 +90,7 @@ class Request:
     def dataset(self, num_entities: int, num_relations: int, *, mode: str | None = None) -> Dataset:
         """Make a dataset with the first known triples as train, the others as valid, and those to rank as test.
 
-        ``mode`` is that of an inductive model.
+        ``mode`` is PyKEEN's mode of an inductive model.
         """
         if not len(self.triples):
             raise InputError("there are no triples to evaluate.")
@@ -125,17 +126,20 @@ EVALUATED = "evaluated"
 
 @dataclass(frozen=True)
 class KnownGraph:
-    """The names of the triples of an evaluation."""
+    """The dataset and the splits that the triples of an evaluation are from."""
 
     dataset: Dataset | None
-    """None where no dataset with these triples was given or found"""
+    """None if no dataset with these triples was given or found"""
     split: str
     filter: tuple[str, ...]
-    """the splits of the filter, each only where its very triples were passed; other triples by their number"""
+    """the splits of the filter; a split is named if exactly its triples were passed, other triples are only counted"""
 
     @classmethod
     def of(cls, request: Request, given: Dataset | None, ranked: Dataset, *, filtered: bool) -> KnownGraph:
-        """Name the triples as those of the ``given`` dataset, or else of one of PyKEEN's own."""
+        """Find the splits of the ``given`` dataset, or else of one of PyKEEN's own, that have the triples.
+
+        ``ranked`` is the dataset that :meth:`Request.dataset` made; only its numbers of entities and relations count.
+        """
         parts, sizes = (*request.known, request.triples), _sizes(ranked)
         first_of = ("training",) if request.known else ("validation", "testing")
         fitting = [given] if given is not None else _candidates(sizes, len(parts[0]), first_of)
@@ -192,7 +196,7 @@ def _sizes(dataset: Dataset) -> tuple[int, int]:
 
 
 def _split_of(triples: Triples, dataset: Dataset) -> str | None:
-    """Return the split of a dataset that has exactly these triples, in any order and number; None without one."""
+    """Return the split that has exactly these triples, in any order and each any number of times; None without one."""
     for split, known in dataset.splits.items():
         if np.array_equal(triples.ids, known.ids):
             return split
@@ -205,7 +209,7 @@ def _split_of(triples: Triples, dataset: Dataset) -> str | None:
 
 @dataclass
 class Batches:
-    """The counts of the batches so far."""
+    """The counts of the batches of scores that PyKEEN has passed since the last evaluation."""
 
     parts: list[pa.Table] = field(default_factory=list)
     """rank tables without labels"""

@@ -120,7 +120,7 @@ def rank_packs(table: RankTable) -> list[RankPack]:
 def _estimated(table: RankTable, metrics: Sequence[Any]) -> dict[RankBasedMetricKey, float]:
     """Estimate metrics from a sample by kgeval's estimators, leaving out those that have none."""
     sides = table.column("side")
-    # PyKEEN calls one side both, too, where that alone was ranked.
+    # If only one side was ranked, PyKEEN calls it ``both`` too.
     parts = {"both": pooled_side(sides)} | {side: side for side in dict.fromkeys(sides)}
     keys = {
         RankBasedMetricKey(side, ties, metric.key): parse(f"{part}.{ties}.{metric.key}")
@@ -165,8 +165,8 @@ def record(
 ) -> None:
     """Write an evaluation as a run directory, in the place of the one before, with the split and filter of the table.
 
-    The model is None where PyKEEN passed scores alone, the dataset where it is not known. ``given`` is the dataset as
-    the evaluator was given it.
+    ``model`` is None if PyKEEN passed scores alone, ``dataset`` if it is not known. ``given`` is the dataset as the
+    user gave it to the evaluator.
     """
     seed = getattr(model, "_random_seed", None)
     manifest = {

@@ -122,7 +122,7 @@ class LiveParts(PyKEENModel):
     live: Any
     """the model"""
     mode: str | None = None
-    """of an inductive model, the graph whose entities are scored"""
+    """PyKEEN's mode of an inductive model: the graph whose entities are scored"""
 
     def _table(self, kind: str, index: int, old: tuple[str, str]) -> FloatArray:
         import torch
@@ -146,7 +146,7 @@ class LiveParts(PyKEENModel):
 
 
 def _module_tree(module: Any) -> Module:
-    """Return the tree of a live module that its pickle would have."""
+    """Copy a live module and its submodules to the tree that kgeval reads from a pickle of it."""
     children = {name: _module_tree(child) for name, child in module._modules.items() if child is not None}
     arrays = {
         part: {name: None if tensor is None else _array(tensor) for name, tensor in stored.items()}
@@ -183,7 +183,7 @@ class SquaredVectors(RemappedVectors):
 
 @dataclass(frozen=True, eq=False)
 class PerSideScorer(MadeOf[Scorer | VectorScorer], PartitionedScorer):
-    """A scorer of tails, with another of heads."""
+    """A scorer of tails (``scorer``), with another one of heads."""
 
     head: Scorer | VectorScorer
 

@@ -1,7 +1,8 @@
 """``kgeval.count``: how many candidates score above each answer, or tie with it, in any matrix of scores.
 
 The scores are finished: a program outside of kgeval has computed them. They are counted where they are, in the memory
-of the processor or on a device. ``count`` checks what a user gives; ``rank_finished`` counts, for ``Recorder`` as well.
+of the CPU or on a device. ``count`` checks what a user gives, and returns ``RankCounts``; ``rank_finished`` counts, for
+``Recorder`` as well.
 """
 
 from __future__ import annotations
@@ -24,13 +25,14 @@ from kgeval.ranking.kernels.compiled import above_and_inside, run_loop
 from kgeval.ranking.ranking_task import RankCounts, Ranked
 
 GROUP = 128
-"""answers that a thread takes at a time"""
+"""the number of answers that a thread takes at a time"""
 
 BLOCK_BYTES = 2**27
-"""of the scores that are converted, or compared on a device, at a time"""
+"""the memory of the scores that are converted, or compared on a device, at a time"""
 
 COLUMNS = ("above", "level", "known above", "known level", "known", "undefined", "own undefined")
-"""what is counted for each answer; it does not tie with itself"""
+"""the counts of each answer, in the order of their columns; undefined scores are NaN; an answer does not tie with
+itself"""
 
 
 def count(scores: Any, targets: Any, known: Any = None, *, rows: Any = None, nan: NaNPolicy = "error") -> RankCounts:
@@ -105,8 +107,8 @@ def count(scores: Any, targets: Any, known: Any = None, *, rows: Any = None, nan
 def rank_finished(scores: Any, answers: Answers, *, nan: NaNPolicy = "error") -> Ranked:
     """Rank answers by a matrix of scores [row, column], among all columns but those of their other known answers.
 
-    A NumPy array in float32 or float64 whose rows are contiguous is read as it is, and so is a tensor of a processor;
-    other types are converted a block at a time. Scores on another device are compared there.
+    A NumPy array in float32 or float64 whose rows are contiguous is read as it is, and so is a tensor on the CPU; other
+    types are converted a block at a time. Scores on another device are compared there.
 
     Raises
     ------
@@ -134,18 +136,18 @@ def rank_finished(scores: Any, answers: Answers, *, nan: NaNPolicy = "error") ->
 
 
 class Answers(NamedTuple):
-    """Answers in a matrix of scores, and the columns that do not compete with each: its other known answers."""
+    """Answers in a matrix of scores, each with the columns of its other known answers, which do not compete."""
 
     rows: IntArray
-    """int64[answer], ascending"""
+    """int64[answer], the row of each answer, ascending"""
     columns: IntArray
-    """int64[answer]"""
+    """int64[answer], the column of each answer"""
     starts: IntArray
     """int64[answer], where the columns of its known answers begin in ``known``"""
     stops: IntArray
-    """int64[answer], where they end"""
+    """int64[answer], where the columns of its known answers end"""
     known: IntArray
-    """columns, distinct for each answer; −1 is none, and an answer itself is passed over"""
+    """int64[known answer], columns, distinct for each answer; −1 and the answer itself are passed over"""
 
     def part(self, answers: slice) -> Answers:
         rows, columns, starts, stops = (column[answers] for column in self[:4])
@@ -153,7 +155,7 @@ class Answers(NamedTuple):
 
 
 class UndefinedCell(Exception):  # as UndefinedScore, whose ids are not known here
-    """A score is NaN: of this answer, in this column."""
+    """A score is NaN: in the row of an answer (by its index) and in this column."""
 
     def __init__(self, answer: int, column: int) -> None:
         self.answer, self.column = answer, column
@@ -166,7 +168,7 @@ def score_matrix(scores: Any, columns: int | None = None) -> Any:
     Raises
     ------
     ScoreError
-        if they are none, or if there are not so many columns
+        if they are no such scores, or do not have this number of columns
     """
     matrix: Any = scores.detach() if is_tensor(scores) else as_array(scores, "the model")
     if is_tensor(matrix) and str(matrix.layout) != "torch.strided":
@@ -190,7 +192,7 @@ def _ids(name: str, values: Any, size: int, unit: str) -> IntArray:
 
 
 def _known(known: Any, height: int, width: int) -> tuple[IntArray, IntArray]:
-    """Take the columns of each row's known answers, of a mask or of a pair, as offsets and columns."""
+    """Read the known answers of each row, a mask or a pair, as offsets (int64[row + 1]) and columns."""
     if known is None:
         return np.zeros(height + 1, np.int64), np.empty(0, np.int64)
     if isinstance(known, tuple) and len(known) == 2:
@@ -212,7 +214,7 @@ def _known(known: Any, height: int, width: int) -> tuple[IntArray, IntArray]:
 
 
 def _as_array(scores: Any) -> Any:
-    """See a tensor of a processor as an array, unless NumPy does not have its type."""
+    """View a tensor on the CPU as an array, unless NumPy does not have its type."""
     return scores.numpy() if is_tensor(scores) and scores.element_size() >= 4 else scores
 
 
@@ -221,7 +223,7 @@ def _is_readable(scores: Any) -> bool:
 
 
 def _blocks(rows: IntArray, size: int) -> list[slice]:
-    """Cut answers where their rows, which ascend, are converted together."""
+    """Cut answers, whose rows ascend, into blocks of at most ``size`` rows of scores, which are converted together."""
     ends = np.searchsorted(rows, np.arange(0, rows.max(initial=-1) + 1 + size, size))
     return [slice(start, stop) for start, stop in pairwise(ends) if start < stop]
 

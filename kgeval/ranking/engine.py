@@ -1,8 +1,10 @@
 """The engine: scans every candidate of every query once, to rank answers, to find the best or to sum exp(score).
 
-A scan is by vectors, by finished blocks of scores, or by the few scores that a model lists; ``Engine._plan`` chooses.
-The kernel computes scores and compares them. The collector (``kernels/collectors.py``) keeps counts, the best
-candidates or sums. ``engine_choice`` makes engines, ``model_ranking`` and ``model_on_dataset`` call them.
+In go a scorer and a ``RankingTask`` (queries with their candidates); out come ``Ranked`` counts, ``BestAnswers`` or
+sums. ``Engine._plan`` chooses one of three ways to scan: by the vectors of queries and entities, by finished scores (a
+matrix that the model returns), or by the few scores that a sparse model lists. The kernel computes scores and compares
+them. The collector (``kernels/collectors.py``) keeps counts, the best candidates or sums. ``engine_choice`` makes
+engines; ``model_ranking``, ``predictions/predict`` and answer sets call them.
 """
 
 from __future__ import annotations
@@ -39,19 +41,19 @@ from kgeval.ranking.rules import TieRule, exact
 
 @dataclass(frozen=True)
 class Engine:
-    """What scans candidates: a kernel, the memory that it may take, and what it does with NaN and ties."""
+    """A kernel, the memory that it may take, and what to do with NaN and ties; its methods scan candidates."""
 
     kernel: Kernel
     nan: NaNPolicy = "error"
     memory: int = 2**30
-    """bytes that the blocks may take"""
+    """the memory that blocks of queries may take, in bytes"""
     batch_size: int | None = None
-    """queries whose finished scores are held at a time; by default as many as fit"""
+    """the number of queries whose finished scores are held at a time; by default as many as fit"""
     progress: Progress = unreported
     tie_rule: TieRule = exact
-    """which scores tie with an answer's"""
+    """returns the interval of scores that tie with an answer's score"""
     device_memory: int | None = None
-    """bytes that the blocks may take on the kernel's device; None where it has none"""
+    """the memory that blocks may take on the kernel's device, in bytes; None if the kernel has no device"""
 
     def rank(self, scorer: Scorer | VectorScorer, task: RankingTask) -> Ranked:
         """Rank every answer of some queries."""
@@ -64,7 +66,7 @@ class Engine:
         return concatenated([rank_last(task[:0]), *ranked])
 
     def best(self, scorer: Scorer | VectorScorer, task: RankingTask, places: int, *, drops_known: bool) -> BestAnswers:
-        """Find the best candidates of queries that share them."""
+        """Find the best ``places`` candidates of each query; all queries share their candidates."""
 
         def begin(part: RankingTask, _: Float64Array) -> BestAnswers:
             return BestAnswers.none(part.known, places, drops_known=drops_known, nan_last=self.nan == "worst")
@@ -75,9 +77,9 @@ class Engine:
         return BestAnswers.concatenated([begin(task[:0], np.empty(0)), *(best for _, best in blocks)])
 
     def log_sums(self, scorer: Scorer | VectorScorer, task: RankingTask) -> Float64Array:
-        """Take log Σ exp(score) over each query's candidates but known answers, of queries that share them.
+        """Compute log Σ exp(score) over the candidates of each query without its known answers; float64[query].
 
-        Float64[query].
+        All queries share their candidates.
         """
         from kgeval.ranking.kernels.log_sums import LogSums
 
@@ -101,7 +103,7 @@ class Engine:
     def _plan(
         self, scorer: Scorer | VectorScorer, task: RankingTask, mode: SweepMode[C]
     ) -> tuple[Iterator[slice], Callable[[RankingTask], tuple[Float64Array, C]]]:
-        """Choose how to scan the candidates of queries that share their entity vectors, and cut blocks for it."""
+        """Choose how to scan candidates, and cut queries into blocks for it; the queries share their entity vectors."""
         plan, queries, is_shared = Plan(self.memory, self.batch_size), task.queries, task.candidates.is_shared
         if isinstance(scorer, VectorScorer) and (self.nan == "error" or mode.takes_nan):
             examples = queries.answers if mode.compares else task.candidates.ids_of(0)
@@ -110,7 +112,7 @@ class Engine:
             return plan.by_vectors(dim, task, places=mode.places), scan
         if isinstance(scorer, SparseScorer) and mode.compares and is_shared:
             return slices(len(queries), MOST_SCORED), partial(self._scan_sparse, scorer, mode)
-        # Canonical scores of whole blocks are summed in lanes, each as large as the block.
+        # Canonical scores of a whole block are summed in LANES partial sums, each as large as the block.
         lanes = 3 * LANES if isinstance(scorer, VectorScorer) else 1
         held = replace(plan, memory=min(self.memory, self.device_memory or self.memory) // lanes)
         return held.by_scores(task), partial(self._scan_scores, scorer, mode)
@@ -118,7 +120,7 @@ class Engine:
     def _scan_vectors(
         self, scorer: VectorScorer, mode: SweepMode[C], step: int, task: RankingTask
     ) -> tuple[Float64Array, C]:
-        """Scan candidates by their vectors, ``step`` shared ones at a time."""
+        """Scan candidates by their vectors; shared candidates are taken ``step`` at a time."""
         queries, candidates, scores = task.queries, task.candidates, np.empty(0)
         query_vectors = fetch_query_vectors(scorer, queries)
         if mode.compares:
@@ -144,14 +146,14 @@ class Engine:
     def _scan_scores(
         self, scorer: Scorer | VectorScorer, mode: SweepMode[C], task: RankingTask
     ) -> tuple[Float64Array, C]:
-        """Scan candidates by finished scores; each answer's is taken from the same block as its candidates'."""
+        """Scan candidates by finished scores; the answers' scores are taken from the same block."""
         queries, kernel = task.queries, self.kernel
         ids, (rows, columns) = _cells(task) if mode.compares else (task.candidates.ids_of(0), NO_CELLS)
         tensor: Any = None
         if isinstance(scorer, TensorScorer) and (device := getattr(kernel, "device", None)) is not None:
             tensor = scorer.score_tensor(queries, ids, device)
         table = self.finished_scores(scorer, queries, ids) if tensor is None else tensor
-        if not mode.compares and self.nan == "worst":  # what compares counts NaN, and takes it for the worst itself
+        if not mode.compares and self.nan == "worst":  # a collector that compares treats NaN itself
             table = self._without_nan(table) if tensor is None else tensor.masked_fill(tensor.isnan(), -np.inf)
         scores = as_float64(table[rows, columns], "the scorer")
         collector = mode.begin(task, self._without_nan(scores))
@@ -163,7 +165,7 @@ class Engine:
         return scores, collector
 
     def finished_scores(self, scorer: Scorer | VectorScorer, queries: Queries, ids: IntArray) -> Float64Array:
-        """Score candidates, int64[candidate] or int64[query, candidate]."""
+        """Return the scorer's scores of candidates ``ids``, int64[candidate] or int64[query, candidate]."""
         shape = (len(queries), ids.shape[-1])
         returned = as_float64(scorer.scores(queries, ids), "the scorer")
         if returned.shape != shape:
@@ -171,11 +173,11 @@ class Engine:
         return np.ascontiguousarray(returned)
 
     def _without_nan(self, scores: Float64Array) -> Float64Array:
-        """Take NaN as the worst possible score, if that is the policy."""
+        """Replace NaN by minus infinity, the worst score, if that is the policy."""
         return np.where(np.isnan(scores), -np.inf, scores) if self.nan == "worst" else scores
 
     def _scan_sparse(self, scorer: SparseScorer, mode: SweepMode[C], task: RankingTask) -> tuple[Float64Array, C]:
-        """Scan candidates by the scores of the few entities that are listed."""
+        """Scan candidates by the scores of the few entities that a sparse scorer lists; all others have one score."""
         sparse = scorer.sparse_scores(task.queries)
         scores = sparse.at(task.queries.owners, task.queries.answers)
         collector = mode.begin(task, scores)
@@ -189,24 +191,25 @@ C = TypeVar("C", bound=Collector)
 
 @dataclass(frozen=True)
 class SweepMode(Generic[C]):
-    """One use of a sweep (rank, best or log-sum): which collector it fills, and what that collector needs."""
+    """The purpose of a scan (rank, best or log-sum): which collector it fills, and what that collector needs."""
 
     begin: Callable[[RankingTask, Float64Array], C]
-    """makes the collector of some queries, with the scores of their answers (float64[answer]) if it compares"""
+    """makes the collector of some queries; it also takes the scores of their answers, float64[answer], empty unless
+    ``compares``"""
     compares: bool = False
-    """whether candidates are compared with answers"""
+    """whether the collector compares candidates with answers"""
     takes_nan: bool = True
-    """whether it takes NaN among the scores of vectors for the worst, where that is the policy"""
+    """whether the collector can treat NaN in scores of vectors as the worst score, if that is the policy"""
     places: int = 0
-    """how many candidates are kept of each query"""
+    """the number of best candidates that are kept for each query"""
 
     def size(self, queries: Queries) -> int:
-        """How much work queries are: the number of their answers, or of the queries themselves."""
+        """The progress that queries count for: the number of their answers if these are compared, else of queries."""
         return queries.num_answers if self.compares else len(queries)
 
 
 def _refuse_nan(scorer: Scorer | VectorScorer, task: RankingTask, scores: Float64Array, undefined: IntArray) -> None:
-    """Refuse NaN among the scores of answers (float64[answer]), or of the candidates of a query (int64[query])."""
+    """Raise if a score is NaN: of an answer (``scores``, float64[answer]) or a candidate (``undefined``, [query])."""
     queries = task.queries
     if (holes := np.isnan(scores)).any():
         answer = int(np.argmax(holes))

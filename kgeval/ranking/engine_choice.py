@@ -30,24 +30,27 @@ if TYPE_CHECKING:  # numba is loaded when something is ranked, not before
     from kgeval.ranking.kernels.rounding import Precision
 
 MEMORY_DIVISOR = 4
-"""an evaluation takes one part in so many of the free memory, where no limit is set"""
+"""without a memory limit, an evaluation takes the free memory divided by this number"""
 
 TORCH_PAYS = 10**12
-"""floating-point operations from which on the import of torch, for products in bfloat16, costs less than it saves"""
+"""the number of floating-point operations above which importing torch, for products in bfloat16, costs less time than
+it saves"""
 
 LOOPS_PAY = 10**8
-"""floating-point operations from which on loading the compiled loops costs less than they save; on a new machine, they
-are compiled"""
+"""the number of floating-point operations above which loading numba's compiled loops costs less time than they save; on
+a new machine, they are compiled first"""
 
 _uncompiled: list[int] = []
-"""the operations that numpy did in this process: many small evaluations load the loops as a large one does"""
+"""the operations of each evaluation in this process so far; their sum decides, so that many small evaluations load the
+loops as a large one does"""
 
 GPU_PAYS = 10**10
-"""floating-point operations from which on a GPU is taken, if torch is there: less takes a processor milliseconds"""
+"""the number of floating-point operations above which a GPU is taken, if torch is imported: less work takes a CPU
+milliseconds"""
 
 
 def engine_for(scorer: Aligned, triples: Triples, evaluation: Evaluation) -> Engine:
-    """Make the engine that ranks some triples; where torch pays, it is imported before its threads are bound."""
+    """Make the engine that ranks some triples; if torch pays, it is imported here, before its threads are limited."""
     device = _device_for(scorer, triples, evaluation)
     name, block = evaluation.kernel, evaluation.batch_size or BLOCK
     memory = evaluation.memory_limit or free_memory() // MEMORY_DIVISOR
@@ -67,7 +70,7 @@ def engine_for(scorer: Aligned, triples: Triples, evaluation: Evaluation) -> Eng
 
 
 def named_device(evaluation: Evaluation) -> Any:
-    """Return the ``torch.device`` that an evaluation names; None for the processor, or where it is to be chosen."""
+    """Return the ``torch.device`` that an evaluation names; None for the CPU, or if the device is not chosen yet."""
     if evaluation.kernel == "bfloat16":
         refuse_missing("kernel: bfloat16 needs", "torch")
     if evaluation.device in ("auto", "cpu"):
@@ -82,7 +85,7 @@ def named_device(evaluation: Evaluation) -> Any:
 
 
 def _device_for(scorer: Aligned, triples: Triples, evaluation: Evaluation) -> Any:
-    """Return the ``torch.device`` that counts; None for the processor."""
+    """Choose the ``torch.device`` that counts candidates; None for the CPU."""
     if evaluation.device != "auto" or evaluation.kernel != "auto":
         return named_device(evaluation)
     operations = _operations(scorer, triples, evaluation)
@@ -94,7 +97,7 @@ def _device_for(scorer: Aligned, triples: Triples, evaluation: Evaluation) -> An
 
 
 def _loops_pay(scorer: Aligned, triples: Triples, evaluation: Evaluation) -> bool:
-    """Whether the compiled loops are loaded, or worth it; at most every entity competes, and has at least a score."""
+    """Whether the compiled loops are loaded, or worth loading: assumes that every entity is scored for every query."""
     scores = len(triples) * scorer.num_entities * len(evaluation.sides)
     _uncompiled.append(max(scores, _operations(scorer, triples, evaluation)))
     return "kgeval.ranking.kernels.compiled" in sys.modules or sum(_uncompiled) > LOOPS_PAY
@@ -103,7 +106,7 @@ def _loops_pay(scorer: Aligned, triples: Triples, evaluation: Evaluation) -> boo
 def _operations(
     scorer: Aligned, triples: Triples, evaluation: Evaluation, similarities: Collection[str] | None = None
 ) -> int:
-    """Count the operations on vectors of some similarities, by default any; none where candidates are not shared."""
+    """Count the operations on vectors with one of ``similarities``, by default any; 0 unless all entities compete."""
     if not isinstance(evaluation.corruption, AllEntities):
         return 0
     dims = sum(vector_dims(scorer, triples, side, similarities) for side in evaluation.sides)
@@ -111,7 +114,7 @@ def _operations(
 
 
 def vector_dims(scorer: Aligned, triples: Triples, side: Side, similarities: Collection[str] | None = None) -> int:
-    """Count the numbers in an entity's vector, by the first triple; 0 if it has none, or is compared in another way."""
+    """Return the dimension of an entity's vector, by the first triple; 0 without vectors or with another similarity."""
     dims = 0
     example = Queries.of(triples[:1], side)
     for _, view in views_of(scorer.scorer_of(side), example):

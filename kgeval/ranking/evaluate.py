@@ -1,4 +1,8 @@
-"""``kgeval.evaluate``: rank the answers of a dataset by the rules of a protocol."""
+"""``kgeval.evaluate``: rank the answers of a dataset by the rules of a protocol.
+
+The user calls it with a model and a dataset; it returns a ``RankTable``. ``evaluation`` checks the settings;
+``protocols.protocol`` completes them and ranks.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """The settings of an evaluation: which triples are ranked, among which candidates, and how the work is done.
 
 ``kgeval.evaluate`` takes them as keywords, a configuration as its block ``evaluation``, the command line as options. To
-add one, add a field to ``Evaluation``, and its keyword to the ``TypedDict`` of those who take it.
+add a setting, add a field to ``Evaluation``, and a keyword to the ``TypedDict`` of the functions that take it:
+``WorkKeywords``, ``RankingKeywords`` or ``EvaluationKeywords``.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ if TYPE_CHECKING:
     from kgeval.ranking.rules import Rules
 
 MOST_MEMORY = 2**60
-"""bytes; a larger limit is cut to this, as numpy's integers could not hold it"""
+"""bytes; a larger memory limit is cut to this number, since numpy's integers could not hold it"""
 
 LEAST_MEMORY = 4096
-"""bytes; a smaller limit is refused, as even one query needs more"""
+"""bytes; a smaller memory limit is refused, since even one query needs more"""
 
 DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?|torch:cpu")
-"""``torch:cpu`` runs the code for GPUs on torch's CPU device: slower than ``cpu``, for tests"""
+"""the names of devices; ``torch:cpu`` runs the code for GPUs on torch's CPU device: slower than ``cpu``, for tests"""
 
 UnseenPolicy = Literal["error", "drop", "worst"]
 NaNPolicy = Literal["error", "worst"]
@@ -102,7 +103,7 @@ def _enough_memory(limit: int) -> int:
 
 
 class WorkKeywords(TypedDict, total=False):
-    """The settings of everything that scores all queries of a split, as keywords in Python."""
+    """The keywords of every function that scores all queries of a split."""
 
     sides: Side | Sequence[Side] | None
     filter: str | Sequence[str] | None
@@ -115,7 +116,7 @@ class WorkKeywords(TypedDict, total=False):
 
 
 class RankingKeywords(WorkKeywords, total=False):
-    """The settings of predictions, and of a ranking of all triples, likewise."""
+    """The keywords of every function that predicts answers, or ranks all triples of a split."""
 
     split: str | Sequence[str]
     device: str
@@ -127,7 +128,7 @@ class RankingKeywords(WorkKeywords, total=False):
 
 
 class EvaluationKeywords(RankingKeywords, total=False):
-    """The settings of an evaluation, likewise."""
+    """The keywords of ``kgeval.evaluate``, which can also rank a sample."""
 
     estimate: Estimate | float | None
 
@@ -244,7 +245,7 @@ class Evaluation(Settings):
             raise InputError(f"sides: {what} are not made for relations. Leave relation out of the sides.")
 
     def require_splits(self, dataset: Dataset) -> None:
-        """Refuse a corruption that chooses by triples that the dataset does not have."""
+        """Refuse a corruption that chooses candidates by the triples of splits that the dataset does not have."""
         splits = self.corruption.learns_from
         if splits and not any(split in dataset.splits for split in splits):
             raise InputError(
@@ -253,7 +254,7 @@ class Evaluation(Settings):
             )
 
     def require_times(self, dataset: Dataset, rules: Rules | None = None) -> None:
-        """Refuse settings and rules for times where triples have none; and one filter where rules have two."""
+        """Refuse settings and rules on times for triples without times; and static times for rules of two filters."""
         static, both = self.times == "static", rules is not None and rules.second == "static"
         given = {"times": static, "history": self.history is not None, "protocol": both}
         if dataset.times is None and (name := next((name for name, is_given in given.items() if is_given), None)):

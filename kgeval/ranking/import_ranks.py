@@ -1,4 +1,8 @@
-"""``kgeval.load_ranks``: a rank table from a file of ranks that another evaluator wrote."""
+"""``kgeval.load_ranks``: a rank table from a file of ranks that another evaluator wrote.
+
+Users and runs call it with a file and the dataset that was ranked. ``rank_file`` reads the rows; ``_RowsOfSplit`` finds
+them in the split.
+"""
 
 from __future__ import annotations
 
@@ -39,12 +43,12 @@ from kgeval.ranking.ranking_task import RankCounts, Ranked, RankingTask
 from kgeval.ranking.rules import STANDARD
 
 Unmatched = Literal["error", "drop"]
-"""what becomes of rows that are no ranks of the split: the file is refused, or they are left out and counted"""
+"""what to do with rows that are no ranks of the split: refuse the file, or leave the rows out and count them"""
 
 
 @dataclass(frozen=True)
 class ImportedRanks:
-    """Ranks that another evaluator wrote, in the place of a model."""
+    """Ranks that another evaluator wrote, which a run takes in the place of a model."""
 
     table: RankTable
     files: tuple[Path, ...]
@@ -66,7 +70,7 @@ class ImportedRanks:
         return replace(self.table, model=model, protocol=rules.name, own_ties=ties)
 
     def describe(self) -> dict[str, str]:
-        """Return what the manifest of a run says of them."""
+        """Return the entry for these ranks in the manifest of a run."""
         return {"ranks": str(self.files[0])}
 
 
@@ -209,7 +213,7 @@ def _read_dataset(dataset: Dataset | str | Path, split: str) -> Dataset:
 
 @dataclass
 class _RowsOfSplit:
-    """The rows of a file as ranks of a split; those that are none are refused, or left out and counted."""
+    """The rows of a file as ranks of a split; rows that are no such ranks are refused, or left out and counted."""
 
     file: RankFile
     dataset: Dataset
@@ -220,7 +224,7 @@ class _RowsOfSplit:
     notes: list[str] = field(default_factory=list)
 
     def passing(self, wrong: BoolArray, rows: IntArray, what: Callable[[int], str], *left_out: str) -> BoolArray:
-        """Choose the rows that stay; bool[row]."""
+        """Return the rows that stay, bool[row]: ``wrong`` rows are refused, or noted and left out."""
         if wrong.any() and self.unmatched == "error":
             first = int(np.argmax(wrong))
             raise TableError(f"{self.file.table.place(int(rows[first]))}: {what(first)}")
@@ -229,7 +233,7 @@ class _RowsOfSplit:
         return ~wrong
 
     def find(self) -> IntArray:
-        """Find the row in the split of each row of the file, -1 for what is left out; int64[row]."""
+        """Find the row in the split of each row of the file, -1 for a row that is left out; int64[row]."""
         file, dataset, split = self.file, self.dataset, self.split
         names = dict(zip(TRIPLE, (dataset.entities, dataset.relations, dataset.entities), strict=True))
         columns = [known_ids(file.table, name, vocabulary) for name, vocabulary in names.items()]
@@ -261,7 +265,7 @@ class _RowsOfSplit:
         return np.where(self.passing(places >= len(triples), np.arange(len(places)), describe, *left_out), places, -1)
 
     def of_side(self, side: Side, triples: IntArray) -> RankTable | None:
-        """Make a table of the ranks of one side, given each row's place in the split; nothing where there are none."""
+        """Make a table of the ranks of one side; None if there are none. ``triples`` is the result of :meth:`find`."""
         groups = [group for group in self.file.ranks if group.side in (side, None)]
         rows = np.flatnonzero(self.file.table.rows_of(side))
         rows = rows[triples[rows] >= 0]
@@ -348,9 +352,9 @@ class _RowsOfSplit:
 
 
 def _counts(file: RankFile, group: RankColumnNames, rows: IntArray, expected: IntArray) -> RankCounts:
-    """Take the counts of some rows as they stand in the file, or as a rank says them.
+    """Return the counts of some rows, from the file's columns of counts or else from its ranks.
 
-    Numbers of candidates that are mostly one less than ``expected``, and not equal to it, leave the answer itself out.
+    If more numbers of candidates are ``expected`` − 1 than ``expected``, they leave out the answer itself: 1 is added.
     """
     numbers = {role: file.numbers(name, rows).astype(np.int64) for role, name in group.names.items() if role != "rank"}
     if not group.has_ties:

@@ -1,8 +1,9 @@
 """The audit of lists: whether they were made with knowledge of the evaluated split, and lists that have no answer.
 
-Every ranking of a model that has lists notes what is found. Lists may know the split without intent: candidates that
-are filtered as ranks are, by all known answers but the one asked for, lack the other answers of the split. Two sign
-tests find that; together, they accuse at most one in a thousand of the files that were made without this knowledge.
+A list holds the ordered answers that a model (such as a language model) predicts for a query. Every ranking of such a
+model notes what is found here. Lists may know the split without intent: candidates that are filtered as ranks are, by
+all known answers but the one asked for, lack the other answers of the split. Two sign tests find that; together, they
+accuse at most one in a thousand of the files that were made without this knowledge.
 """
 
 from __future__ import annotations
@@ -21,15 +22,17 @@ from kgeval.data.triples import Side, Triples
 from kgeval.models.aligned import Aligned
 
 ALARM = 1e-3
-"""the largest share of files made without knowledge of the split that are accused, half of it by each of two tests"""
+"""the largest share that may be accused among files made without knowledge of the split; each of two tests takes half
+of it"""
 
 
 def notes_on_knowledge(scorer: Aligned, triples: Triples, sides: Sequence[Side], split: str) -> list[str]:
-    """Accuse lists that name the answers of a split as only its knowledge explains.
+    """Accuse lists that name the answers of a split as only knowledge of the split explains.
 
-    Two lists that were made for two answers of one query may be exchanged, if they do not know which triple asks: they
-    name their own answers as often as each other's. A list of a whole query names two of its answers at least as often
-    as two answers of another query of its relation. No list is in two pairs of one test.
+    The first test takes pairs of lists for two answers of one query. If the lists do not know which triple asks, they
+    may be exchanged: they name their own answers as often as each other's. The second test takes pairs of queries of
+    one relation, each with one list for all of its answers. Without knowledge, a list names two answers of its own
+    query at least as often as two answers of the other query. No list is in two pairs of one test.
     """
     exchanged, crossed = list[int](), list[int]()
     for side in sides:
@@ -53,7 +56,7 @@ def notes_on_knowledge(scorer: Aligned, triples: Triples, sides: Sequence[Side],
 
 
 def _several_answers(scorer: Aligned, triples: Triples, side: Side) -> Iterator[tuple[int, IntArray, list[IntArray]]]:
-    """Yield the relation and the answers of queries with several, and the list of each; a triple counts at one time."""
+    """Yield the relation, answers and lists of queries with several answers; a triple of several times counts once."""
     first = np.sort(np.unique(triples.ids, axis=0, return_index=True)[1])
     queries = Queries.per_triple(triples[first], side, as_given=True)
     listed, _ = scorer.listed(queries)
@@ -66,7 +69,7 @@ def _several_answers(scorer: Aligned, triples: Triples, side: Side) -> Iterator[
 
 
 def _own_more(named: BoolArray) -> int:
-    """Count how many answers more two lists name of their own than of each other's; bool[list, whose]."""
+    """Count how many more of their own answers than of each other's two lists name; bool[list, owner of the answer]."""
     return int(np.trace(named.astype(int)) - np.trace(named[::-1].astype(int)))
 
 
@@ -81,7 +84,7 @@ def _evidence(differences: Sequence[int], what: str, named: str) -> str:
 
 
 def notes_on_no_answer(scorer: Aligned, dataset: Dataset, sides: Sequence[Side], split: str) -> list[str]:
-    """Count the lists of queries that no triple answers, right if they are empty; and take the F1 of all lists as sets.
+    """Count the lists of queries that no triple answers, which should be empty; and compute the F1 of lists as sets.
 
     Known answers of other splits are left out of the lists. Each text that names no entity is a wrong answer.
     """

@@ -15,19 +15,19 @@ from kgeval.base.threads import threads
 from kgeval.ranking.ranking_task import RankingTask
 
 CHUNK = 16384
-"""candidates held at a time: more of them would not stay in a processor's cache"""
+"""the number of candidates held at a time: more of them would not stay in a CPU's cache"""
 
 BLOCK = 256
-"""queries whose scores are held at a time, for the same reason"""
+"""the number of queries whose scores are held at a time, for the same reason"""
 
 BYTES_PER_ID = 96
-"""of an id in a ranking task: a candidate, a known answer or an answer, and the arrays that find it among others"""
+"""the memory of an id in a ranking task (a candidate, known answer or answer), with the arrays that look it up"""
 
 BYTES_PER_SCORE = 32
-"""of a finished score: in the scorer's precision and in float64, with the ids of its triple"""
+"""the memory of a finished score: in the scorer's precision and in float64, with the ids of its triple"""
 
 MOST_SCORED = 4096
-"""queries that finished scores are asked for at a time"""
+"""the largest number of queries for which finished scores are requested at a time"""
 
 
 @dataclass(frozen=True)
@@ -36,26 +36,26 @@ class Plan:
 
     memory: int
     batch_size: int | None = None
-    """queries whose finished scores are held at a time; by default as many as fit"""
+    """the number of queries whose finished scores are held at a time; by default as many as fit"""
 
     def tasks(self, ids: IntArray) -> Iterator[slice]:
-        """Cut queries where ranking tasks of so many ids (int64[query]) fit into half of the memory."""
+        """Cut queries into tasks that fit into half of the memory; ``ids``: the ids of each query, int64[query]."""
         return cut(BYTES_PER_ID * (1 + ids), self.memory // 2)
 
     def chunk(self, dim: int, device_memory: int | None = None) -> int:
-        """Return how many shared candidates fit with their vectors and their scores, of a block for each thread.
+        """Return how many shared candidates fit, with vectors, and with scores for one block of queries per thread.
 
-        Where a device counts, its own memory bounds them too: half of it, in their own precision and in low.
+        On a device, half of its memory bounds them too: it holds vectors in their own precision and in low precision.
         """
         scores = 6 * (self.batch_size or BLOCK) * max(threads(), 2)
         most = CHUNK if device_memory is None else max(1, device_memory // 2 // (16 * dim + 128))
         return min(max(1, self.memory // 2 // (32 * dim + scores)), most)
 
     def by_vectors(self, dim: int, task: RankingTask, *, places: int = 0) -> Iterator[slice]:
-        """Cut queries that are ranked by vectors: theirs, in float64, in low precision and while they are made, fit.
+        """Cut queries into blocks whose vectors fit: in float64, in low precision, and while they are computed.
 
-        With them go the vectors of their answers, so many places for the best of each, and their own candidates: with
-        the vectors of each, or with those of all entities if that makes fewer blocks.
+        A block also holds the vectors of its answers, ``places`` best candidates for each query, and the queries' own
+        candidates: with a vector for each of them, or with the vectors of all entities if that makes fewer blocks.
         """
         costs = 64 * dim + 2048 + 64 * places + (8 * dim + 1024) * np.diff(task.queries.offsets)
         if task.candidates.is_shared:
@@ -68,7 +68,7 @@ class Plan:
         return cut(alone, self.memory // 2)
 
     def by_scores(self, task: RankingTask) -> Iterator[slice]:
-        """Cut queries that are ranked by finished scores: a table of those of candidates and further answers fits."""
+        """Cut queries into blocks whose finished scores fit: a table of candidates and of the other answers."""
         further = np.bincount(task.queries.owners[task.answers < 0], minlength=len(task.queries))
         shared = task.candidates.shared_ids
         if shared is not None:
@@ -76,7 +76,7 @@ class Plan:
         return self._cut_table(task.num_candidates + np.diff(task.queries.offsets), np.maximum.accumulate)
 
     def _cut_table(self, cells: IntArray, columns: Callable[[IntArray], IntArray]) -> Iterator[slice]:
-        """Cut rows where tables fit, whose columns are a function of the cells that each row needs."""
+        """Cut rows into tables that fit; ``columns`` gives a table's width, from the cells that each row needs."""
         start, most = 0, min(self.batch_size or MOST_SCORED, MOST_SCORED)
         while start < len(cells):
             part = cells[start : start + most]

@@ -28,7 +28,7 @@ class ModelOnDataset:
     scorer: Aligned
     dataset: Dataset
     evaluation: Evaluation
-    """its ``sides`` are those that the model answers"""
+    """the settings; their ``sides`` are those that the model answers"""
 
     @property
     def history(self) -> History | None:
@@ -50,7 +50,7 @@ class ModelOnDataset:
             ) from error
 
     def candidates_in_words(self, corruption: CorruptionGenerator, sizes: IntArray, allowed: BoolArray) -> str:
-        """Name the competing entities, given each query's number of candidates, and the unknown ones."""
+        """Say which entities compete; ``sizes``, int64[query], count candidates; ``allowed`` is bool[entity]."""
         few = "" if allowed.all() else f", of which those among {int(allowed.sum()):,} entities compete"
         few += "" if self.scorer.types is None else ", of which those of the answer's type compete"
         return corruption.describe(self.dataset, sizes) + few

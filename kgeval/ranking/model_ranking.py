@@ -1,7 +1,8 @@
 """The ranking of one model on one dataset: dataset → queries → candidates → scores → counts → rank table.
 
-``ranking_of`` prepares it, ``ModelRanking.rank`` does it. Protocols, jobs, the recorder and the evaluator for PyKEEN
-call them. ``rules`` are what protocols change; ``engine`` compares scores.
+``ranking_of`` checks the settings and returns a ``ModelRanking``, whose ``rank`` returns the rank table. Protocols,
+jobs, the recorder and the evaluator for PyKEEN call them. ``rules`` holds what protocols change; ``engine`` compares
+scores.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def ranking_of(
     restrict_entities_to: IntArray | None = None,
     progress: Progress | None = None,
 ) -> ModelRanking:
-    """Find what there is to rank, on the sides of the evaluation, and choose the kernel.
+    """Check the settings, find the triples, entities and sides to rank, and choose the kernel.
 
     ``restrict_entities_to`` are the ids of the entities that may compete.
     """
@@ -100,7 +101,7 @@ def ranking_of(
     triples = dataset.split(split)[: len(known)][known]
     of_entities = [side for side in sides if side != "relation"]
     wrong = [*notes_on_lists(scorer, triples, of_entities, dataset, split), *wrong]
-    if scorer.lists and isinstance(corruption, AllEntities):  # other candidates may be chosen for the answers
+    if scorer.lists and isinstance(corruption, AllEntities):  # other corruptions may choose by the answers
         wrong = [*notes_on_knowledge(scorer, triples, of_entities, split), *wrong]
     moved: list[str] = [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) and not allowed.all() else []
     if rules.second == "static":
@@ -114,32 +115,33 @@ def ranking_of(
 
 
 def _facts(dataset: Dataset, evaluation: Evaluation) -> SortedFacts:
-    """Collect the facts of all splits and files of an evaluation, at their own times or at all."""
+    """Collect the triples of all splits and files of an evaluation, at their own times or at all times."""
     names = dataset.present(dict.fromkeys([*dataset.splits, *evaluation.filter, evaluation.split]))
     return SortedFacts(dict(zip(names, known_triples(dataset, names, evaluation.times), strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
 class ModelRanking(ModelOnDataset):
-    """The ranking of a split: what stays the same for all of its queries."""
+    """The ranking of a split: the model, the settings and the facts that all of its queries share."""
 
     rules: Rules
     quirks: tuple[FrameworkQuirk, ...]
-    """those of the rules that concern this model"""
+    """the quirks of the rules that apply to this model"""
     sides: tuple[Side, ...]
-    """the sides that are predicted"""
+    """the sides that are ranked"""
     engine: Engine
     known: BoolArray
-    """bool[triple], whether the model knows it; of the triples of the split that fill whole batches"""
+    """bool[triple], whether the model knows the triple, and no restriction leaves it out; only for the triples of the
+    split that fill whole batches"""
     allowed: BoolArray
-    """bool[entity], whether it may compete"""
+    """bool[entity], whether the entity may compete"""
     notes: RankingNotes
     facts: SortedFacts
-    """the known answers, sorted once for all parts of a side"""
+    """the triples that give the known answers, sorted once for all parts of a side"""
 
     @cached_property
     def compared(self) -> Aligned:
-        """The scorer by which answers are ranked."""
+        """The scorer that ranks the answers: by scores, or by the places in its prediction lists."""
         return self.scorer.by_place() if self.rules.listed else self.scorer
 
     def rank(self, title: str | None = None, rank_parts: RankParts | None = None) -> RankTable:
@@ -164,7 +166,7 @@ class ModelRanking(ModelOnDataset):
             self.second.facts.forget()
 
     def notes_on_scores(self) -> tuple[str, ...]:
-        """Note tables of a model most of whose rows are equal, and scores that differ when they are computed again."""
+        """Note parameter tables whose rows are mostly equal, and scores that change when they are computed again."""
         repeatable = notes_on_repeatability(self.scorer, self.triples, self.sides)
         return (*notes_on_equal_rows(self.scorer.scorer, self.sides), *repeatable)
 
@@ -175,7 +177,7 @@ class ModelRanking(ModelOnDataset):
 
     @cached_property
     def second(self) -> ModelRanking | None:
-        """The same by the second filter of the rules, if they have one and it differs; without a filter none does."""
+        """The same ranking by the second filter of the rules; None without one, if it is the same, or for raw ranks."""
         known, dataset, changes = self.evaluation.filter, self.dataset, dict[str, Any]()
         if self.rules.second == "with_test" and "test" not in known and "test" in dataset.splits:
             changes = {"filter": (*known, "test")}
@@ -190,7 +192,7 @@ class ModelRanking(ModelOnDataset):
         """Rank some triples of the split (int64[triple], its rows) on one side.
 
         The counts of a triple do not depend on the others, unless a quirk compares them: parts of a side concatenate.
-        Where the rules have a second filter, they are ranked again by it.
+        If the rules have a second filter, the triples are ranked again by it.
         """
         part = self._rank_triples(side, triples)
         if self.second is None:
@@ -237,14 +239,14 @@ class ModelRanking(ModelOnDataset):
         )
 
     def _listed(self, data: pa.Table) -> pa.Array:
-        """Tell which answers their lists name, of rows side after side; bool[row]."""
+        """Tell whether the prediction list of each row's query names the answer, side after side; bool[row]."""
         triples = self.dataset.split(self.evaluation.split)
         rows, sides = data["triple"].to_numpy(), data["side"].to_numpy()
         asked = [Queries.per_triple(triples[rows[sides == side]], side, as_given=True) for side in self.sides]
         return pa.array(np.concatenate([self.scorer.hold_answers(queries) for queries in asked]))
 
     def _notes_on_candidates(self, side: RankedPart) -> tuple[str, ...]:
-        """Note what is odd about the candidates of a side; those of a sample were noted block by block."""
+        """Return notes on the candidates of a side; those of samples, noted block by block, are made anew."""
         corruption = self.evaluation.corruption
         return corruption.shortage(side.side, side.num_candidates) if isinstance(corruption, Sampled) else side.notes
 
@@ -259,7 +261,7 @@ class ModelRanking(ModelOnDataset):
         return " and ".join(words)
 
     def _num_competing(self) -> int | None:
-        """How many entities the model knows, which alone compete; None if it knows all that may."""
+        """The number of entities that compete: those that the model knows; None if it knows all that may compete."""
         allowed = self._may_compete("tail")
         known = allowed & (self.scorer.entity_rows >= 0)
         entities = any(side != "relation" for side in self.sides)
@@ -299,10 +301,10 @@ class ModelRanking(ModelOnDataset):
         return RankedPart(side, table, all_notes, np.concatenate(sizes), sum(outsiders))
 
     def _tasks(self, side: Side, rows: IntArray, competing: BoolArray) -> Iterator[tuple[Candidates, RankingTask]]:
-        """Choose candidates, of as many queries at a time as the memory holds; but a quirk may compare all."""
+        """Choose the candidates of as many queries at a time as fit into memory; of all if a quirk compares queries."""
         corruption, split = self.evaluation.corruption, self.evaluation.split
         known = self.facts.of(self.evaluation.filter, side)
-        # A generator leaves out what is evaluated too, whether or not the filter names that split.
+        # A generator also leaves out the answers of the evaluated split, whether or not the filter names it.
         avoided = self.facts.of((*self.evaluation.filter, split), side)
         collect = Queries.per_triple if self.scorer.asks_by_triple else corruption.queries
         queries = collect(self.dataset.split(split)[rows], side)
@@ -318,7 +320,7 @@ class ModelRanking(ModelOnDataset):
             yield chosen, RankingTask.of(part, chosen.restricted_to(competing), known.rows(part))
 
     def _rank(self, task: RankingTask) -> tuple[Ranked, int]:
-        """Rank the answers of a task; and count the outsiders among entities that are wrong answers of their lists."""
+        """Rank the answers of a task; also count its outsiders: listed entities that are no candidates."""
         queries, outsiders, compared = task.queries, 0, self.compared
         known = self.facts.of(self.evaluation.filter, queries.side).rows(queries) if compared.lists else None
         with self.refusing_nan():

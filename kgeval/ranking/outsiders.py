@@ -1,8 +1,9 @@
 """Outsiders: answers in a model's own lists that are no candidates of their query, each a wrong answer at its place.
 
-An outsider is text that names no entity, or an entity that does not compete. ``ModelRanking`` and ``ModelPredictions``
-add the counts of outsiders to those of candidates. Other known answers of the query are filtered there too, and an
-answer is no outsider to itself.
+A model of prediction lists gives a list of answers for each query; all other entities follow. An outsider is text in a
+list that names no entity, or an entity that does not compete. ``ModelRanking``, ``ModelPredictions`` and
+``kgeval.rerank`` add the counts of outsiders to the counts of candidates. Outsiders that are other known answers of the
+query are filtered too, and an answer is no outsider to itself.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ class Outsiders(NamedTuple):
     """The outsiders of some queries."""
 
     entities: Rows
-    """in the ids of the dataset, -1 for text that names no entity"""
+    """the outsiders of each query, in the ids of the dataset; -1 for text that names no entity"""
     scores: Float64Array
-    """float64[outsider]"""
+    """float64[outsider], the score of each in its list"""
     is_known: BoolArray
-    """bool[outsider]"""
+    """bool[outsider], whether it is a known answer of its query"""
 
     @classmethod
     def of(cls, scorer: Aligned, queries: Queries, candidates: Candidates, known: Rows | None = None) -> Outsiders:
@@ -40,9 +41,10 @@ class Outsiders(NamedTuple):
         return cls(rows, scores, is_known)
 
     def beside(self, owners: IntArray, answers: IntArray, scores: Float64Array) -> tuple[RankCounts, RankCounts, int]:
-        """Count the outsiders of each answer, without known ones and with them; and the entities among the first.
+        """Count the outsiders of each answer, without known answers and with them; and the entities among the former.
 
-        Of each answer there is its query (``owners``, int64[answer]), its entity (``answers``, likewise) and its score.
+        Each answer has its query (``owners``, int64[answer]), its entity (``answers``, int64[answer]) and its score
+        (``scores``, float64[answer]).
         """
         offsets = self.entities.offsets
         listed = Rows.spans(offsets[owners], offsets[owners + 1], np.arange(len(self.scores)))
@@ -58,13 +60,13 @@ class Outsiders(NamedTuple):
         return counts(unknown), counts(others), int((unknown & (self.entities.ids[listed.ids] >= 0)).sum())
 
     def added_to(self, ranked: Ranked, queries: Queries) -> tuple[Ranked, int]:
-        """Add these counts to those of the candidates; and count the entities among the outsiders."""
+        """Add the counts of outsiders to the counts of candidates; and count the entities among the outsiders."""
         filtered, raw, entities = self.beside(queries.owners, queries.answers, ranked.scores)
         return ranked._replace(filtered=ranked.filtered + filtered, raw=ranked.raw + raw), entities
 
 
 def compete(listed: Rows, candidates: Candidates) -> BoolArray:
-    """Whether each listed entity is a candidate of its query; text that names none is not (−1)."""
+    """Whether each listed entity is a candidate of its query; text that names no entity (−1) is none."""
     named = listed.ids >= 0
     named[named] = candidates.positions(listed.owners[named], listed.ids[named]) >= 0
     return named

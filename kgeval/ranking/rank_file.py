@@ -1,7 +1,7 @@
-"""A file of ranks that another evaluator wrote: its rows, and which setting and side each column of ranks belongs to.
+"""A file of ranks that another evaluator wrote: its rows, and the setting (raw or filtered) and side of each column.
 
-``kgeval.load_ranks`` makes a rank table of it. The file is text or Parquet; a name of a column that is not yet
-recognised is added to ``NAME``.
+``kgeval.load_ranks`` makes a rank table of it. The file is text, Parquet or JSON. To recognise another name of a
+column, add it to ``NAME``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ NAME = re.compile(
     rf"(?:(raw|filtered|filt|f)_?)?(?:({_SIDE})_)?"
     rf"(?:(ranks?)|(greater)|(tied)|((?:n_|num_)?candidates))(?:_({_SIDE}))?"
 )
-"""the name of a column of ranks or counts: what it says about the filter, and about the side, before or after"""
+"""the pattern of the names of columns of ranks or counts: words for the filter, and for the side, before or after"""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class RankFile:
     table: NamedTable
     ranks: tuple[RankColumnNames, ...]
     notes: tuple[str, ...]
-    """what the file left open"""
+    """notes on what the file does not say"""
 
     @classmethod
     def read(
@@ -64,7 +64,7 @@ class RankFile:
     ) -> RankFile:
         """Read a file of ranks, whose columns are named by its header or by ``columns``.
 
-        In JSON, or in a folder of such files, they are records, which may have names of a dataset for labels.
+        A JSON file, or a folder of JSON files, has records, in which the dataset's names may stand for labels.
         """
         if setting is not None and setting not in get_args(RankSetting):
             raise TableError(f"unknown setting {setting!r} of ranks. {did_you_mean(setting, get_args(RankSetting))}")
@@ -89,7 +89,7 @@ class RankFile:
         return all(group.has_ties for group in self.ranks)
 
     def numbers(self, name: str, rows: IntArray) -> Float64Array:
-        """Take ranks or counts, which are whole numbers or halves from 0; −1 for what is none; float64[row]."""
+        """Read ranks or counts, which are whole numbers or halves from 0; −1 for any other text; float64[row]."""
         text = pc.utf8_trim_whitespace(self.table[name].take(pa.array(rows)).cast(pa.string())).combine_chunks()
         spelled = pc.match_substring_regex(text, r"^[0-9]{1,15}(\.[05]?0*)?$").fill_null(False)  # noqa: FBT003
         return np.asarray(pc.if_else(spelled, text, "-1").cast(pa.float64()))
@@ -101,9 +101,9 @@ class RankColumnNames:
 
     setting: RankSetting
     side: Side | None
-    """None where a column of the file names it"""
+    """the side of the ranks; None if a column of the file names the side of each row"""
     names: Mapping[str, str]
-    """``rank``, ``greater``, ``tied``, ``candidates``, as far as they are there -> the column of the table"""
+    """``rank``, ``greater``, ``tied`` or ``candidates``, if the file has it -> the name of its column in ``table``"""
 
     @property
     def has_ties(self) -> bool:
@@ -135,7 +135,7 @@ def _separator_character(separator: str) -> str:
 
 
 def _rank_columns(table: NamedTable, wanted: RankSetting | None) -> tuple[tuple[RankColumnNames, ...], tuple[str, ...]]:
-    """Sort the columns of ranks and counts by their setting and side; and say what they leave open."""
+    """Group the columns of ranks and counts by their setting and side; also return notes on what they leave open."""
     matches = {name: match for name in table.origins if (match := NAME.fullmatch(name))}
     shown = f"found {', '.join(f'{origin} as {role}' for role, origin in table.origins.items())}"
     if table.unused:
@@ -176,7 +176,7 @@ def _holds_sides(table: NamedTable, name: str) -> bool:
 
 
 def _unnamed_setting(named: set[RankSetting], wanted: RankSetting | None) -> tuple[RankSetting, tuple[str, ...]]:
-    """Choose the setting of ranks whose names do not say it: the other one, where others' names do."""
+    """Choose the setting of columns whose names do not say it: the one that no other column's name says."""
     if named:
         return "raw" if "filtered" in named else "filtered", ()
     if wanted is not None:

@@ -41,17 +41,18 @@ SCHEMA = pa.schema(
         *((f"{name}_label", LABELS) for name in ("head", "relation", "tail")),
     ]
 )
-"""Ids are those of the dataset; ``triple`` is the row in the split; ``side`` is what was predicted."""
+"""Ids are the dataset's; ``triple`` is the row in the split; ``side`` is the part of the triple that was predicted."""
 
 RANK = "rank"
 """the column of ranks, which are computed from the counts and not stored"""
 
 NAN = ("nan_candidates", "nan_answer")
-"""further columns where NaN is the worst score: how many candidates' scores were NaN, and the answer's own (0 or 1)"""
+"""further columns if NaN is the worst score: how many candidates' scores were NaN, and if the answer's was (0 or 1)"""
 
 ALIKE_IN_SHARDS = {name: f"{name}s" for name in ("split", "filter", "protocol", "model", "dataset")}
 ALIKE_IN_SHARDS |= {"times": "filtered times", "competing": "numbers of entities that the model knows"}
 ALIKE_IN_SHARDS |= {"static_filter": "static filters", "history": "histories"}
+"""the fields that must be equal in all tables of ``concat`` -> their names in a message"""
 
 LISTED = "listed"
 """the further column of a model that has lists of predictions: whether the list of its query names the answer"""
@@ -77,9 +78,10 @@ class RankTable(RankColumns):
     _KEY = "kgeval"
 
     times: KnownTimes | None = None
-    """for a temporal graph, which facts were known answers: those at the ``same`` time, or at ``all`` times"""
+    """for a temporal graph, which facts were known answers: those at the query's time (``time-aware``), or at all times
+    (``static``)"""
     static_filter: tuple[str, ...] = ()
-    """the splits whose facts of all times were known answers for the columns ``static_…``, where there are any"""
+    """the splits whose facts of all times were known answers for the columns ``static_…``, if the table has these"""
     history: History | None = None
     """for a temporal graph, the facts before a query's time that the model had in view; None if that is not said"""
     leaks: LeakCounts | None = None
@@ -87,7 +89,7 @@ class RankTable(RankColumns):
     has_ties: bool = True
     """whether the numbers of ties are known; if not, the ranks have a tie policy of their own, and no other"""
     own_ties: str = OF_FILE
-    """that policy: of their file, or its name"""
+    """the tie policy of ranks whose numbers of ties are unknown: ``OF_FILE``, or its name"""
     suspicion: str | None = None
     """why the columns of the dataset may be in another order"""
 
@@ -282,7 +284,7 @@ class RankTable(RankColumns):
 
 
 def _joint_leaks(tables: Sequence[RankTable], triples: int) -> LeakCounts | None:
-    """Add the leaks of shards of different triples, each counted of its own; or take those of the same triples."""
+    """Add the leaks of shards of different triples, counted apart; or take the most, for the same triples."""
     known = [table.leaks for table in tables if table.leaks is not None]
     counted_alone = all(table.leaks is None or table.leaks.triples == table.num_triples for table in tables)
     if known and counted_alone and sum(table.num_triples for table in tables) == triples:
@@ -293,7 +295,7 @@ def _joint_leaks(tables: Sequence[RankTable], triples: int) -> LeakCounts | None
 
 
 MULTIPLICITY = "multiplicity"
-"""the column that says how often a triple stands in its split, where one is repeated"""
+"""the further column of a split that repeats triples: how often the split has the triple of each row"""
 
 
 def to_rank_columns(dataset: Dataset, split: str, rows: IntArray, side: Side, ranked: Ranked) -> pa.Table:
@@ -314,7 +316,7 @@ def to_rank_columns(dataset: Dataset, split: str, rows: IntArray, side: Side, ra
 
 
 def with_times(dataset: Dataset, table: pa.Table, contexts: IntArray | None) -> pa.Table:
-    """Add the label of each row's time, whose ids are ``contexts`` (int64[row]); nothing where there are none."""
+    """Add the label of each row's time, whose ids are ``contexts`` (int64[row]); no column if there are no times."""
     if dataset.times is None or contexts is None:
         return table
     codes = pa.array(contexts.astype(np.int32))
@@ -334,9 +336,9 @@ class RankedPart:
     data: pa.Table
     """as :data:`kgeval.ranking.rank_table.SCHEMA` says, in the order of the split"""
     notes: tuple[str, ...]
-    """what is odd about the candidates"""
+    """notes on the candidates"""
     num_candidates: IntArray
-    """int64[query], before those that may not compete were left out"""
+    """int64[query], the number of candidates, before those that may not compete were left out"""
     outsiders: int = 0
     """how many listed entities counted as wrong answers, although they were no candidates"""
 

@@ -1,7 +1,7 @@
 """Notes on ranks: what may make them wrong, what moves them, and what explains them.
 
-``model_ranking`` collects them for its table. Each function takes what was ranked and returns sentences, none where
-nothing is odd.
+``model_ranking`` collects them for its table. Each function takes what was ranked and returns a list of notes
+(sentences), which is empty if nothing is odd.
 """
 
 from __future__ import annotations
@@ -42,27 +42,28 @@ class RankingNotes:
     """Notes on a ranking, the most important first; each once."""
 
     wrong: tuple[str, ...] = ()
-    """on what may make the ranks wrong: labels, unseen entities, missing queries, scores"""
+    """notes on what may make the ranks wrong: labels, unseen entities, missing queries, scores"""
     moved: tuple[str, ...] = ()
-    """on what moves the metrics: leaks, candidates"""
+    """notes on what moves the metrics: leaks, candidates"""
     explained: tuple[str, ...] = ()
-    """on dataset and sides"""
+    """notes on dataset and sides"""
 
     def __iter__(self) -> Iterator[str]:
         return iter(dict.fromkeys([*self.wrong, *self.moved, *self.explained]))
 
 
 CHANCE, NOISE = 0.1, 2.0
-"""an adjusted mean rank index (AMRI) is about 0 if it is below the first, and no more standard deviations above 0"""
+"""a model counts as no better than chance if its adjusted mean rank index (AMRI) is below ``CHANCE``, and less than
+``NOISE`` standard deviations above 0"""
 
 FAR_WORSE = -0.3
-"""an AMRI that no model has whose scores mean what they should"""
+"""below this AMRI, a model counts as far worse than chance: its scores do not mean what they should"""
 
 UNLIKELY = np.log(1e9)
-"""one in so many: the logarithm of an odd that chance does not explain"""
+"""the logarithm of 10⁹: odds of one in 10⁹ are not explained by chance"""
 
 FEW = 0.5
-"""where chance alone may reach this index, the answers are too few to judge a model by"""
+"""if chance alone may reach this AMRI, the answers are too few to judge a model by"""
 
 
 def check_unseen(model: Any, dataset: Dataset, evaluation: Evaluation) -> None:
@@ -80,7 +81,7 @@ def notes_on_repetitions(dataset: Dataset, split: str) -> list[str]:
 
 
 def notes_on_shared_times(dataset: Dataset, split: str, filter: Sequence[str]) -> list[str]:
-    """Count the facts at the times of a split that a time-aware filter leaves aside, as they are of other splits."""
+    """Count the facts at the times of a split that a time-aware filter leaves aside: it does not name their split."""
     times = {name: np.asarray(dataset.split(name).contexts) for name in (*dataset.present(SPLITS), split)}
     others = {name: int(np.isin(times[name], times[split]).sum()) for name in times if name not in (*filter, split)}
     shared = [counted(count, f"{name} fact") for name, count in others.items() if count]
@@ -107,7 +108,7 @@ def notes_on_unseen(
 
 
 def notes_on_device(work: Mapping[str, Any]) -> list[str]:
-    """Name what was not counted on the device; ``work`` is that of the kernel."""
+    """Name what was not counted on the device; ``work`` is ``stats()`` of the kernel."""
     where = f"counted on the CPU, not on {work.get('device')}"
     return [Note("device", f"{where}: {work_on_host}.") for work_on_host in work.get("on_host", ())]
 
@@ -118,7 +119,7 @@ def notes_on_sides(scorer: Aligned) -> list[str]:
 
 
 def notes_on_lists(scorer: Aligned, triples: Triples, sides: Sequence[Side], dataset: Dataset, split: str) -> list[str]:
-    """Count the queries of the triples without a list, and the lists of queries without an answer."""
+    """For a model of prediction lists, count the queries without a list, and the lists that no triple asks for."""
     if not scorer.lists:
         return []
     note = scorer.lists.note_on_unlisted([scorer.map_queries(Queries.per_triple(triples, side)) for side in sides])
@@ -131,7 +132,7 @@ METRICS_OF_LISTS = "metrics of lists (MAP, P@k, recall, NDCG, …)"
 
 
 def notes_on_listed_answers(scorer: Aligned, ranks: pa.Table, outsiders: int) -> list[str]:
-    """Count the answers that are not in their list, with what that means; and the listed ``outsiders``."""
+    """Count the answers that their query's list does not name, and say how they rank; and the listed ``outsiders``."""
     if not scorer.lists:
         return []
     listed = ranks[LISTED].to_numpy(zero_copy_only=False)
@@ -169,9 +170,9 @@ def notes_on_nan(ranks: pa.Table) -> list[str]:
 
 
 def notes_on_masks(scorer: Aligned, ranks: pa.Table) -> list[str]:
-    """Note that no known answer beats or ties with any answer: they were masked, or raw ranks would be worse.
+    """Note if no known answer beats or ties with any answer: their scores were masked, or raw ranks would be worse.
 
-    Lists have no scores to give: one may well leave out the other answers.
+    Prediction lists are not judged: a list may well leave out the other answers.
     """
     filtered, raw = RankCounts.of(ranks), RankCounts.of(ranks, "raw_")
     others = raw.candidates - filtered.candidates
@@ -187,8 +188,9 @@ def notes_on_masks(scorer: Aligned, ranks: pa.Table) -> list[str]:
 def notes_on_chance(scorer: Aligned, dataset: Dataset, split: str, ranks: pa.Table) -> list[str]:
     """Warn of a model that is no better than chance, as it is if ids are matched with the wrong labels.
 
-    If ids are mixed up, the ranks of one answer move together: each distinct answer is one draw of a random ranking,
-    whose variance is known. Models whose ids come from the dataset itself are checked only for being far worse.
+    If ids are mixed up, all ranks of one answer entity move together: each distinct answer is one draw of a random
+    ranking, whose variance is known. Models whose ids come from the dataset itself are checked only for being far
+    worse.
     """
     source = scorer.source
     sides = ranks["side"].combine_chunks().dictionary_decode()
@@ -232,7 +234,7 @@ def _index_at_chance(ranks: pa.Table, answers: str) -> float | None:
 
 
 NOTED_SHARE = 0.01
-"""the share of ranks that contradict their side from which on there is a note: ties alone cause a few"""
+"""the share of ranks that contradict their side, above which there is a note: ties alone cause a few"""
 
 
 def notes_on_exchanged_sides(head: RankTable, tail: RankTable) -> list[str]:

@@ -1,6 +1,6 @@
 """A ranking task and its result: which candidates each answer competes with, and how many of them beat or tie it.
 
-``model_ranking`` makes tasks of queries, ``engine`` ranks them. ``RankCounts`` are what a rank table keeps.
+``model_ranking`` makes tasks of queries, ``engine`` ranks them. ``RankCounts`` are the counts that a rank table keeps.
 """
 
 from __future__ import annotations
@@ -22,27 +22,28 @@ from kgeval.ranking.corruption.candidates import Candidates
 
 @dataclass(frozen=True, eq=False)
 class RankingTask:
-    """Queries, their candidates, and the positions that must not count.
+    """Queries, their candidates, and the positions of candidates that must not count.
 
-    A candidate is known by its position in its query's list; the list is shared by all queries, or each has its own.
-    Candidates "as listed" (OGB's) may hold an entity twice, and the answer among its own negatives: each place counts.
+    A candidate is known by its position in the candidate list of its query; all queries share one list, or each query
+    has its own. A list "as listed" (OGB's) may hold an entity twice, and an answer among its own negatives: every
+    position counts.
     """
 
     queries: Queries
     candidates: Candidates
     known: Rows
-    """the positions among the candidates of each query's known answers, ascending; as listed, without the query's own
-    answers"""
+    """for each query, the positions of its known answers in the candidate list, ascending; if lists are taken as
+    listed, without the query's own answers"""
     answers: IntArray
-    """int64[answer], the position of each answer, which is taken off the counts; -1 if there is none to take off: it is
-    no candidate, or candidates are as listed"""
+    """int64[answer], the position of each answer in the candidate list, which is subtracted from the counts; -1 if
+    nothing is subtracted: the answer is no candidate, or lists are taken as listed"""
     thresholds: Float64Array | None = None
-    """float64[answer], the scores from which candidates are counted; by default those of the answers, for answer sets
+    """float64[answer], the score that candidates are compared with; by default the score of the answer; answer sets set
     others (``counted_from``)"""
 
     @classmethod
     def of(cls, queries: Queries, candidates: Candidates, known: Rows) -> RankingTask:
-        """Find the positions; ``known`` holds one ascending row of entities per query."""
+        """Make a task, and find the positions; ``known`` holds one ascending row of entities per query."""
         if candidates.as_listed:
             own = Rows(queries.offsets, queries.answers)
             others = known.where(own.positions(known.owners, known.ids) < 0)
@@ -73,9 +74,9 @@ class RankingTask:
         )
 
     def counted_from(self, thresholds: Float64Array) -> RankingTask:
-        """Count candidates from other scores than the answers' (float64[answer]).
+        """Compare candidates with thresholds (float64[answer]) instead of the answers' scores.
 
-        An answer is then a candidate as any other: left out where it is a known one.
+        An answer is then a candidate like any other: it is left out if it is a known answer.
         """
         return replace(self, thresholds=thresholds, answers=np.full(self.queries.num_answers, -1))
 
@@ -96,7 +97,7 @@ class RankingTask:
 
     @cached_property
     def is_known(self) -> BoolArray:
-        """Whether each answer is among the known ones; bool[answer]."""
+        """Whether each answer is one of the known answers of its query; bool[answer]."""
         return self.known.positions(self.queries.owners, self.answers) >= 0
 
 
@@ -108,13 +109,14 @@ class Ranked(NamedTuple):
     filtered: RankCounts
     raw: RankCounts
     nan: IntArray | None = None
-    """int64[answer, 2], where NaN is the worst: how many of its other candidates' scores were NaN, and of its own"""
+    """int64[answer, 2], if NaN counts as the worst score: how many scores of other candidates were NaN, and whether the
+    answer's own score was (0 or 1)"""
     second: RankCounts | None = None
-    """the counts by a second filter, where there is one"""
+    """the counts by the second filter of the rules, if they have one"""
 
     @property
     def order(self) -> Float64Array:
-        """Scores of the answers that fall with their raw ranks, which order the answers of a query; float64[answer]."""
+        """Minus the raw realistic rank of each answer, to order the answers of a query by; float64[answer]."""
         return -(1 + self.raw.greater + self.raw.tied / 2)
 
     def take(self, answers: IntArray) -> Ranked:
@@ -124,7 +126,7 @@ class Ranked(NamedTuple):
         return Ranked(self.scores[answers], self.filtered.take(answers), self.raw.take(answers), nan, second)
 
     def with_nan(self) -> Ranked:
-        """Count no NaN where none was looked for."""
+        """Return the same counts, with zeros for ``nan`` if it is None."""
         return self if self.nan is not None else self._replace(nan=np.zeros((len(self.scores), 2), np.int64))
 
 
@@ -178,7 +180,7 @@ class RankCounts(Brief):
 
     @property
     def impossible(self) -> BoolArray:
-        """Whether no candidates can be counted so; bool[answer]."""
+        """Whether the three counts of an answer contradict each other; bool[answer]."""
         beaten = self.candidates - self.tied
         return np.asarray((self.greater < 0) | (self.tied < 0) | (self.candidates < 1) | (self.greater >= beaten))
 

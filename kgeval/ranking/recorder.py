@@ -1,5 +1,6 @@
 """``kgeval.Recorder``: ranks of scores that a training loop computes itself, batch by batch, in any order.
 
+The user calls ``update`` with triples and their scores; ``compute`` and ``table`` return metrics and a rank table.
 ``ForeignScores`` translates the ids of the model and ranks a batch by ``count.rank_finished``; the recorder keeps the
 counts, and lays them out as a rank table.
 """
@@ -39,7 +40,7 @@ from kgeval.ranking.ranking_task import RankCounts, Ranked, concatenated
 from kgeval.ranking.rules import Rules
 
 OF_MODELS = ("tie_rule", "competes", "corruption", "batch", "quirks", "listed")
-"""the rules of a protocol that more than a matrix of scores decides"""
+"""the fields of a protocol whose rules need more than a matrix of scores"""
 
 
 class Recorder:
@@ -270,16 +271,17 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ForeignScores:
-    """The ids of a foreign model beside those of a dataset, and what of the dataset its scores are ranked by."""
+    """The ids of a foreign model (one whose scores another program computes) beside a dataset's, with known answers."""
 
     ranking: ModelRanking
     rows: dict[tuple[int, ...], int]
     """the row in the split of each triple that the model knows, by its ids in the dataset"""
     forward: dict[Side, IntArray]
-    """of each side the dataset's id of each answer of the model, -1 where it has none; int64[answer of the model]"""
+    """for each side, the dataset's id of each answer (entity or relation) of the model, -1 if the dataset has none;
+    int64[answer of the model]"""
     columns: dict[Side, tuple[IntArray, list[tuple[KnownAnswers, IntArray]]]]
-    """of each side the column of each answer of the dataset, -1 where it has none; and by each filter all known answers
-    with their columns"""
+    """for each side, the column of scores of each answer of the dataset, -1 if it has none; and for each filter, all
+    known answers with their columns"""
 
     @classmethod
     def of(
@@ -368,7 +370,7 @@ class ForeignScores:
         return results[0]._replace(second=results[1].filtered if results[1:] else None)
 
     def _columns(self, side: Side) -> tuple[IntArray, list[tuple[KnownAnswers, IntArray]]]:
-        """Find the columns of answers among those that the dataset has."""
+        """Find the entry of ``columns`` for a side; only the model's answers that the dataset has have columns."""
         rows = self.ranking.scorer.answer_rows(side)
         columns = np.where(rows >= 0, (np.cumsum(self.forward[side] >= 0) - 1)[rows], -1)
         rankings = filter(None, (self.ranking, self.ranking.second))
@@ -378,11 +380,11 @@ class ForeignScores:
 
 @dataclass(frozen=True)
 class ForeignModel:
-    """A model of which only the numbers of its ids are known: another program computes its scores."""
+    """A model of which only the numbers of entities and relations are known: another program computes its scores."""
 
     num_entities: int
     num_relations: int
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Another program computes them."""
+        """Never called: another program computes the scores."""
         raise NotImplementedError

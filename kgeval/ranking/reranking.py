@@ -1,7 +1,8 @@
-"""Re-ranking: what a list names comes first, in the order of the list, and then the rest in the order of a base.
+"""Re-ranking: entities that a list names come first, in the order of the list, and all others in the order of a base.
 
-``ModelRanking`` calls ``reranked`` for a model that has lists over a base, such as those of a language model that was
-given the best answers of a checkpoint. ``kgeval.rerank`` does the same over stored ranks.
+A list holds the ordered answers that a model predicts for a query; a base is a model, or its ranks, of all entities.
+``ModelRanking`` calls ``reranked`` for a model that has lists over a base, such as a language model that was given the
+best answers of a checkpoint. ``kgeval.rerank`` does the same over stored ranks.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from kgeval.ranking.table_triples import triples_in
 
 
 def among_listed(scorer: Aligned, task: RankingTask, known: Rows) -> RankingTask:
-    """Ask the queries of a task among those of its candidates that the list of each query names."""
+    """Return a task of the same queries, with those candidates alone that the list of each query names."""
     listed, _ = scorer.listed(task.queries)
     listed = listed.where(compete(listed, task.candidates))
     order = np.lexsort((listed.ids, listed.owners))
@@ -48,7 +49,7 @@ def among_listed(scorer: Aligned, task: RankingTask, known: Rows) -> RankingTask
 
 
 def reranked(engine: Engine, scorer: Aligned, named: RankingTask, whole: Ranked, part: Ranked) -> Ranked:
-    """Rank answers by their list or, where it leaves them out, behind it by the base.
+    """Rank answers by their list; an answer that is not listed follows the list, in the order of the base.
 
     ``named`` is the task with the listed candidates alone, which are compared in the order of the list. All other
     candidates are below a listed answer. With an answer that is not listed, they are compared by the base: ``whole``
@@ -173,8 +174,9 @@ def _among_known(
 ) -> tuple[Ranked, BoolArray]:
     """Rank answers among listed entities by what is known of the base: the scores of answers and of its predictions.
 
-    A listed entity without a score is not before the last prediction of its query. It counts as behind any answer,
-    which may be wrong for one that is not before the last prediction either: bool[answer].
+    A listed entity without a known score is not before the last prediction of its query. It counts as behind every
+    answer. That may be wrong for an answer that is not before the last prediction either: the second result says for
+    which answers, bool[answer].
     """
     queries = named.queries
     times = () if queries.contexts is None else (queries.contexts.tolist(),)
@@ -194,7 +196,7 @@ def _among_known(
 
 
 def _scores_of_best(predictions: PredictionTable, side: Side, dataset: Dataset) -> dict[Key, dict[int, float]]:
-    """Collect the scores of the best answers to each query of a side."""
+    """Collect the scores of the predictions for each query of a side: key of the query -> entity -> score."""
     table = predictions.where(predictions.column("side") == side)
     vocabularies = {"anchor": dataset.entities, "relation": dataset.relations, "entity": dataset.entities}
     ids = (labels.ids(table.column(f"{name}_label")).tolist() for name, labels in vocabularies.items())

@@ -26,12 +26,13 @@ def restriction(
     """Return which entities may compete (bool[entity]), which triples are ranked (bool[triple]), and notes.
 
     As in PyKEEN, a triple of another head or tail is left out, and other relations still filter. ``entities`` are the
-    ids of those that compete, where they are not named by their labels.
+    ids of the entities that compete, if the settings do not name them by label.
 
     Raises
     ------
     InputError
-        if a text is no file and no label, or no triple is left; if triples that are left out were to be ranked last
+        if a setting names neither a file nor a label, or no triple is left; if triples are left out and ``unseen`` is
+        worst
     """
     notes: list[str] = []
 
@@ -60,7 +61,7 @@ def restriction(
 
 
 def _source(name: str, text: str, labels: Vocabulary, notes: list[str]) -> Path | list[str]:
-    """Take a text for a file or, where there is none of that name, for a label."""
+    """Read a setting's text as the name of a file or, if there is no such file, as a label."""
     if is_file(text):
         if text in labels:
             file, label = Example.path(repr(text)), Example.path(f"[{text}]")

@@ -3,10 +3,10 @@
 A protocol gives its ``Rules`` to ``model_ranking``. A quirk is a rule for some models only. A new tie rule is a
 function here.
 
-A tie rule is an interval around an answer's score: all scores in it tie. A tolerance is an interval by itself. So is
-every transformation that never turns two scores around (truncation, a rounded sigmoid, a clamp): the scores that it
-takes to the same value as the answer's lie in one interval. Counting candidates above the interval and inside it ranks
-transformed scores without transforming one of them.
+A tie rule gives an interval around an answer's score: all scores in the interval tie. A tolerance is an interval by
+itself. So is every non-decreasing transformation (truncation, a rounded sigmoid, a clamp): the scores that it takes to
+the same value as the answer's score lie in one interval. So transformed scores are ranked without transforming a
+candidate: the kernels count candidates above the interval and inside it.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ class Rules:
     name: str
     """the name of the protocol"""
     tie_rule: TieRule = exact
-    """the tie interval: which scores tie with an answer's"""
+    """returns the tie interval: the scores that tie with an answer's score"""
     competes: Callable[[Dataset], BoolArray] | None = None
-    """the entities that compete, bool[entity]; by default all"""
+    """returns which entities of a dataset compete, bool[entity]; by default all"""
     batch: int | None = None
-    """the size of batches, if triples of an incomplete last batch are not ranked"""
+    """the batch size, if the framework does not rank the triples of an incomplete last batch"""
     quirks: tuple[FrameworkQuirk, ...] = ()
     """rules for some models only"""
     listed: bool = False
     """whether candidates in a model's prediction list are ranked by their positions there instead of their scores"""
     second: SecondFilter | None = None
-    """a second filter, by which the answers are counted too where it differs from that of the evaluation"""
+    """a second filter; if it differs from the evaluation's filter, candidates are counted by both"""
     predicts_relations: bool = False
     """whether relations are ranked too"""
 
@@ -84,15 +84,15 @@ class FrameworkQuirk:
     """Something that a framework's evaluator does with some models, and that no reader of its numbers would expect."""
 
     cause: ClassVar[str]
-    """the rule of the evaluation that it changes, in a word or two"""
+    """the rule that the quirk changes, in one or two words"""
     note: ClassVar[str] = ""
-    """what results say where it applies: a sentence that begins with the framework; nothing if ties alone show it"""
+    """the note in the results of such a model, which begins with the framework; empty if only ties show the quirk"""
 
     compares_queries: ClassVar[bool] = False
-    """whether it compares queries with each other, so that all must be ranked together"""
+    """whether the quirk compares queries with each other, so that all queries of a side must be ranked together"""
 
     def applies_to(self, scorer: Aligned) -> bool:
-        """Whether it concerns a model."""
+        """Whether the quirk applies to a model."""
         raise NotImplementedError
 
     def predicts_side(self, side: Side) -> bool:
@@ -100,11 +100,11 @@ class FrameworkQuirk:
         return True
 
     def tie_rule(self, rule: TieRule) -> TieRule:
-        """Return the rule by which scores then tie with an answer's, given the protocol's."""
+        """Return the tie rule for such models, given the tie rule of the protocol."""
         return rule
 
     def adjust(self, ranked: Ranked, task: RankingTask, scorer: Aligned, tie_rule: TieRule) -> Ranked:
-        """Return the counts that the framework finds, given the right ones."""
+        """Return the counts that the framework finds, given the correct counts."""
         return ranked
 
 
@@ -126,7 +126,7 @@ def isclose_ties(*, relative: float, absolute: float) -> TieRule:
 
 
 def tied_under(transform: Callable[[Float64Array], Float64Array]) -> TieRule:
-    """Let scores tie that a transformation takes to the same value; it must never turn two scores around.
+    """Let scores tie that a non-decreasing transformation takes to the same value.
 
     The ends of the interval are found by bisection over the floating-point numbers themselves, so they are exact.
 
@@ -161,7 +161,7 @@ def sigmoid32(scores: Float64Array) -> Float64Array:
     >>> sigmoid32(np.array([-100.0, 0.0, 17.0, 30.0])).tolist()
     [0.0, 0.5, 1.0, 1.0]
     """
-    # The exponential is rounded from float64, since numpy's own in float32 may turn two neighbours around.
+    # The exponential is rounded from float64: numpy's own in float32 may give two neighbours the wrong order.
     with np.errstate(over="ignore"):
         odds = np.exp(-scores.astype(np.float32).astype(np.float64)).astype(np.float32)
     unit = np.float32(1)
@@ -178,7 +178,7 @@ def clamp(limit: float) -> Callable[[Float64Array], Float64Array]:
 
 
 def _farthest(transform: Callable[[Float64Array], Float64Array], answers: Float64Array, end: int) -> IntArray:
-    """Find the place nearest to ``end`` whose number is taken to the same value as each answer."""
+    """For each answer, find the place nearest to ``end`` whose number is transformed to the same value."""
     value, inside = transform(answers), _places(answers)
     outside = np.full_like(inside, end)
     whole = transform(_numbers(outside)) == value
@@ -190,12 +190,12 @@ def _farthest(transform: Callable[[Float64Array], Float64Array], answers: Float6
 
 
 def _halfway(first: IntArray, second: IntArray) -> IntArray:
-    """Find the place between two, the lower one of two neighbours; their sum may be more than an int64 holds."""
+    """Find the middle of two places, rounded down, without their sum, which an int64 may not hold."""
     return first // 2 + second // 2 + (first % 2 + second % 2) // 2
 
 
 def _places(numbers: Float64Array) -> IntArray:
-    """Number the floats in their order, 0 being that of zero; int64, from −2⁶³ to 2⁶³ exclusively."""
+    """Return the place of each number, its index in the order of all floats, 0 for zero; int64 within ±2⁶³."""
     bits = np.abs(numbers).view(np.int64)
     return np.where(numbers < 0, -bits, bits)
 

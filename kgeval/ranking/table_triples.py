@@ -1,4 +1,7 @@
-"""The triples of ranks or labels in the ids of a dataset, found by label; a table of another dataset is refused."""
+"""The triples of a stored table in the ids of a dataset, found by label; a table of another dataset is refused.
+
+``kgeval.rerank``, ``kgeval.annotate`` and runs call ``triples_in`` with a rank table or a label table.
+"""
 
 from __future__ import annotations
 

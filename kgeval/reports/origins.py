@@ -1,7 +1,8 @@
 """The sections of the page on where differences come from: slices and relations, ranks, and every triple.
 
-``page.py`` calls :func:`origins`, :func:`cumulative` and :func:`triple_table`; the functions that compute their numbers
-and titles serve the pictures of ``plots.py`` too.
+``page.py`` calls :func:`origins`, :func:`cumulative` and :func:`triple_table`, which take a ``Study`` and return a
+``Section``. The functions that compute their numbers and titles are called by ``plots.py`` too. A slice is a rule that
+divides the rows of a rank table into groups, here called categories.
 """
 
 from __future__ import annotations
@@ -79,7 +80,9 @@ def origins(study: Study) -> Section:
 def slice_scores(study: Study, names: Sequence[str] = SHOWN) -> pd.DataFrame:
     """A row per slice, category and model: slice, category, group, model, value, low, high, count, axis.
 
-    The value of a model of several seeds is their mean, with the interval over seeds and triples.
+    ``group`` is the name of the category; ``category`` is this name, with the number of ranks on a second line.
+    ``value`` is the metric of the study, ``low`` and ``high`` are the ends of its interval (NaN without one), and
+    ``axis`` is its title. For several seeds ``value`` is their mean, with the interval over seeds and triples.
     """
     import pandas as pd
 
@@ -110,14 +113,14 @@ def _rows(study: Study, tables: Sequence[RankTable], name: str, model: str) -> I
 
 
 FEWEST_TIMES = 3
-"""of a line on the page"""
+"""the fewest times for which the page draws a line"""
 
 MOST_TIMES = 60
-"""which a line shows one by one; of more, it shows as many periods"""
+"""the most times that a line shows one by one; of more times it shows this number of periods"""
 
 
 def time_scores(study: Study) -> tuple[pd.DataFrame, str]:
-    """Compute the metric at each time of the split, or in each period, as :func:`slice_scores` has it; say which."""
+    """Compute the metric at each time of the split, or in each period, as :func:`slice_scores`; say in words which."""
     table = study.tables[study.names[0]][0]
     times = len(np.unique(table.column(TIME))) if TIME in table.columns else 0
     name, words = (TIME,) if times else (), "at each time"
@@ -142,9 +145,10 @@ def slices_title(study: Study, groups: pd.DataFrame) -> str:
 
 
 def relation_scores(study: Study) -> pd.DataFrame:
-    """A row per relation: relation (its label), triples, cardinality (empty where unknown), and by model m0, m1, ….
+    """A row per relation: its label, number of triples, cardinality (empty if unknown), and the metric of each model.
 
-    Of several seeds these are means; low0, high0, … are one standard deviation from them, NaN of fewer than three.
+    The columns are relation, triples, cardinality and, by the index of the model, m0, low0, high0, m1, …. For several
+    seeds m0 is their mean; low0 and high0 are one standard deviation from it, and NaN for fewer than three runs.
     """
     import pandas as pd
 
@@ -164,7 +168,10 @@ def relation_scores(study: Study) -> pd.DataFrame:
 
 
 def _band(values: Float64Array, lowest: float, highest: float) -> tuple[Float64Array, Float64Array, Float64Array]:
-    """The mean over runs, and one standard deviation less and more, NaN of fewer than three; of float64[run, …]."""
+    """The mean of values, float64[run, …], over runs, and one standard deviation below and above it.
+
+    These are NaN for fewer than three runs, and are cut at the ``lowest`` and ``highest`` value of the metric.
+    """
     mean = values.mean(axis=0)
     spread = values.std(axis=0, ddof=1) if len(values) >= FEWEST_SEEDS else np.full_like(mean, np.nan)
     return mean, np.clip(mean - spread, lowest, highest), np.clip(mean + spread, lowest, highest)
@@ -190,9 +197,10 @@ def relations_title(study: Study, relations: pd.DataFrame) -> str:
 
 
 def scatter(study: Study, relations: pd.DataFrame) -> pd.DataFrame:
-    """Lay out what a scatter shows: the best model up, and the next or, of a single one, the number of triples across.
+    """Lay out a scatter plot of relations: y is the metric of the best model, x that of the next model.
 
-    ``x_low``, ``x_high``, ``y_low`` and ``y_high`` are the ends of whiskers, NaN without whiskers.
+    If there is one model only, x is the number of triples. ``x_low``, ``x_high``, ``y_low`` and ``y_high`` are the ends
+    of whiskers, NaN without whiskers.
     """
     frame = relations[["relation", "triples", "cardinality"]].assign(
         x=relations["triples"], x_low=np.nan, x_high=np.nan
@@ -204,7 +212,7 @@ def scatter(study: Study, relations: pd.DataFrame) -> pd.DataFrame:
 
 
 def axes(study: Study) -> tuple[str, str]:
-    """The titles of what a scatter shows across and up."""
+    """The titles of x and y in :func:`scatter`."""
     name = short_title(study.metric)
     arrow = title_of(study.metric).removeprefix(name)
     up, *across = (f"{name} of {isolated(model.name)}{arrow}{model.mean_in_words}" for model in study.models[:2])
@@ -212,10 +220,10 @@ def axes(study: Study) -> tuple[str, str]:
 
 
 EVERY = 100
-"""every k up to this one is drawn, larger ones in steps of 2 %"""
+"""the k up to which every k is drawn; larger ones grow in steps of 2 %"""
 
 FACTORS = (100.0, 10.0, 2.0)
-"""how many times better a rank is, for the three shades"""
+"""how many times better one of two ranks is, at least, for each of the three shades of the picture"""
 
 
 def cumulative(study: Study) -> Section:
@@ -232,14 +240,14 @@ def cumulative(study: Study) -> Section:
 
 
 def cumulative_points(study: Study) -> pd.DataFrame:
-    """Compute the share of ranks ≤ k for each model: columns model, k, share, low, high, as of :func:`at_every_k`."""
+    """Compute the share of ranks ≤ k for each model: columns model, k, share, low, high, as :func:`at_every_k` says."""
     above = (run.table.column("greater") + run.table.column("tied") for run in study.runs)
     at = cutoffs(1 + max(int(of_run.max(initial=0)) for of_run in above))
     return at_every_k(study, at, "share", partial(hits_at_every, at, study))
 
 
 def hits_at_every(at: IntArray, study: Study, table: RankTable) -> Float64Array:
-    """Compute Hits@k at several k, with expected ties their exact expectation; float64[k, 3] as :func:`values_at`."""
+    """Compute Hits@k at several k, or their expectation under expected ties; float64[k, 3], without intervals (NaN)."""
     expected, found = tie_policy(study.ties).name == "expected", np.full((len(at), 3), np.nan)
     best = 1 + table.column("greater") if expected else np.ceil(study.ranks_of(table))
     places = 1 + table.column("tied") if expected else 1
@@ -248,7 +256,7 @@ def hits_at_every(at: IntArray, study: Study, table: RankTable) -> Float64Array:
 
 
 def retrieval_points(study: Study) -> pd.DataFrame:
-    """Compute precision and recall at k, means over queries, of each model: columns as of ``pictures.curves_chart``."""
+    """Compute precision and recall at k, means over queries, of each model, as ``pictures.curves_chart`` takes them."""
     views = [TableView(run.table) for run in study.runs]
     lists = [RowSelection(view, view.rows_of(view.pooled)).unweighed for view in views]
     at = cutoffs(max(int(of_run.lengths.max()) for of_run in lists))
@@ -267,10 +275,11 @@ def values_at(at: IntArray, name: str, unit: Unit | None, table: RankTable) -> F
 
 
 def at_every_k(study: Study, at: IntArray, name: str, of_table: Callable[[RankTable], Float64Array]) -> pd.DataFrame:
-    """Compute a metric at several k for each model: columns model, k, its name, low, high.
+    """Compute a metric at several k for each model: columns model, k, ``name``, low, high.
 
-    Low and high are the ends of its interval, if it has one. Of several seeds the metric is their mean, and low and
-    high are one standard deviation from it; they are NaN of fewer than three.
+    ``of_table`` computes it from one table of ranks: value, low, high; float64[k, 3]. Low and high are the ends of its
+    interval, NaN without one. For several seeds the metric is the mean over them, and low and high are one standard
+    deviation from it, NaN for fewer than three seeds.
     """
     import pandas as pd
 
@@ -295,7 +304,7 @@ def cutoffs(largest: int) -> IntArray:
 
 
 def rank_changes(study: Study, first: str, second: str) -> dict[str, Any]:
-    """The shares of rows by the ratio of their ranks in two models; of several seeds the mean over each two runs."""
+    """The shares of rows by the ratio of their ranks in two models; for several seeds, means over all pairs of runs."""
     each = product(study.ranks[first], study.ranks[second])
     shares = np.mean([shares_by_factor(other / ranks) for ranks, other in each], axis=0).tolist()
     better, worse = sum(shares[: len(FACTORS)]), sum(shares[len(FACTORS) + 1 :])
@@ -303,7 +312,9 @@ def rank_changes(study: Study, first: str, second: str) -> dict[str, Any]:
 
 
 def shares_by_factor(ratio: Float64Array) -> list[float]:
-    """Divide rows by the ratio of their two ranks, from far better in the first model to far better in the second.
+    """The shares of rows in 7 classes by the ratio of their two ranks, float64[row].
+
+    The classes go from a rank far better in the first model to one far better in the second.
 
     >>> shares_by_factor(np.array([1.0, 1.5, 2.0, 0.01]))
     [0.0, 0.0, 0.25, 0.5, 0.0, 0.0, 0.25]
@@ -330,17 +341,18 @@ def ranks_title(study: Study) -> str:
 
 
 QUERY = ["side", "anchor_label", "relation_label"]
+"""the columns that identify a query in a table of predictions, beside its time"""
 
 KNOWN = ("new", "train", "valid", "test")
-"""the split that has a predicted triple"""
+"""the values of the column ``known``: the split that has the predicted triple, or ``new`` if no split has it"""
 
 
 def kept_predictions(table: PredictionTable, rows: pd.DataFrame) -> dict[str, Any]:
-    """Lay the predictions for some rows out, for the page's script.
+    """Lay out the predictions for some rows, for the page's script.
 
     The rows have the columns head_label, relation_label, tail_label and side, and in a temporal graph time. The result
-    has ``row``, for each row the number of its query, or −1; ``offset``, where the predictions of each query begin; of
-    each prediction ``entity``, its label, ``known``, its place in ``KNOWN``, and ``typed``, 0 or 1.
+    has ``row``: for each row the number of its query, or −1; ``offset``: where the predictions of each query begin; and
+    for each prediction ``entity``, its label, ``known``, an index of ``KNOWN``, and ``typed``: ``is_of_type``, 0 or 1.
     """
     times = [TIME] if TIME in rows.columns else []
     key = [*QUERY, *times]
@@ -362,14 +374,14 @@ def kept_predictions(table: PredictionTable, rows: pd.DataFrame) -> dict[str, An
 
 
 MOST = 50_000
-"""rows up to which all are on the page"""
+"""the most rows that the page shows in full; of more rows it shows the extreme ones"""
 
 EXTREME = 2_000
-"""of more rows, how many of the worst of each model, and of the largest ratios of each pair, are"""
+"""the number of extreme rows: of the worst ranks of each model, and of the largest ratios of ranks of each pair"""
 
 
 def triple_table(study: Study) -> Section:
-    """Make the section of all triples, or of the most telling ones, with what was predicted for them."""
+    """Make the section of all triples, or of those with extreme ranks, with the entities predicted for them."""
     rows = study.rows
     ranks = rows[[f"m{index}" for index in range(len(study.names))]].to_numpy()
     extreme = extreme_rows(ranks)
@@ -392,7 +404,7 @@ def triple_table(study: Study) -> Section:
 
 
 def extreme_rows(ranks: Float64Array) -> BoolArray:
-    """Choose the worst ranks and the largest ratios, of ranks, float64[row, model]; bool[row]."""
+    """Choose the rows with the worst ranks or the largest ratios of ranks, float64[row, model]; bool[row]."""
     kept = np.zeros(len(ranks), np.bool_)
     models = range(ranks.shape[1])
     measures = [ranks[:, model] for model in models]
@@ -403,7 +415,7 @@ def extreme_rows(ranks: Float64Array) -> BoolArray:
 
 
 def _predictions(study: Study, rows: pd.DataFrame, chosen: BoolArray) -> list[dict[str, Any] | None]:
-    """What each model predicted for the chosen of some rows; None where its run did not keep that."""
+    """What each model predicted for the ``chosen`` rows (bool[row]); None for a model whose run kept no predictions."""
     by_model: list[dict[str, Any] | None] = []
     for model in study.models:
         content = None if model.predictions is None else kept_predictions(model.predictions, rows[chosen])
@@ -416,7 +428,7 @@ def _predictions(study: Study, rows: pd.DataFrame, chosen: BoolArray) -> list[di
 
 
 def _columns(study: Study, rows: pd.DataFrame, predictions: list[dict[str, Any] | None]) -> dict[str, Any]:
-    """Lay the rows out column by column, and labels by number, those of predictions too."""
+    """Lay out the rows for the page's script: column by column, with numbers for labels, also in the predictions."""
     heads, relations, tails = (rows[f"{name}_label"].astype(str).to_numpy() for name in ("head", "relation", "tail"))
     predicted = [np.array(content["entity"], dtype=object) for content in predictions if content]
     entities, named = np.unique(np.concatenate([heads, tails, *predicted])), np.unique(relations)

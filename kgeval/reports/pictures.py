@@ -1,6 +1,7 @@
 """The pictures, each a function of a data frame: leaderboard, ranks, times, relations, slices, average ranks, curves.
 
-Sections of the page and the plot functions call them, with a ``Palette`` of ``theme.py``.
+Sections of the page and the plot functions call them. In go a frame with the columns that each function names and a
+``Palette`` of ``theme.py``; out comes a chart of Altair.
 """
 
 from __future__ import annotations
@@ -21,14 +22,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TRIPLES = "number of test triples (log scale)"
-"""the axis of a single model's relations"""
+"""the title of the x axis of relations, if there is one model only"""
 
 CURVES = {
     "roc": ("false_positive_rate", "true_positive_rate", "linear"),
     "precision_recall": ("recall", "precision", "step-after"),
     "precision_recall_at_k": ("recall", "precision", "linear"),
 }
-"""of each curve, of classifications and the last of ranks, the columns across and up, and how its points are joined"""
+"""for each curve, the columns of x and y, and how its points are joined; the last curve is of ranks, the others are of
+classifications"""
 
 WHOLE = re.compile("-?[0-9]{1,18}")
 """a time that is a number"""
@@ -37,10 +39,10 @@ MOMENT = re.compile(r"\d{4}-\d\d-\d\d([T ][\d:.]+)?Z?")
 """a time that is a date"""
 
 LANES = range(13, 4, -1)
-"""pixels for each model of a category: as many as there is room for"""
+"""the possible heights in pixels of a lane, the line of one model in a category; the largest that fits is taken"""
 
 NAME_LETTERS = 16
-"""of a line of a name, of which there are two beside the axis"""
+"""the most letters in a line of a model's name in a critical difference diagram, which has names at both ends"""
 
 
 def leaderboard(
@@ -60,12 +62,13 @@ def leaderboard(
 def metric_panel(
     scores: pd.DataFrame, palette: Palette = LIGHT, *, width: Any = 220, labels: bool = True
 ) -> alt.LayerChart:
-    """Draw one metric.
+    """Draw one metric, a row for each model.
 
-    The frame has the columns model, title (of the metric, with the direction that is better), value, low, high (NaN
-    without an interval), chance (NaN where unknown), baseline, bool, and seeds, the values of all seeds, empty of a
-    single one, or of all graphs, whose names graphs then has; in the order of the rows of the picture. The width is in
-    pixels, or ``"container"``; without ``labels``, the panel is next to one that names the models.
+    The frame has a row for each model, from the top, and the columns model, title (of the metric, with the direction
+    that is better), value, low and high (the ends of the interval, NaN without one), chance (the value of a random
+    ranking, NaN if unknown), baseline (bool) and seeds (the values of all seeds, empty for a single run). For a mean
+    over graphs, seeds has the values on all graphs, and a column graphs has their names. The width is in pixels, or
+    ``"container"``; without ``labels``, the panel stands beside one that names the models.
     """
     altair = library("altair")
     models = list(dict.fromkeys(scores["model"]))
@@ -112,7 +115,7 @@ def with_whiskers(
 
 
 def _domain(values: pd.DataFrame) -> list[float]:
-    """Leave some room around all values, those of seeds, and the ends of their intervals."""
+    """The ends of an axis: there is some room around all values, also of seeds, and the ends of their intervals."""
     ends = [number for name in ("value", "low", "high") for number in values[name].dropna()]
     ends += [seed for seeds in values["seeds"] for seed in seeds]
     if not ends:
@@ -122,16 +125,16 @@ def _domain(values: pd.DataFrame) -> list[float]:
 
 
 def row_of(labels: Collection[str], palette: Palette) -> float:
-    """Pixels for each row of labels that may have several lines."""
+    """The height of a row in pixels, if its label may have several lines."""
     lines = max((label.count("\n") + 1 for label in labels), default=1)
     return max(palette.row, (lines + 0.3) * palette.line_height)
 
 
 def distribution(points: pd.DataFrame, palette: Palette = LIGHT, *, of_seeds: bool = False, **look: Any) -> alt.Chart:
-    """Draw cumulative shares as steps; hovering reads Hits@k of all models off.
+    """Draw cumulative shares as steps; at the pointer, the chart shows Hits@k of all models.
 
     The frame has the columns model, k and share (of ranks ≤ k), and low and high, the ends of a band around the share
-    (NaN without one); every k for every model. ``look``: baselines, legend, title and width, as of :func:`_lines`.
+    (NaN without one); every model has every k. ``look`` goes to :func:`_lines`: baselines, legend, title and width.
     """
     altair = library("altair")
     largest = max(points["k"].max(), 2)
@@ -150,8 +153,8 @@ def times_chart(points: pd.DataFrame, palette: Palette = LIGHT, **look: Any) -> 
     """Draw a metric over time, a line for each model, with a band of its interval.
 
     The frame has the columns model, group (the time, or the period, "first to last"), value, low and high (NaN without
-    an interval), count and axis (the metric's title), in the order of time. A period is where it begins.
-    ``look`` is that of :func:`distribution`.
+    an interval), count (of ranks) and axis (the metric's title), in the order of time. A period is drawn at its first
+    time. ``look`` is as in :func:`distribution`.
     """
     altair = library("altair")
     starts, kind = places_in_time(points["group"].tolist())
@@ -171,7 +174,9 @@ def times_chart(points: pd.DataFrame, palette: Palette = LIGHT, **look: Any) -> 
 
 
 def places_in_time(groups: Sequence[str]) -> tuple[list[Any], str]:
-    """Place times, or periods where they begin: as numbers, as dates (milliseconds), or else one after the other.
+    """Place times, or the first times of periods, on an axis, and say of which type of Vega it is.
+
+    They are numbers (``Q``), dates in milliseconds (``T``), or else stand one after the other (``O``).
 
     >>> places_in_time(["1970-01-01 to 1970-01-02", "1970-01-03"]), places_in_time(["8", "9"])
     (([0, 172800000], 'T'), ([8.0, 9.0], 'Q'))
@@ -182,7 +187,7 @@ def places_in_time(groups: Sequence[str]) -> tuple[list[Any], str]:
             if all(map(known.fullmatch, starts)):
                 times = np.array([start.removesuffix("Z") for start in starts]).astype(unit)
                 return (times if kind == "Q" else times.astype(np.int64)).tolist(), kind
-        except ValueError:  # as of the 31st of June
+        except ValueError:  # no date, such as the 31st of June
             continue
     return list(groups), "O"
 
@@ -199,10 +204,10 @@ def _lines(
     interpolate: str = "linear",
     **about: Any,
 ) -> alt.Chart:
-    """Draw a line for each model, with a band from low to high; hovering reads all models off.
+    """Draw a line for each model, with a band from low to high; at the pointer, the chart shows the values of all.
 
-    The frame has the columns model, low and high, NaN without a band. ``named`` has the columns that say where on the
-    line one is, the first of which is across, and their tooltips. The width is in pixels, or ``"container"``.
+    The frame has the columns model, low and high, NaN without a band. ``named`` has the columns that say where a point
+    is on its line, the first of which is x, with their tooltips. The width is in pixels, or ``"container"``.
     """
     altair, (x, y) = library("altair"), axes
     models = list(dict.fromkeys(points["model"]))
@@ -297,9 +302,11 @@ def slices_chart(
     highest: float = 0,
     title: str = "",
 ) -> alt.Chart:
-    """Draw a panel for each slice, in columns of about the same height; ``total`` is the width of all of them.
+    """Draw a panel for each slice, in columns of about the same height.
 
-    The last slices are left out of a picture that would be higher than ``highest``, with a note; 0 leaves none out.
+    The frame is as in :func:`slice_panel`, with a column slice. ``width`` is for one column, ``total`` for all of them,
+    in pixels. If the picture would be higher than ``highest`` pixels, the last slices are left out, and a note says so;
+    0 leaves none out.
     """
     altair = library("altair")
     names, models = list(groups["slice"].unique()), list(dict.fromkeys(groups["model"]))
@@ -329,7 +336,10 @@ def slices_chart(
 def columns_of_slices(
     groups: pd.DataFrame, palette: Palette, *, columns: int, highest: float
 ) -> tuple[int, list[int], bool]:
-    """Choose the lanes of a figure so that it is not too high, the column of each slice, and whether that is so."""
+    """Choose the height of a lane and the column of each slice, and say if the figure is now at most ``highest``.
+
+    All heights are in pixels; a lane is the line of one model in a category.
+    """
     models, around = groups["model"].nunique(), 5.5 * palette.line_height
     categories = groups.groupby("slice", sort=False)["category"].nunique().to_numpy()
     for lane in LANES:
@@ -384,7 +394,7 @@ def slice_panel(
 
 
 def category_height(models: int, lane: int, palette: Palette) -> float:
-    """Pixels for a category with a lane for each model."""
+    """The height in pixels of a category that has a lane for each model."""
     return max(lane * models + 8, 2.5 * palette.line_height)
 
 
@@ -397,7 +407,10 @@ def critical_difference(
     width: float = 420,
     title: str = "",
 ) -> alt.Chart:
-    """Draw the diagram, the best model at the right; ``axis`` is the title of its axis."""
+    """Draw average ranks on an axis, the best at the right; bars join models that do not differ significantly.
+
+    ``axis`` is the title of the axis, ``width`` its width in pixels.
+    """
     altair = library("altair")
     average, line = ranks.average_ranks, palette.line_height
     order = np.argsort(average, kind="stable").tolist()
@@ -445,7 +458,9 @@ def critical_difference(
 
 
 def joined(average_ranks: Sequence[float], difference: float) -> list[tuple[int, int]]:
-    """Find the longest runs of models whose average ranks, in rising order, differ by less than the difference.
+    """Find the longest stretches of models whose average ranks, in rising order, differ by less than the difference.
+
+    A stretch is given by the places of its first and last model.
 
     >>> joined([1.0, 1.5, 2.4, 4.0], 1.2)
     [(0, 1), (1, 2)]
@@ -459,7 +474,7 @@ def joined(average_ranks: Sequence[float], difference: float) -> list[tuple[int,
 
 
 def lanes(bars: Sequence[tuple[int, int]]) -> list[int]:
-    """Put bars that overlap below each other.
+    """Give each bar a line, from 0 at the top, so that no two bars on a line overlap.
 
     >>> lanes([(0, 2), (1, 3), (3, 4)])
     [0, 1, 0]
@@ -482,8 +497,8 @@ def curves_chart(
 ) -> alt.Chart:
     """Draw a curve of each model.
 
-    The frame has the columns model, one that orders the points, those of ``CURVES``, baseline, bool, and low and high,
-    the ends of a band, if there is one.
+    The first column of the frame is model, the second one orders the points. The others are the two columns that
+    ``CURVES`` names for the curve, baseline (bool) and, if there is a band, low and high, its ends.
     """
     altair = library("altair")
     across, up, joined = CURVES[curve]

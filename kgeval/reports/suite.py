@@ -1,6 +1,7 @@
 """The section of many graphs: a table of each metric with means over groups of graphs, and pictures of these.
 
-``page.py`` shows it in place of the grid where a comparison has a suite.
+``page.py`` calls :func:`suite_section` if a comparison has a suite, which is many datasets in groups; otherwise its own
+table of datasets, for which it also takes :func:`cell_of` and :func:`panel_frame`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LANES = 5, 36
-"""pixels for a graph: at least for each model, and about for all of them"""
+"""pixels in the row of a graph: the least for one model, and about how many for all models"""
 
 
 def suite_section(grid: Comparison) -> Section:
@@ -53,7 +54,7 @@ def cell_of(figure: Any) -> dict[str, Any]:
 
 
 def panel_frame(grid: Comparison, block: Block, metric: MetricName, title: str) -> pd.DataFrame:
-    """The rows of a chart: a mean with its standard deviation as whiskers, and a dot for each seed."""
+    """The frame of ``metric_panel``: for each model the mean, its spread as whiskers, and a dot for each seed."""
     import pandas as pd
 
     rows = []

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
 
 PRINT_FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
-"""of one width, so that a viewer's own font leaves everything in its place"""
+"""typefaces of the same width, so that a viewer's own one leaves everything in its place"""
 
 LABEL_WIDTH = 150
 """pixels after which a label of a page ends in …; a tooltip has all of it"""
 
 LABEL_LETTERS = 22
-"""of a line of a label in a picture; longer names have several lines"""
+"""the most letters in a line of a label in a picture; longer names have several lines"""
 
 ROOM = {"left": 2, "top": 2, "right": 12, "bottom": 2}
 """pixels around a chart in a page, so that the last number of an axis is whole"""
@@ -41,15 +41,15 @@ SHAPES = (
     "M0,1L1,-.9H-1Z",  # triangle that points down
     "M-.9,-1H.9L-.9,1H.9Z",  # hourglass
 )
-"""of the models' dots, as SVG paths around 0; 7, which 12 does not divide: 84 models differ in shape or colour"""
+"""the shapes of the models' dots, SVG paths around 0: 7 shapes and 12 colours let 84 models differ in one of them"""
 
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [14, 4], [10, 2, 2, 2, 2, 2], [4, 6])
-"""of the models' lines, likewise"""
+"""the dashes of the models' lines, as many as the shapes"""
 
 
 @dataclass(frozen=True)
 class Look:
-    """How a chart tells a model from others."""
+    """What distinguishes a model from others in a chart."""
 
     color: str
     shape: str
@@ -60,22 +60,22 @@ class Look:
 class Palette:
     """The colours of a chart.
 
-    Twelve of models: any two differ for people who see no red, no green or no blue, and two of one shape differ most.
+    Twelve are for models: any two differ for people who see no red, no green or no blue; two of one shape differ most.
     """
 
     ink: str
     muted: str
-    """axes, floors and chance"""
+    """the colour of axes, baselines and chance"""
     line: str
-    """rules behind the data"""
+    """the colour of the rules behind the data"""
     paper: str | None
-    """None lets what is behind the chart through"""
+    """the colour of the background; None is transparent"""
     models: tuple[str, ...]
     font: str = FONT
     size: float = 12.0
-    """of text, in pixels"""
+    """the size of text, in pixels"""
     row: float = 30.0
-    """pixels for each model of a leaderboard; dots go with it"""
+    """the height of a model's row in a leaderboard, in pixels; it also sets the size of dots"""
     padding: Any = 16
 
     @property
@@ -103,7 +103,7 @@ class Palette:
         return scale
 
     def legend(self, models: Sequence[str], width: Any, **look: Any) -> alt.Legend | None:
-        """A legend in as many columns as names fit into so many pixels; ``None`` of a single model."""
+        """A legend with as many columns as names fit into ``width`` pixels; ``None`` for a single model."""
         if len(models) < 2:
             return None
         wide = width if isinstance(width, int | float) else 640
@@ -128,10 +128,10 @@ LIGHT = Palette(
 MODELS = tuple(f"var(--model-{number})" for number in range(1, 1 + len(LIGHT.models)))
 
 PRINT = replace(LIGHT, font=PRINT_FONT, size=8 * 96 / 72, row=18.0, padding=2)
-"""of a figure in a paper: text of 8 points"""
+"""the look of a figure in a paper: text of 8 points"""
 
 PAGE = Palette("var(--ink)", "var(--muted)", "var(--line)", None, MODELS, padding=ROOM)
-"""the colours that the page's style sheet has, which change with light and dark and on paper"""
+"""the colours of the page's style sheet, which differ between light mode, dark mode and paper"""
 
 
 IN_PAGE = (
@@ -139,7 +139,7 @@ IN_PAGE = (
     | dict(zip(LIGHT.models, PAGE.models, strict=True))
     | {"#ffffff": "var(--paper)"}
 )
-"""the colours of a page, by those of a finished picture"""
+"""for each colour of a finished picture, the colour of the page's style sheet"""
 
 
 def themed(chart: Any, palette: Palette) -> alt.Chart:
@@ -173,7 +173,7 @@ def in_lines(name: str, letters: int = LABEL_LETTERS) -> str:
 
 
 LINES = "split(datum.label, '\\n')"
-"""the expression of an axis whose labels have several lines"""
+"""Vega's expression for the labels of an axis, if they have several lines"""
 
 
 def records(frame: pd.DataFrame) -> alt.Data:

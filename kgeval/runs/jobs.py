@@ -1,7 +1,8 @@
 """A job: one model of a configuration, how it is read and evaluated, and what its manifest says of that.
 
-The runner makes a :class:`Job` for each model, and calls it. A new fact in ``manifest.json`` is an entry of
-:meth:`Job.manifest`.
+The runner makes a :class:`Job` for each model, and calls its methods: :meth:`Job.load` returns the model,
+:meth:`Job.evaluate` an ``Outcome``, and :meth:`Job.manifest` the content of ``manifest.json``. A new fact in this file
+is an entry there.
 """
 
 from __future__ import annotations
@@ -51,7 +52,10 @@ Evaluable: TypeAlias = Scorer | VectorScorer | ImportedRanks
 
 
 class Job:
-    """One model of a configuration: how it is read, evaluated and described, and where its run is written."""
+    """One model of a configuration: how it is read, evaluated and described, and where its run is written.
+
+    ``stage`` is the hidden folder in which its run is written; None if no run is written.
+    """
 
     def __init__(self, config: RunConfig, name: str, stage: Path | None, dataset: Dataset, read: ReadFiles) -> None:
         self.name, self.stage, self.dataset, self._read = name, stage, dataset, read
@@ -66,12 +70,12 @@ class Job:
 
     @cached_property
     def _resolved(self) -> ResolvedEvaluation:
-        """The settings of a ranking, with what the protocol decides."""
+        """The settings of the ranking, also those that the protocol decides."""
         return self._alone.resolved_evaluation(self.dataset)
 
     @property
     def steps(self) -> tuple[str, str]:
-        """The names of loading and of evaluating the model, among the ``seconds`` of the manifest."""
+        """The keys under which the manifest's ``seconds`` have the time for loading and for evaluating the model."""
         steps = {CheckpointConfig: "load model", TrainingConfig: "train", RanksConfig: "load ranks"}
         loading = steps.get(type(self.source), "count")
         return loading, "rank" if self.config.task is None else "score"
@@ -93,7 +97,7 @@ class Job:
         return self.name or (self.source.model if isinstance(self.source, TrainingConfig) else None)
 
     def read(self) -> Checkpoint | FittedBaseline | ImportedRanks | None:
-        """Read and check the model before any model is evaluated; one that is not trained yet is not there."""
+        """Read and check the model before any model is evaluated; None if it has to be trained first."""
         if isinstance(self.source, TrainingConfig):
             saved = StoredRun(self.folder or Path()).trained_model
             try:
@@ -154,7 +158,7 @@ class Job:
     def evaluate(
         self, model: Any, *, progress: Progress, rank_parts: RankParts | None = None, earlier: RankTable | None = None
     ) -> Outcome:
-        """Evaluate the model; ``rank_parts`` divides a ranking, and an estimate goes on with an earlier sample."""
+        """Evaluate the model; ``rank_parts`` ranks it in shards, and an estimate continues the sample ``earlier``."""
         config, dataset, by, title = self.config, self.dataset, self.config.by or (), self.title
         about: dict[str, Any] = {"metrics": config.metrics, "folder": self.folder}
         if config.task is not None:
@@ -192,7 +196,7 @@ class Job:
         return [Path(file) for one in slices_among(self.config.by or (), self.config.groups) for file in one.files()]
 
     def _hashed_files(self, model: Any) -> dict[Path, tuple[str, State]]:
-        """Hash the files once, when the model has just been read; refuse those that changed while they were."""
+        """Hash the files once, when the model has just been read; refuse files that changed while they were read."""
         named = [*self.dataset.files, *self.config.evaluation.files, *self._files_of_slices]
         files = (*named, *getattr(model, "files", ()), *getattr(self._negatives, "files", ()))
         if files not in self._digests:
@@ -210,7 +214,7 @@ class Job:
         training = getattr(self.source, "random_seed", getattr(self.source, "seed", None))
         has_seed = isinstance(self.source, CheckpointConfig | RanksConfig) and self.source.seed is not None
         name = self.name.rpartition("/")[0] or (self.name if has_seed else "")
-        corruption = getattr(getattr(negatives, "corruption", negatives), "seed", None)  # if they are drawn
+        corruption = getattr(getattr(negatives, "corruption", negatives), "seed", None)  # if candidates are drawn
         seeds = {"corruption": corruption, "training": training}
         of_training = {} if learned is None else {"training_graph": graph_facts(learned)}
         return {
@@ -228,12 +232,12 @@ class Job:
 
     @property
     def content(self) -> dict[str, Any]:
-        """The content of its ``config.yaml``: with variables as written, without keys that do not apply."""
+        """The content of its ``config.yaml``: environment variables by name, without keys that do not apply."""
         config = self.config
         inapplicable = {"suite", *({"evaluation", *KINDS[config.task.kind].without} if config.task else ())}
         content = config.model_dump(mode="json", exclude_none=True, exclude=inapplicable)
         if "evaluation" in content and "sides" not in config.evaluation.model_fields_set:
-            del content["evaluation"]["sides"]  # they are the model's to say
+            del content["evaluation"]["sides"]  # the model decides them
         return config.document.write(content)
 
 

@@ -39,9 +39,11 @@ class Threshold:
     """A lower or upper bound of a metric."""
 
     option: str
+    """``--fail-under`` or ``--fail-over``"""
     model: str
     """the model that it is for; empty for all models but baselines"""
     metric: str
+    """the name of the metric, perhaps with ``.low`` or ``.high`` for an end of its interval"""
     bound: float
 
     @property
@@ -51,7 +53,7 @@ class Threshold:
         return (name, end) if name and end in ENDS else (self.metric, "")
 
     def refuse_unfit(self, kind: KindName, metrics: Sequence[str] = (), sides: Sequence[str] = ()) -> None:
-        """Refuse a metric that is unknown, of a side that is not ranked, or better beyond the bound.
+        """Refuse a metric that is unknown or of a side that is not ranked, and a bound that better values miss.
 
         ``metrics`` are the metrics of a task, by default the usual ones of its kind; ``sides`` are the ranked sides, if
         they are known.
@@ -92,7 +94,7 @@ def thresholds_of(
 ) -> tuple[Threshold, ...]:
     """Read thresholds, each of a metric or of a model and its metric; the name of a metric is never read as a model.
 
-    The metrics are of one of the ``kinds``.
+    ``kinds`` are the kinds of results that a metric may be of, such as ranks.
 
     >>> thresholds_of({"--fail-under": {"mrr": 0.3, "my.model.head.mrr": 0.4}}, ["my.model"])[1]
     Threshold(option='--fail-under', model='my.model', metric='head.mrr', bound=0.4)
@@ -110,7 +112,7 @@ def checked_thresholds(bounds: Bounds, configs: Sequence[RunConfig]) -> tuple[Th
     thresholds = thresholds_of(bounds, models, [config.kind for config in configs])
     for config in configs:
         evaluation = config.evaluation
-        sides = evaluation.sides if "sides" in evaluation.model_fields_set else ()  # else the model's to say
+        sides = evaluation.sides if "sides" in evaluation.model_fields_set else ()  # else the model decides
         for threshold in thresholds:
             if threshold.model in {"", *config.jobs}:
                 threshold.refuse_unfit(config.kind, config.metrics, sides)
@@ -149,7 +151,7 @@ class Judged:
     compute: Callable[[Sequence[str]], Summary]
     """names of metrics -> their values"""
     source: str = ""
-    """where the model is from, if there are several places"""
+    """the configuration of the model, if there are several"""
     is_baseline: bool = False
     """whether only thresholds with its name apply to it; if there are only baselines, all apply"""
 
@@ -175,13 +177,13 @@ def misses(thresholds: Sequence[Threshold], models: Sequence[Judged]) -> list[tu
 def refuse_worse(comparison: Comparison) -> None:
     """Let the command fail if the first model is significantly worse by the first metric than another, or not tested.
 
-    A model of the same value is not worse. Of groups of rows, one that was tested is enough.
+    Two models with the same value need no test. If the rows are grouped, a test in one of the groups is enough.
     """
     first, reference = comparison.models[0], comparison.options.reference
     metric = next((name for name in comparison.metrics if name.metric.increasing is not None), None)
     if metric is None:
         raise ConfigError("--fail-if-worse needs a metric that says which model is better, such as mrr.")
-    of_tables = comparison.baselines if comparison.first.kind == "classification" else ()  # others were given
+    of_tables = comparison.baselines if comparison.first.kind == "classification" else ()  # others are given runs
     rivals = [name for name in comparison.models if name not in {first, *of_tables}]
     if not rivals:
         raise RunError(f"--fail-if-worse: {first} is the only model: there is no other to compare it with.")

@@ -39,8 +39,9 @@ class Fingerprint:
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     def changes(self, earlier: Fingerprint) -> Iterator[str]:
+        """Say what differs from an earlier fingerprint."""
         old, new = dict(earlier.config), self.config
-        # What an earlier kgeval stored of a configuration that names no sides, which still means both.
+        # Earlier versions stored both sides if a configuration names none, which still means both.
         if "evaluation.sides" not in new and old.get("evaluation.sides") == "['head', 'tail']":
             del old["evaluation.sides"]
         for key in {**old, **new}:
@@ -106,7 +107,7 @@ def _fingerprint(run: StoredRun) -> Fingerprint:
 
 
 def _is_tighter(old: Mapping[str, str], new: Mapping[str, str]) -> bool:
-    """Whether an estimate needs no fewer triples than another, both of an error or both of a number of triples."""
+    """Whether an estimate needs no fewer triples than an earlier one; both have an error, or a number of triples."""
     if ERROR in old and ERROR in new:
         return float(new[ERROR]) <= float(old[ERROR])
     return TRIPLES in old and TRIPLES in new and int(new[TRIPLES]) >= int(old[TRIPLES])

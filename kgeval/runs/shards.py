@@ -1,8 +1,9 @@
 """Shards: the parts into which a ranking is divided, and the store that keeps those that are ranked.
 
-``divide`` cuts the queries of a ranking into shards. A ranked one (``RankedShard``) is a Parquet file in the run
-directory until the run is finished (``ShardStore``); then ``join_shards`` makes the same table as if all had been
-ranked at once. What ranks them is in :mod:`kgeval.runs.executors`.
+``executors.py`` cuts the queries of a ranking into shards (``divide``), ranks these, and joins them (``join_shards``)
+to the table that a ranking at once gives. A ranked shard (``RankedShard``) is a Parquet file on the stage, the hidden
+folder in the run directory, until the run is finished (``ShardStore``). For ``--shard``, the runner writes one shard of
+``divide_exactly``.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ OPERATIONS_A_MINUTE = 4 * 10**12
 """multiplications and additions that two cores do in about a minute"""
 
 DIMS_WITHOUT_VECTORS = 10_000
-"""the dimensions of a product of vectors that takes as long as a score by other means, roughly"""
+"""roughly the dimensions of vectors whose product takes as long as a score that is computed without vectors"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,16 +54,16 @@ class Shard:
     """Some queries of one side, with all of their answers."""
 
     number: int
-    """from 1"""
+    """the number of the shard, from 1"""
     side: Side
     rows: IntArray
-    """int64[triple], ascending rows of the split"""
+    """the triples of these queries, as rows of the split in ascending order; int64[triple]"""
 
 
 def divide(ranking: ModelRanking, count: int) -> list[Shard]:
-    """Divide a ranking into as many shards as can be, at most ``count``.
+    """Divide a ranking into as many shards as possible, at most ``count``.
 
-    The queries of a side, in (relation, anchor) order, are cut into shards of equally many; sides share no shard.
+    The queries of a side, in (relation, anchor) order, are cut into shards of about equal size; no shard has two sides.
     """
     sides, shards = ranking.sides, list[Shard]()
     most = count if is_divisible(ranking) else len(sides)
@@ -85,7 +86,10 @@ def divide_exactly(ranking: ModelRanking, count: int) -> list[Shard]:
 
 
 def is_divisible(ranking: ModelRanking) -> bool:
-    """Whether the queries of a side are independent: no quirk compares them, and no file has to fit them as a whole."""
+    """Whether the queries of a side are independent: no quirk compares them, no file of candidates has to fit them all.
+
+    A quirk is a behaviour of a framework's evaluator that applies to some models only.
+    """
     compared = any(quirk.compares_queries for quirk in ranking.quirks)
     return not compared and isinstance(ranking.evaluation.corruption, AllEntities | Sampled)
 
@@ -103,14 +107,15 @@ def usual_count(ranking: ModelRanking) -> int:
 
 
 def _triples(ranking: ModelRanking) -> Triples:
-    """The triples that are ranked, or last where the model does not know them."""
+    """The triples that are ranked, also those that the model does not know."""
     return ranking.dataset.split(ranking.evaluation.split)[: len(ranking.known)]
 
 
 FROM_DATASET = ("head", "relation", "tail", "side", "head_label", "relation_label", "tail_label", TIME)
-"""the columns of a rank table that the dataset has; the time is one in a temporal graph"""
+"""the columns of a rank table that the dataset has, so that shards leave them out; time in a temporal graph only"""
 
 KEY = b"kgeval.shard"
+"""the metadata of a shard's Parquet file: the run, the number, the side, and what the columns do not say"""
 
 
 class RankedShard(RankedPart):
@@ -123,7 +128,7 @@ class RankedShard(RankedPart):
         return cls(**{**vars(part), "data": part.data.select(columns)})
 
     def to_bytes(self, run: str, number: int) -> bytes:
-        """Make a Parquet file; ``run`` and ``number`` say of which run it is which part."""
+        """Make a Parquet file; ``run`` names the run that it belongs to, ``number`` is the number of the shard."""
         sizes, times = np.unique(self.num_candidates, return_counts=True)
         candidates = [sizes.tolist(), times.tolist()]
         about = {"run": run, "number": number, "side": self.side, "candidates": candidates}
@@ -134,7 +139,7 @@ class RankedShard(RankedPart):
 
     @classmethod
     def from_file(cls, path: Path, run: str, number: int) -> RankedShard:
-        """Read a Parquet file that :meth:`to_bytes` made, whose name has its SHA-256; refuse that of another part."""
+        """Read a Parquet file that :meth:`to_bytes` made; refuse a file of another run or with another number."""
         table = read_parquet(path)
         about = json.loads((table.schema.metadata or {}).get(KEY, "{}"))
         if (about.get("run"), about.get("number")) != (run, number):
@@ -158,6 +163,7 @@ def join_shards(ranking: ModelRanking, side: Side, shards: Sequence[RankedShard]
 
 
 DIVISION = "evaluation.shards"
+"""the key of the configuration that has the number of shards"""
 
 
 class ShardStore:
@@ -172,7 +178,7 @@ class ShardStore:
 
     @property
     def about(self) -> dict[str, Any]:
-        """The content of ``run.json``: ``shards``, their number, ``fingerprint`` and ``configuration``, in YAML."""
+        """The content of ``run.json``: ``shards`` (their number), ``fingerprint``, ``configuration`` (a YAML text)."""
         about = read_json(self.folder / PLAN)
         try:
             return about | {"shards": index(about["shards"]), "fingerprint": Fingerprint(**about["fingerprint"])}
@@ -196,7 +202,7 @@ class ShardStore:
 
     @cached_property
     def _run(self) -> str:
-        """What names the run in the files of its shards."""
+        """The name of the run in the files of its shards: the digest of its fingerprint, and the number of shards."""
         return f"{self.about['fingerprint'].digest}/{self.count}"
 
     def _changes(self, fingerprint: Fingerprint, count: int | None) -> list[str]:

@@ -53,7 +53,7 @@ class TrackerConfig(Settings):
         """
         options, kind = dict(self.model_extra or {}), self.kind.casefold()
         if "tensorboard" in kind and not {"experiment_path", "experiment_name"} & {*options}:
-            # PyKEEN's own default is the second, which runs share.
+            # By default, PyKEEN uses one experiment name for all runs.
             options["experiment_name"] = datetime.now().strftime("%Y-%m-%d-%H-%M-%S-%f")
         if model and not any(service in kind for service in ("mlflow", "wandb", "neptune")):  # these keep runs apart
             for option in PLACES & options.keys():
@@ -119,7 +119,7 @@ def report_results(tracker: Any, config: dict[str, Any], results: dict[str, Any]
         for name, value in values.items()
         if value is not None
     }
-    params = {name: value for name, value in config.items() if name != "tracker"}  # which may have an access token
+    params = {name: value for name, value in config.items() if name != "tracker"}  # it may have an access token
     with _as_run_error():
         tracker.log_params({**params, "run_directory": folder})
         tracker.log_metrics(metrics, prefix=results["split"])

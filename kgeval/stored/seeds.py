@@ -1,6 +1,7 @@
 """Seeds: which stored runs are trainings of one model that differ in their seed only, and what that model is called.
 
-``kgeval.runs.stored`` describes each run by a ``RunOf``; ``join_seeds`` groups them and ``model_name`` names a group.
+``kgeval.runs.compared_runs`` and ``kgeval.reports.evaluated_models`` describe each run by a ``RunOf``; ``join_seeds``
+groups these, and ``model_name`` names a group.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ class RunOf:
     chosen: str
     """the name that the user gave, as in ``NAME=PATH``; empty if there is none"""
     called: str
-    """the name that it has otherwise"""
+    """the name that the run has without the user's"""
     training: Training
     key: str | None
     """what all seeds of its model share; ``None`` if it has no seed"""
 
 
 def join_seeds(runs: Sequence[RunOf]) -> list[list[int]]:
-    """Group the places of runs that are seeds of one model, each group in the place of its first run.
+    """Group runs, by their indices, that are seeds of one model; a group stands where its first run does.
 
     Runs on one dataset with the same chosen name are one model. Runs without a chosen name are one model if they differ
     in their seeds only. If a seed occurs twice, they stay separate.

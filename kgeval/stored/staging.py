@@ -1,4 +1,9 @@
-"""Atomic runs: one process at a time writes a run on a hidden stage, and moves it into place when it is complete."""
+"""Atomic runs: one process at a time writes a run on a hidden stage, and moves it into place when it is complete.
+
+The runner and PyKEEN's evaluator enter :func:`reserve`, which yields the stage, a hidden folder in the run directory.
+``StoredRun.write`` fills it, and calls :func:`publish`, which moves its files into the run directory. A process that
+ranks one shard of a run enters :func:`reserve_shard`.
+"""
 
 from __future__ import annotations
 

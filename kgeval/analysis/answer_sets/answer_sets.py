@@ -44,21 +44,22 @@ class AnswerSets(Shown):
     """The answer sets of a split, one for each row of its rank table."""
 
     ranks: RankTable
-    """of the split"""
+    """the rank table of the split"""
     target: float
     """the probability with which a set should contain its answer"""
     nonconformity: str
     per: tuple[str, ...]
-    """the columns by which they were calibrated; none where all rows have one limit"""
+    """the columns whose values have a limit each; empty where all rows have one limit"""
     limits: tuple[Limit, ...]
-    """of validation"""
+    """the largest nonconformity in a set, for each calibrated group of rows (``limits.py``)"""
     covered: BoolArray
-    """bool[row], whether the set has the answer"""
+    """whether the set of each row has the answer; bool[row]"""
     sizes: IntArray
-    """int64[row], how many entities it has"""
+    """the number of entities in the set of each row; int64[row]"""
     notes: tuple[str, ...] = ()
-    """notes on the sets"""
+    """notes on the ranks, the filter and the limits"""
     listed: AnswerSetTable | None = None
+    """the entities in the sets; None if they were only counted"""
 
     def _brief(self) -> str:
         subject = subject_of(self.ranks.model, self.ranks.dataset)
@@ -86,7 +87,7 @@ class AnswerSets(Shown):
         Raises
         ------
         InputError
-            if they were not listed
+            if the sets were not listed
         """
         if self.listed is None:
             raise InputError("the sets were counted, not listed. Use list_sets=True.")
@@ -143,7 +144,7 @@ class AnswerSets(Shown):
         return (*self.ranks.provenance.heads, calibration)
 
     def tables(self, groups: Sequence[SetGroup] = ()) -> tuple[Table, ...]:
-        """Return a row for all sets, and one for each group."""
+        """Return one table, with a row for all sets and a row for each group."""
         by = list(groups[0].key) if groups else []
         rows: list[list[Cell]] = [
             [
@@ -172,7 +173,7 @@ class AnswerSets(Shown):
 
 @dataclass(frozen=True, repr=False)
 class SetGroup(Brief):
-    """The sets of some rows."""
+    """The coverage and sizes of the sets of some rows."""
 
     key: dict[str, Any]
     """the values that these rows have in common, by column; empty for all rows"""
@@ -183,7 +184,7 @@ class SetGroup(Brief):
     coverage_interval: Interval | None
     """the interval of the coverage (resampling test triples); None if there is none"""
     size_interval: Interval | None
-    """the interval of the mean size"""
+    """the interval of the mean size; None if there is none"""
 
     def _brief(self) -> str:
         return f"{counted(self.rows, 'row')}: coverage {self.coverage:.3f}, mean size {self.mean_size:.1f}"
@@ -201,7 +202,7 @@ SIZE = Metric("size", "set size", "mean |set|", "—", lowest=0, highest=np.inf,
 
 
 def _with_interval(metric: Metric, values: Float64Array, units: Units, level: float) -> tuple[float, Interval | None]:
-    """Compute the mean of a value of the rows (float64[row]), and its interval over triples with both sides."""
+    """Compute the mean of values (float64[row]) and its interval, in which the rows of one triple are one unit."""
     terms = MeanTerms(values[None], np.ones(len(values)), lambda mean: mean, units, ends_of_range(metric))
     scatter = unit_scatter(terms, np.zeros(units.count, np.int64))
     interval = attempt(partial(scatter.interval, metric, terms.value, Intervals(level=level)))
@@ -212,12 +213,13 @@ AS_PREDICTED = ("side", "anchor", "relation", "place", "entity", "score", "is_an
 LABELLED = ("anchor_label", "relation_label", "entity_label")
 
 SCHEMA = pa.schema([("triple", pa.int64()), *map(prediction_table.SCHEMA.field, (*AS_PREDICTED, *LABELLED))])
-"""The ids are the dataset's; ``triple`` is the row in the split, ``side`` the part of the triple that is predicted."""
+"""The ids are the dataset's; ``triple`` is the row in the split, ``side`` the part of the triple that is predicted,
+``place`` the position of the entity in its set, from 1."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AnswerSetTable(StoredTable):
-    """The sets of all rows, each by score, descending, and where scores are equal by entity id.
+    """The entities in the sets of all rows; each set is sorted by descending score, equal scores by entity id.
 
     An entity whose score is minus infinity has no place: it is in a set only where all candidates are.
     """
@@ -244,7 +246,7 @@ class AnswerSetTable(StoredTable):
 
 def entries_of_sets(split: ScoredSplit, lowest: Float64Array, sizes: IntArray) -> pa.Table:
     """List the candidates that score at least ``lowest`` (float64[row]); ``sizes`` (int64[row]) counts them."""
-    # split.best leaves known answers out. Where the answer of the row is one, it is added here.
+    # split.best leaves known answers out. If a row's own answer is a known answer, it is added here.
     added = split.answer_is_known & (split.scores >= lowest)
     rows = np.flatnonzero(added)
     parts = [(rows, TableView(split.ranks).ids[3][rows], split.scores[rows])]
@@ -257,7 +259,7 @@ def entries_of_sets(split: ScoredSplit, lowest: Float64Array, sizes: IntArray) -
 def _entries_in_sets(
     side: SideTask, best: BestAnswers, lowest: Float64Array
 ) -> tuple[IntArray, IntArray, Float64Array]:
-    """Take the best others that are in the sets: rows, entities and scores; [entry] each."""
+    """Take the best candidates that are in the sets: their rows, entities and scores; [entry] each."""
     owners = side.task.queries.owners
     scores = best.scores[owners]
     answers, places = np.nonzero((scores >= lowest[side.rows, None]) & (scores > -np.inf))

@@ -1,8 +1,9 @@
 """``kgeval.answers``: for each test query a set that contains the answer with a chosen probability.
 
-Both splits are ranked (``scored_split.py``), answers of validation are measured (``nonconformity.py``), the limits are
-calibrated (``limits.py``), and the sets have the candidates within them (``answer_sets.py``). ``answers_of_ranks`` does
-the same from stored ranks, without scoring.
+``kgeval answers`` and users call it. It ranks validation and test (``scored_split.py``), measures how badly each answer
+fits its query (``nonconformity.py``), computes limits from the validation answers (``limits.py``), and puts the
+candidates within the limit into each test row's set (``answer_sets.py``). ``answers_of_ranks`` does the same from
+stored ranks, without scoring.
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ def answers(  # noqa: PLR0913
     nonconformity
         ``"rank"``, ``"gap"`` (below the best score) or ``"softmax"``
     per
-        ``"relation"`` or ``"side"``, or both: each is calibrated separately; those with too few validation triples are
-        pooled
+        ``"relation"`` or ``"side"``, or both: each relation, side or pair of them is calibrated separately, but those
+        with too few validation triples are pooled
     list_sets
         whether the entities are listed, not only counted
     model, dataset, entities, relations
@@ -89,8 +90,8 @@ def answers(  # noqa: PLR0913
 
     Examples
     --------
-    The worst of nine validation answers has rank 3, so a set has three places. In that of the test query, d and e tie
-    for the third and the fourth: both are left out.
+    The worst of nine validation answers has rank 3, so a set has three places. In the set of the test query, d and e
+    tie for the third and the fourth place: both are left out.
 
     >>> from kgeval import Dataset
     >>> scores = {"a": 9, "b": 8, "c": 7, "d": 6, "e": 6, "f": 5}
@@ -148,8 +149,8 @@ def answers_of_ranks(
 ) -> AnswerSets:
     """Compute the coverage and sizes of sets by rank from stored ranks, without scoring.
 
-    The sets are those of :func:`kgeval.answers` by rank. A set of rank r has r entities, or all candidates; if
-    candidates tie across the last place, this is an upper bound of its size.
+    The sets are those that :func:`kgeval.answers` makes by ``"rank"``. If the limit is rank r, a set has r entities, or
+    all candidates; if candidates tie across the last place, this is an upper bound of its size.
 
     Parameters
     ----------
@@ -201,7 +202,10 @@ class SetRequest:
 def _counted_sets(
     valid: RankTable, test: RankTable, request: SetRequest, limits: CalibratedLimits, covered: BoolArray
 ) -> AnswerSets:
-    """Describe sets by their limits; sizes are upper bounds."""
+    """Make the sets of the test rows from their limits, which are ranks; the sizes are upper bounds.
+
+    For other limits, the caller replaces the sizes. ``covered`` (bool[row]) says which sets have the answer.
+    """
     notes = (*valid.notes, *test.notes, *notes_on_filter(test), *notes_on_limits(limits, request.per, request.coverage))
     at_most = np.minimum(limits.of_rows, test.column("candidates")).astype(np.int64)
     return AnswerSets(

@@ -1,12 +1,13 @@
 """Conformal limits: how nonconforming an answer may be and still be in its set, from the answers of validation.
 
-``calibrate`` takes the nonconformities of validation and makes the limit of each test row: one for all, or one for each
-relation or side.
+``answers.py`` calls ``calibrate``: the nonconformities of the validation answers (how badly each fits its query, see
+``nonconformity.py``) go in, the limit of each test row comes out: one for all rows, or one for each relation or side.
 
 Split conformal prediction (Vovk et al., 2005; Angelopoulos and Bates, 2023): of n exchangeable values V and a new one,
 P(V_new ≤ q) ≥ c where q is the ⌈(n + 1) c⌉-th smallest of the n, and infinite where that is more than n. The + 1 counts
 the new value. A triple that is predicted on both sides is one draw with two values, so there it adds 2 (pooling of
-groups; Lee, Barber and Willett, 2023). Calibrated by relation (Mondrian; Vovk et al., 2005), each has its own q.
+groups; Lee, Barber and Willett, 2023). Calibrated by relation (Mondrian; Vovk et al., 2005), each relation has its own
+q.
 """
 
 from __future__ import annotations
@@ -27,15 +28,15 @@ from kgeval.metrics.rank_summary import group_rows
 from kgeval.ranking.rank_table import SCHEMA, RankTable
 
 COLUMNS = ("relation", "side")
-"""by which answers may be calibrated: what a query says before its answer is known"""
+"""the columns by which answers may be calibrated: both are known before the answer"""
 
 
 def calibrate(
     valid: RankTable, values: Float64Array, test: RankTable, *, coverage: float, per: Sequence[str] = ()
 ) -> CalibratedLimits:
-    """Calibrate the rows of a test table by the values (float64[row]) of the validation table's.
+    """Find the limit of each test row from the nonconformities ``values`` (float64[row]) of the validation answers.
 
-    Groups in which no limit is finite are pooled, and calibrated together.
+    Groups that have too few values for a finite limit are pooled, and calibrated together.
     """
     values_per_draw = 1 if "side" in per else len(np.unique(valid.column("side").astype(str)))
     keys, (of_valid, of_test) = _group_numbers(valid, test, tuple(per))
@@ -55,7 +56,7 @@ class CalibratedLimits:
     """The limit of each test row, and of each group."""
 
     of_rows: Float64Array
-    """float64[row of test]"""
+    """the limit of each test row; float64[row]"""
     of_groups: tuple[Limit, ...]
 
 
@@ -64,15 +65,15 @@ class Limit:
     """The limit of some rows."""
 
     key: dict[str, Any]
-    """the values that they have in common; empty for all rows, and for those that are pooled"""
+    """the values that the rows have in common, by column; empty for all rows, and for pooled groups"""
     limit: float
     """the largest nonconformity that is let in; infinite where there are too few values"""
     valid: int
-    """how many values of validation it is of"""
+    """the number of validation values from which the limit was computed"""
     test: int
-    """how many rows of test it is for"""
+    """the number of test rows that have this limit"""
     pooled: int = 0
-    """how many groups with too few values of their own share it"""
+    """the number of groups that share this limit because each has too few values of its own"""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data; a limit that is infinite is None."""
@@ -82,7 +83,7 @@ class Limit:
 def _group_numbers(
     valid: RankTable, test: RankTable, per: tuple[str, ...]
 ) -> tuple[list[dict[str, Any]], tuple[IntArray, IntArray]]:
-    """Number the groups of two tables' rows by columns: their keys by label, and the group of each row, int64[row]."""
+    """Group the rows of both tables by columns; return the keys of the groups, and each table's groups, int64[row]."""
     both = pa.concat_tables([table.data.select(SCHEMA.names) for table in (valid, test)])
     grouping, numbers = group_rows(replace(test, data=both), per), np.empty(len(both), np.int64)
     numbers[grouping.rows] = grouping.group_ids
@@ -97,7 +98,7 @@ def conformal_limits(
     ``values`` (float64[value]) are the nonconformities of validation, ``groups`` (int64[value]) their groups from 0, of
     which there are ``count``; ``coverage`` is the probability with which the next answer is within the limit.
 
-    Of nine values, the ninth; of eight, none is large enough for 90 %.
+    For 90 %, the limit of nine values is the ninth; of eight values, none is large enough.
 
     >>> conformal_limits(np.arange(17.0), np.r_[np.zeros(9, int), np.ones(8, int)], 2, coverage=0.9)
     array([ 8., inf])
@@ -115,7 +116,7 @@ def conformal_limits(
 def place_of_limit(count: int, coverage: float, *, values_per_draw: int = 1) -> int:
     """Compute which of ``count`` ascending values is the limit, from 1; above ``count``, none is large enough.
 
-    The coverage is taken as the decimal that it is written as: 0.55 of 20 are 11, not the 12 of its rounding.
+    The coverage is taken as it is written in decimals: 0.55 of 20 are 11, not the 12 that the binary number gives.
 
     >>> place_of_limit(9, 0.9), place_of_limit(8, 0.9), place_of_limit(19, 0.55)
     (9, 9, 11)

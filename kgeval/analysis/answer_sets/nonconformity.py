@@ -23,14 +23,15 @@ from kgeval.ranking.rules import tied_under
 class Nonconformity:
     """A nonconformity: its name, its formula, and how a split is measured by it.
 
-    The set of a row has the candidates whose nonconformity is at most the row's limit. A higher score never makes it
-    larger, so these are the candidates from some score on: candidates that tie are in it together, or not.
+    The set of a row has the candidates whose nonconformity is at most the row's limit. A higher score never has a
+    larger nonconformity, so the set has all candidates from some score on: ties are all in it, or all outside.
     """
 
     name: str
     formula: str
-    """of a score s"""
+    """the nonconformity of a score s, as it is shown"""
     measure: Callable[[ScoredSplit], BelowReference | PessimisticRanks]
+    """(split) -> an object with the nonconformities of its answers, and the lowest scores within given limits"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +39,9 @@ class BelowReference:
     """The nonconformities ``gap`` and ``softmax``: how far a score s is below a reference of its row, reference − s."""
 
     scores: Float64Array
-    """float64[row], of the answers"""
+    """the scores of the answers; float64[row]"""
     references: Float64Array
-    """float64[row]"""
+    """the score that each row is compared with: its best score, or its log-sum; float64[row]"""
 
     @property
     def values(self) -> Float64Array:
@@ -65,9 +66,11 @@ class PessimisticRanks:
 
     @property
     def values(self) -> Float64Array:
+        """The nonconformity of each answer; float64[row]."""
         return pessimistic_ranks(self.split.ranks)
 
     def lowest_scores(self, limits: Float64Array) -> Float64Array:
+        """Find the lowest score in each row's set, as :meth:`BelowReference.lowest_scores` does."""
         candidates = self.split.ranks.column("candidates")
         lowest = np.where(limits >= candidates, -np.inf, np.inf)
         searched = (limits >= 1) & (limits < candidates)
@@ -85,8 +88,8 @@ def measure_by_softmax(split: ScoredSplit) -> BelowReference:
     """Compare scores with the log-sum of each row's candidates.
 
     1 − p, with p = exp(s) / Σ exp, is the nonconformity of Sadinle, Lei and Wasserman (2019), which Zhu et al. (2025)
-    take for the answers of knowledge graphs. −log p = log Σ exp − s grows as it does, so the sets are the same, and it
-    does not underflow.
+    take for the answers of knowledge graphs. −log p = log Σ exp − s orders candidates as 1 − p does, so the sets are
+    the same, and it does not underflow.
     """
     others = split.by_row(lambda side: split.engine.log_sums(split.scorer, side.task)[side.task.queries.owners])
     with_answer = np.logaddexp(others, split.scores)
@@ -111,13 +114,13 @@ def find_nonconformity(name: str) -> Nonconformity:
 def pessimistic_ranks(ranks: RankTable) -> Float64Array:
     """Take the pessimistic ranks of a table, 1 + greater + tied; float64[row].
 
-    All ties are counted, so that a set of rank r has at most r entities; ties beyond the last are left out.
+    All ties are counted, so that a set with the limit r has at most r entities: ties across its end are left out.
     """
     return np.asarray(1.0 + ranks.column("greater") + ranks.column("tied"))
 
 
 def _lowest_listed(side: SideTask, best: BestAnswers, scores: Float64Array, limits: Float64Array) -> Float64Array:
-    """Find the lowest score of those listed whose pessimistic rank, answer included, is within; float64[answer]."""
+    """Find the lowest listed score whose pessimistic rank, answer included, is within the limit; float64[answer]."""
     owners = side.task.queries.owners
     listed = best.scores[owners]
     _, ends = best.spans_of_ties

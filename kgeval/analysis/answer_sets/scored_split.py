@@ -27,7 +27,7 @@ from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_task import RankingTask
 
 BYTES_A_PLACE = 64
-"""that a prediction takes while it is found and looked through"""
+"""the memory of one listed candidate while it is found and looked through, in bytes"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +36,8 @@ class ScoredSplit:
 
     The candidates of a row are all entities that the model knows, without known answers, and the row's answer.
 
-    The *others* of a row are these candidates; where the answer is a known one, it is not among them. So all answers of
-    a query have the same others.
+    The *others* of a row are these candidates, less the row's own answer if the filter counts it as a known answer. So
+    all answers of a query have the same others.
     """
 
     scorer: Aligned
@@ -45,6 +45,7 @@ class ScoredSplit:
     engine: Engine
     ranks: RankTable
     sides: tuple[SideTask, ...]
+    """the queries of each side, and within it of each group of relations with the same candidates"""
 
     @classmethod
     def of(cls, ranking: ModelRanking) -> ScoredSplit:
@@ -88,9 +89,9 @@ class ScoredSplit:
         return self.by_row(count).astype(np.int64)
 
     def best(self, places: IntArray) -> Iterator[tuple[SideTask, BestAnswers]]:
-        """Find the best others: of a query as many as its rows want at most (int64[row]), or some more.
+        """Find the best others of each query: at least as many as ``places`` (int64[row]) wants for any of its rows.
 
-        Queries that want about as many are searched together, as many as the memory holds.
+        Queries that want similar numbers are searched together, in blocks that fit into memory.
         """
         for side in self.sides:
             wanted = np.zeros(len(side.task.queries), np.int64)
@@ -104,7 +105,7 @@ class ScoredSplit:
                     yield part, self.engine.best(self.scorer, part.task, most, drops_known=True)
 
     def by_row(self, compute: Callable[[SideTask], Float64Array | BoolArray]) -> Float64Array:
-        """Put what is computed of each side's answers into the order of the rows; float64[row]."""
+        """Compute a value for each answer, side task by side task, and sort the values by row; float64[row]."""
         values = np.empty(len(self.ranks))
         for side in self.sides:
             values[side.rows] = compute(side)
@@ -113,11 +114,11 @@ class ScoredSplit:
 
 @dataclass(frozen=True, eq=False)
 class SideTask:
-    """The queries of one side, and the rows of the rank table that their answers have."""
+    """Queries of one side, head or tail, as a ranking task, and the rows of their answers in the rank table."""
 
     task: RankingTask
     rows: IntArray
-    """int64[answer]"""
+    """the row of each answer in the rank table; int64[answer]"""
 
     def where(self, keep: BoolArray) -> SideTask:
         """Keep the queries for which ``keep`` (bool[query]) holds."""
@@ -125,12 +126,12 @@ class SideTask:
 
     @property
     def is_known(self) -> BoolArray:
-        """Whether each answer is a known one, which the filter takes out of its query's candidates; bool[answer]."""
+        """Whether the filter has each answer as a known answer, and removes it from the others; bool[answer]."""
         return np.asarray(self.task.known.positions(self.task.queries.owners, self.task.answers) >= 0)
 
 
 def _side_tasks(scorer: Aligned, dataset: Dataset, ranks: RankTable, side: Side, rows: IntArray) -> Iterator[SideTask]:
-    """Collect the queries of a side's rows, those together whose answers are sought among the same entities."""
+    """Make the tasks of a side's rows: one for each group of relations whose answers have the same candidates."""
     triples = dataset.split(ranks.split)[ranks.column("triple")[rows]]
     known = KnownAnswers.of(known_triples(dataset, ranks.filter or (), ranks.times), side)
     for part, entities in scorer.groups(side, triples.relations):

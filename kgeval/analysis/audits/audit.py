@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SHOWN = 3
-"""how many findings of a kind are shown; all of them are in the data"""
+"""the number of findings of a kind that a text shows; ``to_dict`` and ``to_frame`` have all"""
 
 
 def audit(
@@ -128,11 +128,11 @@ class Audit(Shown):
     threshold: float
     """the share of pairs from which on relations are related"""
     tallies: tuple[Tally, ...]
-    """the count of each kind, for kinds of triples in each split"""
+    """the count of each kind; kinds of triples have a count in each split"""
     findings: tuple[Finding, ...]
-    """all findings by kind, the largest first"""
+    """all findings, in the order of the kinds; within a kind, the largest first"""
     split_flags: dict[str, dict[str, BoolArray]]
-    """by split and kind, bool[triple]"""
+    """which triples are of a kind: {split: {kind: bool[triple]}}"""
     notes: tuple[str, ...] = ()
     """what was not searched for, and what labels other graphs share"""
 
@@ -150,7 +150,7 @@ class Audit(Shown):
     def count(self, kind: str, split: str | None = None) -> int:
         """Return the count of a kind; for triples, in one split or in valid and test together.
 
-        The counts in several other graphs are added; :meth:`to_frame` has each.
+        The counts in several other graphs are added; :meth:`to_frame` has the findings of each graph.
 
         Raises
         ------
@@ -245,7 +245,7 @@ def _order(item: Tally | Finding) -> int:
 
 
 def _section(section: str, tallies: Sequence[Tally]) -> Table:
-    """Lay out a section: a row for each kind, and for kinds of triples, columns for each split."""
+    """Lay out a section: a row for each kind; for kinds of triples, two columns for each split."""
     splits = {tally.split: f"of {tally.total}" for tally in tallies if tally.split}
     if not splits:
         rows = [[one.kind, one.count, "" if one.total is None else one.total, _share(one)] for one in tallies]

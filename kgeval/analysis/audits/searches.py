@@ -1,6 +1,7 @@
 """The searches of an audit: related relations, leaked triples, those in other graphs, hubs, rarities and label twins.
 
-Each ``…_found`` searches a dataset, or its labels, and returns counts (:class:`Tally`) and findings of each kind.
+``audit.py`` calls them. Each ``…_found`` searches a dataset, or its labels, and returns counts (:class:`Tally`) and
+findings of each kind.
 ``KINDS`` explains the kinds: to add one, name it there and list its findings in a search. The slice ``leak`` calls
 ``leaks_of``.
 """
@@ -31,16 +32,16 @@ WAYS = ("repeated", "reverse", "duplicate", "inverse")
 """ways to look a test triple up in train, the plainest first; a triple that has several is counted under the first"""
 
 HUBS = 0.01
-"""the share of the entities that are hubs: of those that appear, rounded up"""
+"""the share of hubs among the entities that appear in a triple; their number is rounded up"""
 
 FEW = 10
-"""the number of test triples from which on a relation has enough of them"""
+"""a relation with fewer test triples than this is rarely tested"""
 
 SHOWN = 10
-"""how many hubs are findings of their own"""
+"""the number of hubs that are findings of their own"""
 
 WAYS_APART = ("Unicode form", "white space", "case")
-"""in the order in which they are set aside"""
+"""the ways in which label twins differ, in the order in which they are set aside"""
 
 WHITE_SPACE = r"[\s\p{Z}\x{0B}\x{85}]+"
 AKRAMI = "Akrami et al., 2020"
@@ -53,9 +54,11 @@ class Flaw:
     """A kind of finding."""
 
     section: str
+    """the table of the audit that has the kind"""
     meaning: str
-    """a sentence, with a place for the ``threshold``"""
+    """a sentence that explains the kind, with a place for the ``threshold``"""
     source: str = ""
+    """the paper that defines the kind"""
 
 
 RELATIONS, TRIPLES, OVERLAPS, DEGREES, LABELS = "relations", "triples", "in other graphs", "degrees", "labels"
@@ -95,7 +98,7 @@ KINDS = {
     "entity label twins": Flaw(LABELS, f"{TWINS}: perhaps one entity under several ids."),
     "relation label twins": Flaw(LABELS, f"{TWINS}: perhaps one relation under several ids."),
 }
-"""in the order in which they are shown"""
+"""the kinds of finding by name, in the order in which they are shown"""
 
 
 @dataclass(frozen=True)
@@ -104,16 +107,16 @@ class Finding:
 
     kind: str
     subject: str
-    """the label of the relation or the entity; of label twins, of the first of them"""
+    """the label of the relation or the entity; for label twins, the label of the first twin"""
     partner: str | None
-    """the label of the other relation; of label twins, of the second; of triples elsewhere, a graph and its split"""
+    """the label of the other relation or of the second twin; for triples in other graphs, the graph and its split"""
     split: str | None
-    """whose triples are counted; None: those of all splits"""
+    """the split whose triples are counted; None if all splits are"""
     count: int
     total: int
-    """what ``count`` is a part of, as the kind says"""
+    """the number that ``count`` is a part of, as the kind says"""
     detail: str | None = None
-    """the first of the triples, by its labels; of label twins, what they differ by"""
+    """the first of the counted triples, by its labels; for label twins, the way in which they differ"""
 
     @property
     def share(self) -> float:
@@ -132,11 +135,11 @@ class Tally:
     kind: str
     count: int
     total: int | None = None
-    """of how many; None where findings are pairs of relations"""
+    """the number of triples, relations, entities or labels that were searched; None for pairs of relations"""
     split: str | None = None
     """the split of the counted triples; None if they are in several, or if relations are counted"""
     partner: str | None = None
-    """another graph that has them, and its split"""
+    """the other graph that has the counted triples, and its split"""
 
     @property
     def title(self) -> str:
@@ -165,14 +168,15 @@ class RelatedRelations:
     """
 
     sizes: IntArray
-    """int64[relation], how many pairs (head, tail) each has in all splits"""
+    """the number of pairs (head, tail) of each relation in all splits; int64[relation]"""
     train: PairedFacts | None = None
+    """the train triples, in a form in which pairs of entities are looked up"""
     duplicates: Overlaps | None = None
-    """near-duplicates: at least the threshold of both, over all splits; each pair both ways round"""
+    """near-duplicates, which share at least the threshold of the pairs of both; (r1, r2) and (r2, r1) are listed"""
     reverses: Overlaps | None = None
-    """the same with head and tail of the second relation swapped; the first with itself if it is symmetric"""
+    """reverse duplicates, the same with head and tail of r2 swapped; a symmetric relation is listed with itself"""
     rules: Overlaps | None = None
-    """inverse rules: at least the threshold of either, in train; each pair both ways round"""
+    """inverse rules, which share at least the threshold of the train pairs of r1 or r2, swapped; listed both ways"""
 
     @classmethod
     def of(cls, dataset: Dataset, threshold: float) -> RelatedRelations:
@@ -204,7 +208,7 @@ class RelatedRelations:
 
 
 def related_found(dataset: Dataset, related: RelatedRelations) -> Found:
-    """List the relations that are related, each pair once, the largest first; nothing of what was not searched for."""
+    """List the pairs of related relations, each once, the largest first, by the kinds that were searched for."""
     overlaps = {"near-duplicate relations": related.duplicates, "inverse rules": related.rules}
     if related.reverses is not None:
         symmetric = related.reverses.first == related.reverses.second
@@ -234,8 +238,8 @@ def _listed(kind: str, dataset: Dataset, overlaps: Overlaps) -> list[Finding]:
 def cartesian_found(dataset: Dataset, pairs: IntArray, threshold: float) -> tuple[IntArray, Found]:
     """Find the relations r with |P_r| / (|S_r| · |O_r|) of at least the threshold and more than one train triple.
 
-    P_r are its pairs over all splits, of which ``pairs`` (int64[relation]) has the numbers, S_r its distinct heads and
-    O_r its distinct tails (Akrami et al., 2020). The relations are int64[Cartesian relation], ascending.
+    P_r are its pairs over all splits, S_r its distinct heads and O_r its distinct tails (Akrami et al., 2020);
+    ``pairs`` (int64[relation]) has the sizes of P_r. The ids of the relations found are ascending.
     """
     kind, possible = "Cartesian relations", _distinct(dataset, 0) * _distinct(dataset, 2)
     trained = np.bincount(dataset.train.relations, minlength=len(pairs))
@@ -257,13 +261,13 @@ def _distinct(dataset: Dataset, column: int) -> IntArray:
 
 
 def leaks_of(related: RelatedRelations, triples: Triples, *, later: bool = False) -> dict[str, BoolArray]:
-    """Find the triples that train gives away, by way; bool[triple] each, and none of what was not searched for.
+    """Find the triples that train gives away: bool[triple] for each way in ``WAYS`` that was searched for.
 
     If all are ``later`` than train, as in forecasting, none are given away.
 
     ``repeated``: train has the triple itself. ``reverse``: it has (t, r′, h), where r′ is a reverse duplicate of r, or
-    r itself and symmetric. ``duplicate``: (h, r′, t), where r′ is a near-duplicate of r. ``inverse``: (t, r′, h), where
-    r and r′ are partners of an inverse rule. A triple may be given away in several ways.
+    r itself if r is symmetric. ``duplicate``: it has (h, r′, t), where r′ is a near-duplicate of r. ``inverse``: it has
+    (t, r′, h), where r and r′ are partners of an inverse rule. A triple may be given away in several ways.
     """
     train = related.train
     if train is None:
@@ -296,7 +300,7 @@ def flags_of(dataset: Dataset, split: str, related: RelatedRelations, cartesian:
 
 
 def overlaps_found(dataset: Dataset, split: str, other: Dataset) -> list[Found]:
-    """Count the triples of a split that another graph has, each once, and list them by relation; for each of its parts.
+    """Count the triples of a split that each part (split) of another graph has, and list them by relation.
 
     A triple counts under the first of ``OVERLAP_WAYS`` that holds in any part, and in the first such part.
     """
@@ -323,9 +327,9 @@ def leaked_found(dataset: Dataset, split: str, flags: Mapping[str, BoolArray], p
 
 
 def degrees_found(dataset: Dataset) -> Found:
-    """Find the triples at hubs and the greatest of these, entities that appear once, and rarely tested relations."""
+    """Find the triples at hubs and the greatest hubs, entities that appear once, and rarely tested relations."""
     rare, size = _rarely_tested(dataset) if len(dataset.test) else [], len(dataset.entities)
-    # The places of each entity in the triples of all splits: two of them in a loop.
+    # Count how often each entity stands in the triples of all splits, twice in a loop.
     ends = [column for part in dataset.splits.values() for column in (part.heads, part.tails)]
     degrees = np.bincount(np.concatenate([np.empty(0, np.int64), *ends]), minlength=size)
     hubs = np.argsort(-degrees, kind="stable")[: math.ceil(HUBS * np.count_nonzero(degrees))]
@@ -344,6 +348,7 @@ def degrees_found(dataset: Dataset) -> Found:
 
 
 def _triples_of(entities: IntArray, dataset: Dataset) -> int:
+    """Count the triples of all splits that contain one of the entities."""
     there = np.zeros(len(dataset.entities), np.bool_)
     there[entities] = True
     return sum(int((there[part.heads] | there[part.tails]).sum()) for part in dataset.splits.values())
@@ -371,7 +376,7 @@ def twins_found(vocabulary: Vocabulary) -> Found:
     ids = ids[np.argsort(last[ids], kind="stable")]
     starts, findings = starts_of_runs(last[ids]), []
     if len(ids):
-        # A group is united from the first way on after which all of it is one text.
+        # Find the first way after which all labels of a group are one text.
         united = [np.maximum.reduceat(code[ids], starts) == np.minimum.reduceat(code[ids], starts) for code in codes]
         ways, sizes = np.argmax(united, axis=0), np.diff(starts, append=len(ids))
         for start, count, way in zip(starts.tolist(), sizes.tolist(), ways.tolist(), strict=True):
@@ -381,7 +386,7 @@ def twins_found(vocabulary: Vocabulary) -> Found:
 
 
 def _without_ways_apart(labels: pa.Array) -> Iterator[pa.Array]:
-    """Yield the labels in one Unicode form, then with plain white space too, then in lower case too."""
+    """Yield all labels in one Unicode form, then with plain white space too, then in lower case too."""
     labels = pc.utf8_normalize(labels, form="NFC")
     yield labels
     labels = pc.utf8_trim_whitespace(pc.replace_substring_regex(labels, WHITE_SPACE, " "))

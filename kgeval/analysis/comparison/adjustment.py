@@ -1,4 +1,8 @@
-"""The correction for several tests: p-values of several pairs of models, and what a note says of it."""
+"""The correction for several tests: p-values of several pairs of models, and what a note says of it.
+
+The three tests of pairs of models, ``pair_tests.py``, ``seed_differences.py`` and ``label_comparison.py``, pass their
+differences to ``with_adjusted_p``.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
 def with_adjusted_p(pairs: Iterable[PairedDifference], apart: Collection[str] = ()) -> tuple[PairedDifference, ...]:
     """Adjust p-values for the pairs of models that are tested by the same metric in the same group (Holm, 1979).
 
-    Pairs with models ``apart`` are a family of their own.
+    Pairs with one of the models ``apart`` (baselines) are adjusted by themselves.
     """
     found, families = list(pairs), dict[object, list[int]]()
     for place, pair in enumerate(found):
@@ -33,7 +37,7 @@ def with_adjusted_p(pairs: Iterable[PairedDifference], apart: Collection[str] = 
 
 
 def holm(p_values: Float64Array) -> Float64Array:
-    """Multiply the smallest of m p-values by m, the next by m − 1, …, none below the one before (Holm, 1979).
+    """Multiply the smallest of m p-values by m, the next by m − 1, …; let none be below the one before (Holm, 1979).
 
     >>> holm(np.array([0.01, 0.04, 0.03, 0.005])).round(6)
     array([0.03, 0.06, 0.06, 0.02])

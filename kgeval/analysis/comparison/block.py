@@ -1,4 +1,7 @@
-"""Blocks of a comparison, each a dataset or a group of its rows: values, differences, the order that tests support."""
+"""Blocks of a comparison, each a dataset or a group of its rows: values, differences, the order that tests support.
+
+``Comparison.block`` makes one from summaries and tested differences; tables, notes and reports read it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from kgeval.metrics.summary import Group, Value
 TURNED = {"better": "worse", "worse": "better"}
 
 MOST_EXCEPTIONS = 3
-"""pairs that a line names, beside what its signs say"""
+"""the most pairs that a line of order names in parentheses, beside what its signs say"""
 
 ModelSummary = RankSummary | LabelSummary
 
@@ -37,11 +40,11 @@ class Block(Brief):
     of_models: Mapping[str, Group]
     """the values of the models that ranked these rows"""
     pairs: Sequence[PairedDifference]
-    """the differences of each two models"""
+    """the tested difference of each pair of models"""
     pooled: Part | None
-    """the side of metrics that name none; ``None`` of labels"""
+    """the side of metrics that name none; ``None`` for classifications"""
     reference: str | None = None
-    """the model that all others were compared with"""
+    """the model that all others were compared with; ``None`` if all pairs were"""
 
     @property
     def title(self) -> str:
@@ -61,9 +64,9 @@ class Block(Brief):
         return [pair for pair in self.pairs if pair.metric == metric.of_part(self.pooled)]
 
     def value(self, model: str, metric: MetricName) -> Value:
-        """Look a value up; one without a number where there is none.
+        """Look up a model's value of a metric; a value without a number if there is none.
 
-        A metric without a side is of all sides that the model ranked.
+        A metric without a side is the one over all sides that the model ranked.
         """
         records = self.of_models[model].records if model in self.of_models else {}
         if metric not in records and not metric.side:  # the first of its name is of all sides
@@ -94,7 +97,7 @@ class Block(Brief):
     def marks(self, metric: MetricName) -> list[tuple[bool, bool]]:
         """Whether each model is the best, and whether its tested difference to the best is not significant.
 
-        With a reference, only differences to that were tested, so that these are marked.
+        With a reference, only differences to the reference were tested, so that these are marked.
         """
         order = self.ranked(metric)
         if len(order) < 2:

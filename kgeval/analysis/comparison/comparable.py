@@ -29,7 +29,7 @@ from kgeval.metrics.intervals.interval import PLURAL, Unit
 from kgeval.ranking.rank_table import LISTED, TIME, RankTable
 
 LARGEST_KEY = 2**62
-"""which a product of two numbers of values must stay under, or be renumbered"""
+"""the largest product of two numbers of values for which two columns are joined into one int64 key"""
 
 TRIPLES = "triples"
 """a further difference that can be allowed: the triples and sides that were ranked"""
@@ -40,34 +40,36 @@ class SharedRows:
     """The rows that tables share, by head, relation, tail, time and side, in the order of these labels."""
 
     rows: Mapping[str, IntArray]
-    """int64[row], into the table of each model"""
+    """the indices of the shared rows in each model's table: {model: int64[row]}"""
     others: Mapping[str, int]
-    """how many rows of each model's table are not shared"""
+    """{model: the number of rows of its table that are not shared}"""
     triples: IntArray
-    """int64[row], the number of the row's triple; like all these numbers, a function of the labels alone"""
+    """the number of each row's triple, int64[row]; like all numbers below, a function of the labels alone"""
     sides: IntArray
-    """int64[row], the place of the row's side in ``TARGETS``"""
+    """the index of each row's side in ``TARGETS``; int64[row]"""
     relations: IntArray
     anchors: IntArray
+    """the entity that each row's query contains (the head, if the relation is predicted); int64[row]"""
     partners: IntArray
-    """int64[row], what a query names beside its anchor: its relation, or the tail where the relation is predicted"""
+    """the relation of each row's query, or the tail if the relation is predicted; int64[row]"""
     times: IntArray
-    """all 0 where facts have no times"""
+    """the time of each row; int64[row], all 0 if facts have no times"""
 
     def __len__(self) -> int:
         return len(self.triples)
 
     @property
     def of_all(self) -> bool:
+        """Whether all rows of all tables are shared."""
         return not any(self.others.values())
 
     def keys(self, unit: Unit) -> IntArray:
-        """Number the unit of each row; int64[row]."""
+        """Return the number of each row's unit, such as its triple or its relation; int64[row]."""
         return np.asarray(getattr(self, PLURAL[unit]))
 
     @cached_property
     def queries(self) -> IntArray:
-        """Number the queries densely, in the order of their labels."""
+        """The number of each row's query, in the order of their labels; int64[row]."""
         (keys,) = _fold([self.sides], [self.partners], [self.anchors], [self.times])
         return np.unique(keys, return_inverse=True)[1]
 
@@ -79,7 +81,7 @@ class SharedRows:
 
 
 def shared_rows(tables: Mapping[str, RankTable]) -> SharedRows:
-    """Find the rows that all tables share; a row that a table has several times is shared as often as all have it."""
+    """Find the rows that all tables share; a repeated row is shared as often as every table has it."""
     several = list(tables.values())
     heads, relations, tails = (_label_codes(several, name) for name in ("head", "relation", "tail"))
     sides = [np.select([table.column("side") == side for side in TARGETS], range(len(TARGETS))) for table in several]
@@ -102,7 +104,11 @@ def shared_rows(tables: Mapping[str, RankTable]) -> SharedRows:
 
 
 def with_common_lists(tables: dict[str, RankTable], same: SharedRows) -> dict[str, RankTable]:
-    """Group rows that all tables share by how many of the models that have lists name the answer: all, some or none."""
+    """Set the column of lists in all tables to whether all, some or none of the models' lists name the answer.
+
+    A model with lists predicts some candidates for each query. The tables stay as they are if no model has lists, or if
+    not all rows are shared.
+    """
     groups = ["listed", "in some lists", "not listed"]
     listed = [table.column(LISTED)[same.rows[key]] for key, table in tables.items() if LISTED in table.columns]
     if not listed or not same.of_all:
@@ -120,7 +126,7 @@ def _shared(keys: Sequence[IntArray]) -> list[IntArray]:
     orders = [np.argsort(key, kind="stable") for key in keys]
     ordered = [key[order] for key, order in zip(keys, orders, strict=True)]
     repeats = []
-    for key in ordered:  # how often the key of each row stands before it
+    for key in ordered:  # count how often the key of each row stands before it
         starts = starts_of_runs(key)
         repeats.append(np.arange(len(key)) - np.repeat(starts, np.diff(np.r_[starts, len(key)])))
     if any(repeat.any() for repeat in repeats):
@@ -132,14 +138,17 @@ def _shared(keys: Sequence[IntArray]) -> list[IntArray]:
 
 
 def _times(tables: Sequence[RankTable]) -> list[IntArray]:
-    """Number the times of the rows, alike in all tables; all 0 where a table has none, and rows are of any time."""
+    """Number the times of the rows, alike in all tables; all 0 if a table has no times, so that times do not count."""
     if any(TIME not in table.columns for table in tables):
         return [np.zeros(len(table), np.int64) for table in tables]
     return _value_codes([table.column(TIME).astype(str) for table in tables])
 
 
 def _fold(*columns: Sequence[IntArray]) -> list[IntArray]:
-    """Make one number of several of each row, in the order of the first, then the second, …, alike in all tables."""
+    """Join several numbers of each row into one key, sorted by the first, then the second, …, alike in all tables.
+
+    Each of ``columns`` has an array for each table.
+    """
     folded = [key.astype(np.int64) for key in columns[0]]
     for column in columns[1:]:
         size, most = (1 + max((int(key.max(initial=0)) for key in keys), default=0) for keys in (column, folded))
@@ -150,13 +159,13 @@ def _fold(*columns: Sequence[IntArray]) -> list[IntArray]:
 
 
 def _value_codes(columns: Sequence[Any]) -> list[IntArray]:
-    """Number the values of the tables' columns in their order, alike in all; int64[row] for each table."""
+    """Number the values of one column of each table in ascending order, alike in all tables: int64[row] for each."""
     ends = np.cumsum([len(column) for column in columns])[:-1]
     return np.split(np.unique(np.concatenate(columns), return_inverse=True)[1], ends)
 
 
 def _label_codes(tables: Sequence[RankTable], name: str) -> list[IntArray]:
-    """Number the labels of a column in their order, alike in all tables; the ids, where a label is missing."""
+    """Number the labels of a column in ascending order, alike in all tables; if a label is missing, number the ids."""
     columns = [table.data.column(f"{name}_label") for table in tables]
     if any(column.null_count for column in columns):
         return _value_codes([table.column(name) for table in tables])
@@ -170,7 +179,7 @@ def _label_codes(tables: Sequence[RankTable], name: str) -> list[IntArray]:
 
 
 def differing_fields(tables: Mapping[str, RankTable], same: SharedRows, allow: Collection[str]) -> dict[str, str]:
-    """Return the allowed differences of models' ranks, and refuse others; an unknown value differs from none."""
+    """Return the allowed differences of models' ranks by field; refuse others. An unknown value is no difference."""
     differences = {}
     for field in ALIKE:
         whose: dict[str, list[str]] = {}
@@ -181,7 +190,7 @@ def differing_fields(tables: Mapping[str, RankTable], same: SharedRows, allow: C
                 whose.setdefault(next(same_value, value), []).append(model)
         if len(whose) > 1:
             differences[field] = "; ".join(f"{value} in {' and '.join(models)}" for value, models in whose.items())
-    if not differences.keys() & {"dataset", "split"}:  # whose triples are others, which need not be said again
+    if not differences.keys() & {"dataset", "split"}:  # these have other triples, which need not be said again
         differences = {**_other_ranks(tables, same), **differences}
     if refused := [field for field in differences if field not in allow]:
         listed = "\n".join(f"{field}: {differences[field]}" for field in refused)
@@ -197,7 +206,7 @@ def allowed_fields(allow: object) -> list[str]:
 
 
 def _other_ranks(tables: Mapping[str, RankTable], same: SharedRows) -> dict[str, str]:
-    """Name the models that ranked other triples or sides or, if candidates are unknown, other numbers of them."""
+    """Name the models that ranked other triples or sides or, if candidates are unknown, had other numbers of them."""
     (first, table), *others = tables.items()
     if not same.of_all:
         counts = ", ".join(f"{count:,} of {len(tables[model]):,} in {model}" for model, count in same.others.items())
@@ -220,14 +229,14 @@ def _value(table: RankTable, field: str) -> str:
 
 
 def bare_name(dataset: str) -> str:
-    """A dataset's name without case and punctuation: PyKEEN has FB15k237, and takes it by fb15k-237."""
+    """A dataset's name without case and punctuation: PyKEEN calls it FB15k237, and also accepts fb15k-237."""
     return "".join(filter(str.isalnum, dataset)).lower()
 
 
 def dataset_names(tables: Sequence[RankTable]) -> list[str]:
-    """Name the dataset of each table; if one has no name, and the others have the same one, it is theirs.
+    """Name the dataset of each table; a table without a name gets the name of the others, if that is the same in all.
 
-    A name counts without case and punctuation, and stands as it is written first.
+    Names are compared without case and punctuation, and returned as they are written first.
     """
     written: dict[str, str] = {}
     for table in tables:
@@ -244,7 +253,7 @@ def notes_on_samples(tables: Mapping[str, RankTable]) -> Iterator[str]:
 
 
 def notes_on_histories(tables: Mapping[str, RankTable]) -> Iterator[str]:
-    """Say what models had in view before the time of a query, where they differ: it is theirs, and no rule of ranks."""
+    """Say which facts before a query's time each model had seen, if they differ; models remain comparable."""
     whose: dict[str, list[str]] = {}
     for model, table in tables.items():
         whose.setdefault(f"history {table.history or 'not said'}", []).append(model)

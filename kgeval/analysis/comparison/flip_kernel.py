@@ -2,8 +2,8 @@
 
 ``sign_flips.signed_sums`` calls it, a block of draws in each thread.
 
-A sum is a sum over groups of 8 units, and a group has only 256 signed sums. They are computed once; each draw then adds
-the one that a random byte names (the "four Russians": Arlazarov et al., 1970).
+The units, such as triples, are summed in groups of 8, and a group has only 256 signed sums. They are computed once;
+each draw then adds the sum that a random byte names (the "four Russians": Arlazarov et al., 1970).
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ UNITS = 8
 def add_signed_sums(contributions, seed, first, sums):  # type: ignore[no-untyped-def]
     """Add to each draw the sum of all units under its signs, which are a function of (seed, group, draw).
 
-    ``contributions`` are those of the units; float64[group, unit, column], 8 units. ``first`` is the number of the
-    first draw, a multiple of 8. ``sums`` are zeros on entry; float64[draw, column], as many draws as a multiple of 8.
+    ``contributions`` has the difference in each unit; float64[group, unit, column], 8 units in a group. ``first`` is
+    the number of the first draw, a multiple of 8. ``sums`` is zero on entry, and is filled; float64[draw, column], the
+    number of draws a multiple of 8.
     """
     signed = np.empty((256, sums.shape[1]))
     for group in range(len(contributions)):
@@ -39,7 +40,7 @@ def add_signed_sums(contributions, seed, first, sums):  # type: ignore[no-untype
 
 @njit(cache=True)
 def _fill(signed, units):  # type: ignore[no-untyped-def]
-    """Sum eight units under all signs: bit u of a row's number says whether unit u is added or subtracted."""
+    """Sum eight units under all 256 signs: bit u of a row's number says whether unit u is added or subtracted."""
     for column in range(signed.shape[1]):
         signed[0, column] = 0.0
         for unit in range(UNITS):

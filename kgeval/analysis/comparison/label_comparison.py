@@ -1,9 +1,9 @@
 """Comparisons of classifications: the metrics of several models on the same labelled triples, and their differences.
 
-``compare`` calls ``compare_labels`` for the tables of ``kgeval.classify``. A difference has Student's t test of what
-each triple, or relation, adds to it (``label_intervals.py``; of ``roc_auc`` that of DeLong et al., 1988).
-The baselines of the tables stand beside the models. Each model is tested against them, in a family of its own: so more
-baselines change no p-value of two models.
+``compare`` calls ``compare_labels`` for the tables of ``kgeval.classify``. A difference is tested by Student's t test
+of what each triple, or relation, adds to it (``label_intervals.py``; for ``roc_auc`` by DeLong et al., 1988).
+Each model is also tested against the baselines of the tables. These p-values are adjusted by themselves: more baselines
+change no p-value of two models.
 """
 
 from __future__ import annotations
@@ -75,12 +75,13 @@ def compare_labels(
 
 
 def _part(summary: LabelSummary, predictor: str) -> LabelSummary:
+    """Take the groups of one predictor, named as if it were the model: all rows or, if grouped, the groups."""
     parts = [group for group in summary.groups if group.predictor == predictor and bool(group.key) == bool(summary.by)]
     return replace(summary, groups=tuple(replace(group, predictor=MODEL) for group in parts))
 
 
 def _orders(tables: Mapping[str, LabelTable]) -> dict[str, IntArray]:
-    """Sort the test triples of each table by their labels; refuse tables of different ones."""
+    """Find the order that sorts each table's test triples by label (int64[triple]); refuse different test triples."""
     columns = (*(f"{name}_label" for name in TRIPLE), "label")
     rows, orders = dict[str, Any](), dict[str, IntArray]()
     for model, table in tables.items():
@@ -97,7 +98,7 @@ def _orders(tables: Mapping[str, LabelTable]) -> dict[str, IntArray]:
 
 
 class _ModelPart:
-    """A group of the test triples of one model: its values, and what each unit adds to them, computed once."""
+    """One model on a group of test triples: its values, and what each unit adds to them, computed once."""
 
     def __init__(self, group: Group, data: LabelPredictions, options: DifferenceOptions) -> None:
         self.group, self.data = group, data.of_relation(group.key["relation"]) if group.key else data

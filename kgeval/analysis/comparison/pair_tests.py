@@ -1,8 +1,9 @@
 """Pair tests: the differences of all pairs of models, a family of tests for each metric and group of rows.
 
 ``compare`` calls ``paired_differences`` for models of one run each. A :class:`SharedGroup` has the rows that all models
-share; where a metric is a function of means, the signs of its units are flipped, else whole tables are resampled.
-``seed_differences.py`` has the tests of models of several runs.
+share. They are resampled by unit: a triple with the rows of both sides, or a query, relation or time. If a metric is a
+function of means, the signs of the units' differences are flipped, else the metric is computed anew from swapped ranks.
+``seed_differences.py`` has the tests of models with several runs.
 """
 
 from __future__ import annotations
@@ -42,11 +43,11 @@ def paired_differences(
 ) -> tuple[PairedDifference, ...]:
     """Test all pairs of models by all metrics in all groups of rows.
 
-    The pairs are one family by each metric in each group: no further metric, and no further group, changes a p-value.
+    P-values are adjusted for the pairs of models by one metric in one group: no further metric or group changes them.
     """
     found: list[PairedDifference] = []
     with long_loop("comparing", sum(len(options.pairs(group.views)) for group in groups), unit="pairs") as report:
-        for group in map(replace, groups):  # copies, freed with all that was computed of their rows
+        for group in map(replace, groups):  # copies, so that what they cache is freed after each group
             tests = _GroupTests(group, names, options)
             for model, other in options.pairs(group.views):
                 found += tests.differences(model, other)
@@ -55,7 +56,7 @@ def paired_differences(
 
 
 Contrast = tuple[PairedDifference, Float64Array | None]
-"""a difference with its interval, and what each unit adds to it, float64[unit], where its p-value is to be computed"""
+"""a difference with its interval, and what each unit adds to it (float64[unit]); None if its signs are not flipped"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +67,7 @@ class _GroupTests:
     names: Sequence[MetricName]
     options: DifferenceOptions
     drawn: dict[tuple[str, MetricName], Float64Array] = field(default_factory=dict)
-    """the metrics of models in the draws of a bootstrap, as far as they were needed"""
+    """a cache: {(model, metric): its value in each draw of a bootstrap, float64[draw]}"""
 
     def differences(self, model: str, other: str) -> list[PairedDifference]:
         estimates = [self._estimate(model, other, name) for name in self.names]
@@ -100,12 +101,12 @@ class _GroupTests:
 
     @cached_property
     def _terms(self) -> dict[tuple[str, MetricName], MeanTerms | Undefined | None]:
-        """The terms of each model and metric; ``None`` where it is no function of means."""
+        """The terms whose means give the metric, by model and metric; ``None`` if it is no function of means."""
         each = product(self.group.views, self.names)
         return {(model, name): or_reason(partial(self.group.terms, model, name)) for model, name in each}
 
     def _resampled(self, empty: PairedDifference) -> PairedDifference:
-        """Compute the metric anew in each draw: of a bootstrap, and of sign flips."""
+        """Compute the metric anew in each draw: in a bootstrap for the interval, in sign flips for the p-value."""
         name, side, options = empty.metric, str(empty.metric.side), self.options
         units = Units.numbered(empty.unit, self.group.units["ranks", side].ids)
         found = empty
@@ -131,7 +132,7 @@ class _GroupTests:
         return replace(found, interval=interval, detectable=detectable)
 
     def _drawn(self, model: str, name: MetricName, units: Units) -> Float64Array:
-        """A metric of a model in each draw of a bootstrap, whose units are the same for all models; float64[draw]."""
+        """Compute a model's metric in each draw of a bootstrap, with the same units for all models; float64[draw]."""
         if (model, name) not in self.drawn:
             selection, options = self.group.selections[model, str(name.side)], self.options
             intervals = Intervals(unit=options.unit, level=options.level, seed=options.seed % 2**64)
@@ -156,13 +157,13 @@ class _GroupTests:
 
 
 def shares_of_units(own: MeanTerms, others: MeanTerms) -> Float64Array:
-    """The share of each unit in the weights; float64[unit]."""
+    """Compute the share of each unit in the weights, as the mean of both models; float64[unit]."""
     return np.asarray((own.unit_shares + others.unit_shares) / 2, np.float64)
 
 
 def differences_of_units(own: MeanTerms, others: MeanTerms) -> Float64Array:
-    """What each unit adds to the difference of two models, whose signs the test flips; float64[unit]."""
-    # The flips exchange both models, of which neither is nearer to the hypothesis: the middle of both is.
+    """Compute what each unit adds to the difference of two models; float64[unit]. The test flips these signs."""
+    # Under the hypothesis the models are exchangeable, so that gradients are taken at the middle of both.
     middle = (own.means + others.means) / 2
     of_own, of_others = (terms.gradient_at(middle) @ terms.unit_sums for terms in (own, others))
     return _without_rounding(of_own - of_others, of_own)
@@ -172,13 +173,13 @@ def interval_of_difference(own: MeanTerms, others: MeanTerms, metric: Metric, op
     """Make the interval of a difference, whose range is twice that of the metric.
 
     Over relations and times, whose sizes differ, it has the differences that the sign-flip test does not reject: random
-    halves, of the same signs. It leaves out 0 exactly where p is at most 1 − level, of a mean; of a function of means,
-    nearly.
+    halves, from the same signs. For a mean, it leaves out 0 exactly where p is at most 1 − level; for a function of
+    means, nearly.
 
     Raises
     ------
     NoInterval
-        if it has none; the message says why
+        if there is no interval; the message says why
     """
     unit, shares, deviations = own.units.kind, shares_of_units(own, others), own.deviations - others.deviations
     error = standard_error(deviations[shares > 0])
@@ -201,26 +202,27 @@ def interval_of_difference(own: MeanTerms, others: MeanTerms, metric: Metric, op
 
 
 def _without_rounding(differences: Float64Array, values: Float64Array) -> Float64Array:
-    """Set differences of equal values to 0, which sums in another order may round apart."""
+    """Set to 0 the differences of values that are equal but for the rounding of sums in another order."""
     return np.where(np.abs(differences) <= ZERO * np.abs(values).max(initial=0), 0, differences)
 
 
 @dataclass(frozen=True, eq=False)
 class SharedGroup:
-    """A group of the rows that models share, in the table of each."""
+    """A group of the rows that all models share, and where each model's table has them."""
 
     views: Mapping[str, TableView]
-    """the table of each model, or of each of its runs"""
+    """the table of each model, or of each run of the models"""
     same: SharedRows
+    """all rows that the tables share"""
     unit: Unit
     places: IntArray
-    """int64[row], into the shared rows"""
+    """the group's rows, as indices into ``same``; int64[row]"""
     key: Mapping[str, Any]
     """the value of these rows in each column of ``by``; empty for all rows"""
 
     @cached_property
     def rows(self) -> dict[str, IntArray]:
-        """The rows of each side, and of both; int64[row], into the shared rows."""
+        """The group's rows of each side and of both, as indices into ``same``: {side: int64[row]}."""
         sides = self.same.sides[self.places]
         of_entities = sides != TARGETS.index("relation")
         return {
@@ -230,7 +232,7 @@ class SharedGroup:
 
     @cached_property
     def selections(self) -> dict[tuple[str, str], RowSelection]:
-        """The rows of each side in the table of each model."""
+        """The rows of each side in the table of each model: {(model, side): selection}."""
         rows = self.same.rows
         return {
             (model, side): RowSelection(view, rows[model][places])
@@ -240,9 +242,9 @@ class SharedGroup:
 
     @cached_property
     def units(self) -> dict[tuple[Needs, str], Units]:
-        """The unit of each row of a side; numbers are the same on all sides, so that some may have no row.
+        """The unit of each row of a side. Units have the same numbers on all sides, so that some may have no row.
 
-        A list is drawn as a whole: for metrics of lists, queries are drawn in place of triples.
+        A list (the ranks of all answers to one query) is drawn as a whole: metrics of lists draw queries, not triples.
         """
         found: dict[tuple[Needs, str], Units] = {}
         kinds: dict[Needs, Unit] = {"ranks": self.unit, "lists": "query" if self.unit == "triple" else self.unit}
@@ -254,11 +256,11 @@ class SharedGroup:
         return found
 
     def terms(self, model: str, name: MetricName) -> MeanTerms | None:
-        """Take the terms of a metric of a model; ``None`` where it is no function of means."""
+        """Take the terms whose means give a model's metric; ``None`` if it is no function of means."""
         return mean_terms(name, self.selections[model, str(name.side)], self.units_of(model, name))
 
     def units_of(self, model: str, name: MetricName) -> Units:
-        """The unit of each row of a metric's side, or of each list, in the table of a model."""
+        """Find the unit of each row of a metric's side in a model's table; for metrics of lists, of each list."""
         needs, side = name.metric.needs, str(name.side)
         units, selection = self.units[needs, side], self.selections[model, side]
         return units if needs == "ranks" else replace(units, ids=selection.of_lists(units.ids))

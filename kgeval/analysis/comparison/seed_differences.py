@@ -2,9 +2,10 @@
 
 ``compare`` calls ``differences_over_seeds`` where models have several runs.
 
-A model's metric is its mean over its runs. Both the runs and the triples are resampled: runs for each model by
-itself, for seed 0 of one has nothing to do with seed 0 of another; triples for all models at once. The variance and the
-degrees of freedom are those of :mod:`kgeval.metrics.intervals.over_seeds`; p = P(|t| ≥ |difference| / standard error).
+A model's metric is its mean over its runs. Both the runs and the triples count as samples: runs for each model by
+itself, as seed 0 of one model has nothing to do with seed 0 of another; triples for all models at once. The variance
+and the degrees of freedom are computed by :mod:`kgeval.metrics.intervals.over_seeds`; p = P(|t| ≥ |difference| /
+standard error).
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def differences_over_seeds(
 ) -> tuple[PairedDifference, ...]:
     """Test all pairs of models by all metrics in all groups of rows; ``keys`` has the names of each model's runs."""
     pairs = []
-    for group in map(replace, groups):  # copies, freed with all that was computed of their rows
+    for group in map(replace, groups):  # copies, so that what they cache is freed after each group
         tests = [_MetricTests(name, group, keys, options, baselines) for name in names]
         pairs += [test.difference(*pair) for pair in options.pairs(keys) for test in tests]
     return with_adjusted_p(pairs)
@@ -63,6 +64,7 @@ class _MetricTests:
     """the names of each model's runs in the group"""
     options: DifferenceOptions
     baselines: Collection[str]
+    """the models without random training, which may have one run"""
 
     def difference(self, model: str, other: str) -> PairedDifference:
         name, side = self.name, str(self.name.side)
@@ -83,7 +85,7 @@ class _MetricTests:
             return replace(pair, reason=str(reason))
 
     def _tested(self, pair: PairedDifference, values: Float64Array, other_values: Float64Array) -> PairedDifference:
-        """Add the interval of a difference, whose range is twice that of the metric, and its p-value."""
+        """Add to a difference its interval, p-value, detectable difference and the number of seeds it needs."""
         places, covariance, units = self._covariance
         runs = [places[key] for model in (pair.model, pair.other) for key in self.keys[model]]
         spread = error, degrees = error_over_seeds([values, other_values], covariance[np.ix_(runs, runs)], units)
@@ -106,7 +108,7 @@ class _MetricTests:
 
     @cached_property
     def _values(self) -> dict[str, Float64Array | str]:
-        """The metric of each model's runs, or why it is undefined."""
+        """The metric of each model's runs (float64[run]), or the reason why it is undefined."""
         values: dict[str, Float64Array | str] = {}
         for model, keys in self.keys.items():
             try:
@@ -117,7 +119,7 @@ class _MetricTests:
 
     @cached_property
     def _covariance(self) -> tuple[dict[str, int], Float64Array, int]:
-        """The covariance of all runs that are tested, with the place of each in it, and the number of units."""
+        """The place of each tested run in the covariance, the covariance (float64[run, run]), the number of units."""
         tested = [
             model for model, values in self._values.items() if not (isinstance(values, str) or self._too_few(model))
         ]
@@ -151,7 +153,7 @@ def seeds_needed(difference: float, variances: Float64Array, of_units: float, un
 
 
 def detectable_over_seeds(error: float, degrees: float, level: float) -> float:
-    """Compute the difference that Student's t test sees in 4 of 5 repetitions."""
+    """Compute the true difference that Student's t test finds significant in 4 of 5 repetitions."""
     from scipy.special import nctdtrinc
 
     return float(nctdtrinc(degrees, 1 - POWER, t_quantile(degrees, level))) * error

@@ -1,6 +1,7 @@
 """``kgeval.annotate``: join slices to a rank table, as columns that group it.
 
-The rows of the table are found in the dataset by their labels; each ``Slice`` gives them their categories.
+A slice is a rule that divides rows (``slice.py``). The rows of the table are found in the dataset by their labels; each
+``Slice`` gives them their categories. Users, runs, reports and answer sets call it.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def annotate(table: RankTable, dataset: Dataset | Source, slices: str | Slice | 
 
 
 def annotated(table: RankTable, dataset: Dataset, slices: str | Slice | Sequence[str | Slice]) -> RankTable:
-    """The same, for a dataset that is read already."""
+    """Add the columns of slices, as :func:`annotate` does, for a dataset that is read already."""
     chosen = [find_slice(name) for name in ([slices] if isinstance(slices, str | Slice) else slices)]
     for rule in chosen:
         rule.refuse_unfit(dataset)
@@ -90,12 +91,12 @@ def annotated(table: RankTable, dataset: Dataset, slices: str | Slice | Sequence
 
 
 def slices_to_add(table: RankTable, names: Iterable[str], groups: Mapping[str, Any] | None = None) -> list[Slice]:
-    """List the slices of those names that are no columns of the table yet; ``groups`` are a configuration's own."""
+    """List the slices among ``names`` that the table has no column of yet; ``groups`` are a configuration's own."""
     return slices_among([name for name in names if name not in table.columns], groups)
 
 
 def _rows_in(dataset: Dataset, table: RankTable) -> EvaluatedRows:
-    """Take the rows of a table in the ids of a dataset, and refuse those that its split does not have."""
+    """Return a table's rows in the ids of a dataset, and refuse triples that the dataset's split does not have."""
     triples = triples_in(dataset, table)
     unknown = table.split == UNKNOWN
     split = Triples.concatenated([*dataset.splits.values()]) if unknown else dataset.split(table.split)

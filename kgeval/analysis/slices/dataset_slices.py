@@ -1,7 +1,8 @@
 """Slices by what the dataset says of a row: its cardinality, what train names of it, and whether train leaks it.
 
-A slice is declared below with its rule; the functions that divide and count rows follow. To add one, declare a
-:class:`Slice`.
+A slice is declared below with its rule; the functions that divide and count rows follow. The registry in ``slice.py``
+finds the slices, and ``annotation.py`` calls them: rows and a dataset go in, the category of each row comes out. To add
+one, declare a :class:`Slice`.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from kgeval.data.past import facts_of, last_times
 from kgeval.data.triples import TripleIndex, Triples, find_sorted
 
 CLASSES = ("1-1", "1-N", "N-1", "N-N")
-"""one or many heads for a tail, then one or many tails for a head"""
+"""the cardinalities: one or many heads for a tail, then one or many tails for a head"""
 
 UNSEEN = "not in train"
-"""the class of a relation without triples to count"""
+"""the cardinality of a relation without triples to count"""
 
 _of_triples = partial(Slice, of_triples=True)
 _looking_back = partial(Slice, needs_times=True, looks_back=True)
@@ -80,7 +81,7 @@ Count = Callable[[EvaluatedRows, Dataset], IntArray]
 BINS = "in bins at the quartiles of the nonzero counts of the evaluated split; 0 is a separate bin"
 
 QUANTILES = (0.25, 0.5, 0.75, 1)
-"""where counts above 0 are divided: into quarters of the split"""
+"""where counts above 0 are divided, as shares of the split's rows"""
 
 
 def _in_quarters(name: str, title: str, count: Count, *, of_triples: bool = False) -> Slice:
@@ -116,7 +117,7 @@ RELATION_FREQUENCY = _in_quarters(
 )
 
 NAMES = ("answer, anchor, pair", "answer, anchor", "answer", "anchor, pair", "anchor", "none")
-"""what train names; the pair of anchor and relation is there only if the anchor is"""
+"""which of answer, anchor and the pair of anchor and relation train contains; it has the pair only with the anchor"""
 
 
 def _assign_seen(rows: EvaluatedRows, dataset: Dataset) -> Categories:
@@ -178,7 +179,7 @@ PERIOD = Slice.of_periods("period", "4")
 
 
 def _last_times(rows: EvaluatedRows, facts: Triples) -> IntArray:
-    """Find the last time of each row's fact before the time of its query, -1 where there is none; int64[row]."""
+    """Find the last time before the query at which ``facts`` has each row's triple, or -1; int64[row]."""
     index = TripleIndex.of(facts)
     times, past = (np.asarray(part.contexts) for part in (rows.triples, facts))
     return last_times(index.find(rows.triples), times, index.find(facts), past)
@@ -204,7 +205,7 @@ RECURRENCE = _looking_back(
 )
 
 AGES = (0, 1, 7, 30, 100)
-"""the last snapshot of each bin, of which the first is empty"""
+"""the largest age of each bin, in snapshots (times of the dataset); the first bin stays empty"""
 
 
 def _assign_age(rows: EvaluatedRows, dataset: Dataset) -> Categories:
@@ -224,7 +225,7 @@ LAST_TIME = _looking_back(
 )
 
 LIMITS = (0, 1, 10, 100, 1000)
-"""the last number of each bin but one, in which all greater ones are"""
+"""the largest number of each bin; a further bin has all greater numbers"""
 
 
 def _assign_train_answers(rows: EvaluatedRows, dataset: Dataset) -> Categories:
@@ -249,7 +250,7 @@ def _assign_leak(rows: EvaluatedRows, dataset: Dataset) -> Categories:
         raise DatasetError(f"slice 'leak': {related.unknown} Leave it out.")
     leaks = leaks_of(related, rows.triples, later=is_later(rows.split, dataset.train))
     ways = np.stack([leaks[way] for way in WAYS])
-    # Of several ways the plainest names the leak, which argmax finds first.
+    # If a triple leaks in several ways, argmax finds the first of WAYS, the plainest.
     return Categories(np.where(ways.any(axis=0), 1 + ways.argmax(axis=0), 0), ("none", *WAYS))
 
 
@@ -266,18 +267,21 @@ LEAK = _of_triples(
 
 
 def _by_mean_numbers(rows: EvaluatedRows, triples: Triples, relations: int, *, above: bool = False) -> Categories:
-    """Divide rows by their relation's mean numbers, which are many from 1.5, or only above that."""
+    """Divide rows by the mean numbers of heads and tails of their relation in ``triples``.
+
+    Many means at least 1.5, or, with ``above``, more than 1.5.
+    """
     sizes = np.bincount(triples.relations, minlength=relations)
     ends = [np.unique(column * relations + triples.relations) for column in (triples.heads, triples.tails)]
     heads, tails = (np.bincount(pairs % relations, minlength=relations) for pairs in ends)
-    # size / heads ≥ 3/2 in whole numbers, which cannot be rounded; a triple more is asked for where 3/2 is not many.
+    # size / heads ≥ 3/2 in whole numbers, to avoid rounding; + above makes it > 3/2.
     codes = classes(2 * sizes >= 3 * heads + above, 2 * sizes >= 3 * tails + above)
     codes[sizes == 0] = len(CLASSES)
     return Categories(codes[rows.relations], (*CLASSES, UNSEEN))
 
 
 def classes(tails_per_head: BoolArray, heads_per_tail: BoolArray) -> IntArray:
-    """Number the class of what has many tails for a head, or many heads for a tail; int64[row]."""
+    """Number the cardinality in ``CLASSES``, given whether there are many tails, and many heads; int64[row]."""
     return 2 * heads_per_tail.astype(np.int64) + tails_per_head
 
 
@@ -302,7 +306,9 @@ def quantile_bins(counts: IntArray, of_split: IntArray) -> Categories:
 
 
 def limited_bins(counts: IntArray, limits: Sequence[int], *, least: int = 1) -> Categories:
-    """Divide counts at limits, each of which is the last of its bin; the first limit is 0, and no count is beyond all.
+    """Divide counts into bins, each up to and with a limit; the first limit is 0, and greater counts get a last code.
+
+    ``least`` is the first count that the second bin names.
 
     >>> limited_bins(np.array([0, 4, 10]), [0, 1, 10]).names
     ('0', '1', '2–10')
@@ -318,17 +324,17 @@ def count_queries(rows: EvaluatedRows, train: Triples) -> IntArray:
 
 
 def count_answers(rows: EvaluatedRows, train: Triples) -> IntArray:
-    """Count the train triples that have each row's answer in its place, with its relation; int64[row]."""
+    """Count the train triples that have each row's answer on the same side of the same relation; int64[row]."""
     return np.where(rows.tails, count_tails(rows.triples, train), count_heads(rows.triples, train))
 
 
 def count_heads(triples: Triples, among: Triples) -> IntArray:
-    """Count how often the head of each triple is the head of one of its relation; int64[triple]."""
+    """Count the triples of ``among`` with the head and the relation of each triple; int64[triple]."""
     return count_pairs((triples.heads, triples.relations), (among.heads, among.relations))
 
 
 def count_tails(triples: Triples, among: Triples) -> IntArray:
-    """Count how often the tail of each triple is the tail of one of its relation; int64[triple]."""
+    """Count the triples of ``among`` with the tail and the relation of each triple; int64[triple]."""
     return count_pairs((triples.tails, triples.relations), (among.tails, among.relations))
 
 
@@ -343,11 +349,11 @@ def degrees(triples: Triples, entities: int) -> IntArray:
 
 
 def count_pairs(pairs: tuple[IntArray, IntArray], among: tuple[IntArray, IntArray]) -> IntArray:
-    """Count how often each pair of ids, in two columns, occurs among others; int64[row].
+    """Count how often each pair of ids occurs ``among`` other pairs; both have two columns; int64[row].
 
     >>> count_pairs((np.array([0, 1]), np.array([5, 5])), (np.array([1, 1, 0]), np.array([5, 5, 6])))
     array([0, 2])
     """
     size = 1 + max(int(column.max(initial=0)) for column in (pairs[1], among[1]))
     keys, counts = np.unique(among[0] * size + among[1], return_counts=True)
-    return np.append(counts, 0)[find_sorted(keys, pairs[0] * size + pairs[1])]  # the last where there is none
+    return np.append(counts, 0)[find_sorted(keys, pairs[0] * size + pairs[1])]  # the 0 for pairs not found

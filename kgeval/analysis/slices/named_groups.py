@@ -19,13 +19,14 @@ from kgeval.data.entity_types import read_types_of_entities
 from kgeval.data.vocabulary import Vocabulary
 
 RelationGroups = Mapping[str, Sequence[str] | str | None] | str
-"""the relations of each group, by name or, after ``~``, by pattern, None for all that are left; or a pattern alone"""
+"""{group: its relations}, each a label or, after ``~``, a pattern; None takes all relations that are left. Or one
+pattern, whose part in round brackets names the group of a relation"""
 
 IN_NO_GROUP = "in no group"
 """the group of relations and entities that no other group takes"""
 
 GroupNumbers = tuple[IntArray, tuple[str, ...]]
-"""int64[relation] or int64[entity], the group of each; and the names of the groups in their order"""
+"""the group of each relation or entity, int64[relation] or int64[entity], and the names of the groups"""
 
 
 def group_relations(groups: RelationGroups, dataset: Dataset) -> GroupNumbers:
@@ -53,7 +54,7 @@ def group_relations(groups: RelationGroups, dataset: Dataset) -> GroupNumbers:
 
 
 def group_entities(source: str, dataset: Dataset) -> GroupNumbers:
-    """Find the types of each entity; those of an entity that has several are one group, joined by ``+``."""
+    """Find the group of each entity, its type; if an entity has several types, they are one group, joined by ``+``."""
     types = read_types_of_entities(source, dataset)
     rows = (types.rows.row(entity) for entity in range(len(dataset.entities)))
     names = [" + ".join(types.names[index] for index in row) or IN_NO_GROUP for row in rows]
@@ -61,7 +62,7 @@ def group_entities(source: str, dataset: Dataset) -> GroupNumbers:
 
 
 def groupings(groups: Mapping[str, Any], alone: str = "groups") -> dict[str, Any]:
-    """Read a block ``groups``: one grouping, whose slice is called ``alone``, or several by the names of their slices.
+    """Read the block ``groups`` of a configuration: one grouping, for the slice ``alone``, or several by slice name.
 
     >>> groupings({"treats": ["CtD", "CpD"], "rest": None})
     {'groups': {'treats': ['CtD', 'CpD'], 'rest': None}}
@@ -73,7 +74,7 @@ def groupings(groups: Mapping[str, Any], alone: str = "groups") -> dict[str, Any
 
 
 def check_groups(groups: Any) -> RelationGroups:
-    """Refuse what is no grouping of relations, with the group that is wrong."""
+    """Return the groups if they are a grouping of relations; else refuse them, and name the wrong group."""
     if isinstance(groups, str):
         compiled(groups, names_groups=True)
         return groups
@@ -94,7 +95,7 @@ def check_groups(groups: Any) -> RelationGroups:
 
 
 def compiled(pattern: str, *, names_groups: bool = False) -> re.Pattern[str]:
-    """Compile a pattern; one that ``names_groups`` has a group in round brackets."""
+    """Compile a pattern; if it ``names_groups``, it must have a part in round brackets."""
     try:
         expression = re.compile(pattern)
     except re.error as error:
@@ -106,7 +107,7 @@ def compiled(pattern: str, *, names_groups: bool = False) -> re.Pattern[str]:
 
 
 def _matching(name: str, group: str, relations: Vocabulary) -> list[int]:
-    """Find the relation of a name, or the relations that a pattern matches."""
+    """Find the ids of the relations that a label, or a pattern after ``~``, names; there must be one."""
     if not name.startswith("~"):
         with naming(f"groups: {group!r}", TableError):
             return [relations.id(name)]
@@ -118,7 +119,7 @@ def _matching(name: str, group: str, relations: Vocabulary) -> list[int]:
 
 
 def _group_numbers(members: list[str], names: list[str]) -> GroupNumbers:
-    """Number the groups of members in the order of the names, ``in no group`` last."""
+    """Number the group of each member in the order of ``names``; the group ``in no group`` is last."""
     names = list(dict.fromkeys([*names, *([IN_NO_GROUP] if IN_NO_GROUP in members else [])]))
     places = {name: place for place, name in enumerate(names)}
     return np.array([places[name] for name in members], np.int64), tuple(names)

@@ -1,6 +1,7 @@
 """Five patterns by which a triple may follow from train, each a yes/no slice ``pattern-…``.
 
-The slice ``pattern`` takes the first that holds. A new pattern is an entry in ``FLAGS`` and a ``_flag``.
+The slice ``pattern`` takes the first that holds. The registry in ``slice.py`` finds the slices; ``annotation.py`` calls
+them. To add a pattern, add an entry to ``FLAGS`` and declare a ``_flag``.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from kgeval.data.triples import TripleIndex, Triples, find_sorted, reverse
 SOURCE = "Cattaneo et al., 2024 (kg-topology-toolbox), over train"
 
 BLOCK = 2**22
-"""how many entities in between are tried at a time, unless one pair has more"""
+"""the number of entities between head and tail that are tried at a time, unless one pair has more"""
 
 
 def is_symmetric(triples: Triples, dataset: Dataset) -> BoolArray:
-    """Whether train has (t, r, h), of triples that are no loops; bool[triple]."""
+    """Whether train has (t, r, h), and h ≠ t; bool[triple]."""
     return np.asarray(TripleIndex.of(dataset.train).contains(reverse(triples)) & (triples.heads != triples.tails))
 
 
 def has_parallel(triples: Triples, dataset: Dataset) -> BoolArray:
-    """Whether train has (h, r', t) of another relation r'; bool[triple]."""
+    """Whether train has (h, r', t) with another relation r'; bool[triple]."""
     between = count_pairs((triples.heads, triples.tails), (dataset.train.heads, dataset.train.tails))
     return np.asarray(between > TripleIndex.of(dataset.train).contains(triples))
 
@@ -40,7 +41,7 @@ FLAGS: dict[str, Callable[[Triples, Dataset], BoolArray]] = {
     "parallel": has_parallel,
     "composition": lambda triples, dataset: composed(triples, dataset.train, len(dataset.entities)),
 }
-"""the patterns, those that tell most of a triple first"""
+"""the patterns, the most telling first: a function (triples, dataset) -> bool[triple] for each"""
 
 
 def _flag(name: str, title: str, rule: str) -> Slice:
@@ -90,7 +91,8 @@ COMPOSITION = _flag(
 def composed(pairs: Triples, edges: Triples, entities: int, *, block: int = BLOCK) -> BoolArray:
     """Whether a path (h, r1, x), (x, r2, t) leads from head to tail, with h, x and t all different; bool[triple].
 
-    Of the successors of h and the predecessors of t, the fewer are tried, each by one bisection.
+    ``pairs`` has the heads and tails, ``edges`` the train triples. Either the successors of h or the predecessors of t
+    are tried, whichever are fewer, each by one bisection.
 
     >>> edges = Triples.of([(0, 0, 1), (1, 1, 2), (2, 0, 2)])
     >>> composed(Triples.of([(0, 0, 2), (0, 0, 1), (1, 0, 2)]), edges, 3)
@@ -98,7 +100,7 @@ def composed(pairs: Triples, edges: Triples, entities: int, *, block: int = BLOC
     """
     keys, places = np.unique(pairs.heads * entities + pairs.tails, return_inverse=True)
     heads, tails = np.divmod(keys, entities)
-    # Without loops, no path of two steps can rest on the way.
+    # Without loops, neither step of a path can stay at its entity, so that x differs from h and t.
     apart = edges.heads != edges.tails
     sources, targets = edges.heads[apart], edges.tails[apart]
     forwards, backwards = np.unique(sources * entities + targets), np.unique(targets * entities + sources)
@@ -115,12 +117,15 @@ def composed(pairs: Triples, edges: Triples, entities: int, *, block: int = BLOC
 
 
 def _spans(entities: IntArray, keys: IntArray, size: int) -> IntArray:
-    """Find where the neighbours of entities begin and end among ascending keys; int64[entity, 2]."""
+    """Find where each entity's edges begin and end in ascending keys (entity · size + neighbour); int64[entity, 2]."""
     return np.stack([np.searchsorted(keys, entities * size), np.searchsorted(keys, (entities + 1) * size)], axis=1)
 
 
 def _any_continues(spans: IntArray, pool: IntArray, prefixes: IntArray, keys: IntArray, block: int) -> BoolArray:
-    """Whether any id of each span of the pool gives, with the prefix, one of the ascending keys; bool[span]."""
+    """Whether any id of each span gives, added to the span's prefix, one of the ascending keys; bool[span].
+
+    A span is a begin and an end (int64[span, 2]) in ``pool`` (int64[edge]), an array of ids.
+    """
     continues = np.zeros(len(spans), np.bool_)
     blocks = np.cumsum(spans[:, 1] - spans[:, 0]) // block
     for part in np.split(np.arange(len(spans)), starts_of_runs(blocks)[1:]):

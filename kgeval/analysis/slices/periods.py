@@ -14,22 +14,23 @@ from kgeval.base.arrays import IntArray
 from kgeval.base.errors import DatasetError, TableError
 
 CALENDAR = {"year": 4, "month": 7}
-"""how many characters of a date name the year or month of it"""
+"""the number of characters at the start of a date, such as 2014-05-13, that name its year or month"""
 
 DATE = re.compile(r"\d{4}-\d\d-\d\d([T ].*)?")
 
 
 def check_periods(periods: str) -> None:
-    """Refuse what is neither a number of periods nor the name of one."""
+    """Refuse text that is neither a number of periods nor ``month`` or ``year``."""
     if periods not in CALENDAR and not re.fullmatch("[1-9][0-9]{0,8}", periods):
         expected = f"a number of periods, such as period:12, or {' or '.join(f'period:{name}' for name in CALENDAR)}"
         raise TableError(f"slice 'period:{periods}': expected {expected}.")
 
 
 def group_times(periods: str, times: IntArray, of_split: IntArray, labels: Sequence[str]) -> tuple[IntArray, list[str]]:
-    """Find the period of times (int64[row]) among those of a split (int64[triple]), and name all periods.
+    """Cut the times of a split into periods; return the period of each of ``times`` (int64[row]), and all names.
 
-    The numbers of times of two periods differ by one at most; with fewer times than periods, each time is one.
+    ``of_split`` (int64[triple]) are the time ids of the split, ``labels`` the labels of all time ids. Numbered periods
+    differ by at most one in their number of times; if there are fewer times than periods, each time is a period.
 
     >>> days = ["2014-01-01", "2014-01-02", "2014-02-01", "2014-02-09", "2014-02-10"]
     >>> group_times("2", np.array([4, 0]), np.array([0, 1, 2, 4]), days)

@@ -1,7 +1,8 @@
 """A slice: a rule that divides the rows of a rank table by what the dataset says of them; the registry of slices.
 
-A file of this folder declares a :class:`Slice`; its ``assign`` gives :class:`EvaluatedRows` their :class:`Categories`.
-``annotation.py`` adds the column to a table. ``slice_of`` also reads slices that are written out, as ``types:FILE``.
+A file of this folder declares a :class:`Slice`; its ``assign`` takes :class:`EvaluatedRows` and returns their
+:class:`Categories`. ``annotation.py`` adds these to a rank table as a column. ``slice_of`` finds a slice by its name,
+and makes the slices that a user writes out as an expression, such as ``types:FILE``.
 """
 
 from __future__ import annotations
@@ -37,10 +38,10 @@ from kgeval.metrics.metric import check_name
 from kgeval.ranking.rank_table import SCHEMA, TIME
 
 OF_RELATIONS = "relation side"
-"""the category of rows that predict a relation, where a slice is of entities"""
+"""the category of rows that predict a relation, in a slice that divides rows by their anchor or answer"""
 
 EXPRESSION = re.compile("(relation~|types:|overlap:|period:)(.+)", re.DOTALL)
-"""a slice that is written out where a name is expected"""
+"""a slice that is written out in place of a name: its prefix, and what the prefix needs"""
 
 WRITTEN = (
     ("relation~PATTERN", "part of the relation's label that matches a regular expression, such as 'relation~^/([^/]+)'",
@@ -56,7 +57,7 @@ WRITTEN = (
     ("FILE.yaml", "own groups, in a file with the keys of 'groups' in a configuration",
      "treats: [CtD, CpD], rest: null; a name after ~ is a pattern; or by: PATTERN; or types: FILE", "kgeval"),
 )  # fmt: skip
-"""how slices are written out: name, title, rule and source, as those of other slices are listed"""
+"""the expressions of slices, as ``kgeval list slices`` shows them: name, title, rule and source"""
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,7 +84,7 @@ class Slice(Brief):
     """
 
     name: str
-    """that of the column which it adds"""
+    """the name of the slice, and of the column that it adds"""
     title: str
     rule: str
     """which rows belong to which category"""
@@ -95,16 +96,16 @@ class Slice(Brief):
     needs_times: bool = False
     """whether the triples must have times"""
     looks_back: bool = False
-    """whether it divides rows by the history of the ranks: where they do not say one, by all that was observed"""
+    """whether it divides rows by the facts before a query: those in the history that the ranks name, or else all"""
     needs_training_graph: bool = False
     """whether the dataset must be inductive"""
     of_triples: bool = False
-    """whether the triple of a row decides, whatever is predicted of it; other slices take a row's anchor or answer for
-    an entity, and put rows that predict relations into a category of their own"""
+    """whether the triple of a row decides alone. Other slices also use which part is predicted: they put rows that
+    predict relations into a category of their own, since a row's anchor and answer must be entities"""
     check: Callable[[Dataset], object] = lambda _: None
     """a function that raises an error for an unsuitable dataset"""
     files: Callable[[], tuple[str, ...]] = tuple
-    """a function that lists the files that it is read from, beside those of the dataset"""
+    """a function that lists the files, beside those of the dataset, from which the slice is read"""
 
     def __post_init__(self) -> None:
         if not EXPRESSION.fullmatch(self.name):
@@ -224,7 +225,10 @@ class Slice(Brief):
     def _by_ids(
         cls, ids: str, name: str, title: str, rule: str, how: Callable[[Dataset], GroupNumbers], **about: Any
     ) -> Slice:
-        """Divide rows by the group of their relations or their answers."""
+        """Make a slice by the groups of relations or of answers.
+
+        ``ids`` names the attribute of ``EvaluatedRows`` that has them; ``how`` returns the group of each id.
+        """
 
         def assign(rows: EvaluatedRows, dataset: Dataset) -> Categories:
             codes, names = how(dataset)
@@ -234,7 +238,7 @@ class Slice(Brief):
 
     @classmethod
     def of_groups(cls, name: str, groups: Mapping[str, Any]) -> Slice:
-        """Read groups as a configuration has them: ``{by: PATTERN}``, ``{types: FILE}`` or the relations of each."""
+        """Read groups as a configuration has them: ``{by: PATTERN}``, ``{types: FILE}`` or {group: relations}."""
         match groups:
             case {"by": str(pattern)} if len(groups) == 1:
                 return cls.of_relations(name, pattern)
@@ -243,12 +247,12 @@ class Slice(Brief):
         return cls.of_relations(name, groups)
 
     def divide(self, rows: EvaluatedRows, relations: BoolArray, dataset: Dataset) -> Categories:
-        """Return the category of each row; ``relations`` (bool[row]) are those that predict a relation.
+        """Return the category of each row; ``relations`` (bool[row]) says which rows predict a relation.
 
         Raises
         ------
         TableError
-            if the function, as an installed package may bring it, did not give each row a category
+            if ``assign``, which an installed package may bring, did not give each row a category
         """
         if self.of_triples or not relations.any():
             return self._checked(self.assign(rows, dataset), len(rows.tails))
@@ -289,13 +293,13 @@ class Categories(NamedTuple):
     """The category of each row."""
 
     codes: IntArray
-    """int64[row], into the names"""
+    """the index of each row's category in ``names``; int64[row]"""
     names: tuple[str, ...]
-    """in the order of the groups that they make; some may have no rows"""
+    """the names of the categories, in the order in which groups are shown; a category may have no rows"""
 
     @classmethod
     def of_flag(cls, holds: BoolArray) -> Categories:
-        """Divide rows by whether something holds of them."""
+        """Divide rows into ``yes`` and ``no`` by whether something holds of them (bool[row])."""
         return cls(np.where(holds, 0, 1), ("yes", "no"))
 
 
@@ -306,15 +310,15 @@ class EvaluatedRows:
     triples: Triples
     """the triple of each row"""
     tails: BoolArray
-    """bool[row], whether the tail is predicted, and not the head; False where the relation is"""
+    """whether the tail of each row is predicted, and not the head or the relation; bool[row]"""
     split: Triples
-    """all triples of the evaluated split, so that what a row is does not depend on which other rows there are"""
+    """all triples of the evaluated split, so that a row's category does not depend on the other rows of the table"""
     history: History = "observed"
-    """of a temporal graph, the facts that lie before a query for slices that look back"""
+    """in a temporal graph, the splits whose facts before a query count for slices that look back"""
 
     @property
     def anchors(self) -> IntArray:
-        """The anchor of each row; int64[row]."""
+        """The anchor of each row, the entity that its query contains; int64[row]."""
         return np.where(self.tails, self.triples.heads, self.triples.tails)
 
     @property
@@ -328,6 +332,7 @@ class EvaluatedRows:
         return np.where(self.tails, self.triples.tails, self.triples.heads)
 
     def of_whole_split(self) -> EvaluatedRows:
+        """Return rows for the head and the tail of each triple of the split."""
         tails = np.repeat([False, True], len(self.split))
         return EvaluatedRows(Triples(np.concatenate([self.split.ids, self.split.ids])), tails, self.split)
 
@@ -338,7 +343,7 @@ def slices() -> dict[str, Slice]:
 
 
 def slice_of(name: str, groups: Mapping[str, Any] | None = None) -> Slice | None:
-    """Find the slice of a name among the groups of a configuration and all others, or read an expression of one."""
+    """Find a slice by name among a configuration's groups and the registered slices, or make it from an expression."""
     if (match := EXPRESSION.fullmatch(name)) is not None:
         makers = {"relation~": Slice.of_relations, "types:": Slice.of_types, "overlap:": Slice.of_overlap}
         makers |= {"period:": Slice.of_periods}
@@ -348,7 +353,7 @@ def slice_of(name: str, groups: Mapping[str, Any] | None = None) -> Slice | None
 
 
 def slices_among(names: Iterable[str], groups: Mapping[str, Any] | None = None) -> list[Slice]:
-    """Take the slices among some names; ``groups`` are a configuration's own."""
+    """Return the slices among some names, which may also be columns; ``groups`` are a configuration's own slices."""
     return [one for name in names if (one := slice_of(name, groups)) is not None]
 
 

@@ -34,6 +34,7 @@ class Table:
     parts: Sequence[str] = ()
     """the group of each column of numbers, such as its side; wide tables are split between groups first"""
     prose: bool = False
+    """whether all columns are text, which may be wrapped at words"""
     title: str = ""
     notes: Sequence[str] = ()
     heads: Sequence[str] = ()
@@ -119,7 +120,7 @@ class Table:
 
 
 class Ends(Protocol):
-    """An interval."""
+    """An interval, and the number of decimals that it justifies."""
 
     @property
     def low(self) -> float: ...
@@ -135,9 +136,9 @@ class Figure(NamedTuple):
     value: float | None
     interval: Ends | None = None
     digits: int | None = None
-    """after the point; by default as many as the interval justifies"""
+    """the number of decimals; by default as many as the interval justifies"""
     text: str = ""
-    """how it is written, if not by its digits"""
+    """the text in place of the digits, if any"""
     best: bool = False
     near: bool = False
     """whether its difference to the best is not significant"""
@@ -241,10 +242,10 @@ ESCAPES = str.maketrans(
 )
 
 LONGEST = 40
-"""letters of a label that stay on one line"""
+"""the most letters of a label in a column that LaTeX does not wrap"""
 
 WRAPPED = r">{\raggedright\arraybackslash}p{.35\linewidth}"
-"""a column of longer labels, by the package array, which siunitx loads"""
+"""LaTeX's type of a column of longer labels; it needs the package array, which siunitx loads"""
 
 PREAMBLE = r"% \usepackage[T1]{fontenc} \usepackage{booktabs} \usepackage{siunitx}"
 
@@ -367,7 +368,7 @@ def _cell(text: str, figure: Figure, siunitx: str) -> str:
 
 
 def _room(text: str, column: Sequence[Marked]) -> str:
-    """Leave the room of ± and what follows, so that numbers are aligned."""
+    """Return invisible text as wide as the ± of the column, for a number without one, so that numbers are aligned."""
     spreads = [other[other.index(" ±") :] for other, _ in column if " ±" in other]
     return rf"\phantom{{{escape_latex(spreads[0])}}}" if text and spreads and " ±" not in text else ""
 

@@ -30,8 +30,8 @@ def numbers(
 ) -> Iterator[str]:
     r"""Yield the lines of a table of numbers; a table that is too wide is split into several, each with the keys.
 
-    The first columns, ``keys`` of them, name a row. ``parts`` has the group of each other column, such as its side:
-    blocks are split between groups first. A ``width`` of ``None`` allows lines of any length.
+    The first ``keys`` columns name a row. ``parts`` has the group of each other column, such as its side: a table is
+    split between groups first. A ``width`` of ``None`` allows lines of any length.
 
     >>> columns, rows = ("relation", "mrr", "count"), (("born_in", "0.25", "1716"), ("likes", "0.5", "9"))
     >>> print(*numbers(columns, rows, 1, (), None), sep="\n")

@@ -40,7 +40,7 @@ ENDINGS = {f".{form}": form for form in ("parquet", "csv", "jsonl", "json")} | {
 """the formats of files, by the endings of their names"""
 
 RANKS = {"rank": "", "raw rank": "raw_"}
-"""the prefix of the counts of each rank: filtered, as in an evaluation, and raw"""
+"""by the name of a rank, filtered (as in an evaluation) or raw, the prefix of the columns with its counts"""
 
 IN_PARTS = ("csv", "jsonl", "parquet")
 """the formats that are written part by part"""

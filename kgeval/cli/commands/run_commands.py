@@ -1,8 +1,8 @@
 """``kgeval run`` runs experiments, ``merge`` finishes sharded runs, ``schema`` describes a configuration.
 
-``run_command`` reads configurations, runs one after the other (:mod:`kgeval.runs.runner`), prints each as soon as it is
-done, but those of several datasets or seeds in one table at the end (``_show_grid``), and fails if a run failed or a
-metric misses its bound.
+``run_command`` reads configurations, runs one after the other (:mod:`kgeval.runs.runner`), and prints each as soon as
+it is done. Runs of several datasets or seeds are printed as one table at the end (``_show_grid``). The command fails if
+a run failed or a metric misses its bound.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def _judged(configs: Mapping[Path, RunConfig], outcomes: Mapping[Path, list[Outc
 
 
 def _content(outcomes: list[Outcome], failure: BaseException | None, config: RunConfig) -> dict[str, Any]:
-    """The content of ``metrics.json``, of one model or of several; empty of one that failed."""
+    """The content of ``metrics.json``, of one model or of several; empty if the one model failed."""
     from kgeval.runs.outcome import ModelsFailed, results_of
 
     if config.models is None and not outcomes:
@@ -198,7 +198,7 @@ def _folders(configs: Mapping[Path, RunConfig], out: Path | None) -> dict[Path, 
     """Return the run directory of each configuration."""
     from kgeval.base.errors import ConfigError
 
-    files = {path: path if path.is_file() else path.parent for path in configs}  # of a part, FILE/DATASET, its file
+    files = {path: path if path.is_file() else path.parent for path in configs}  # FILE, for a part FILE/DATASET
     folders = {}
     for path, config in configs.items():
         stem = files[path].stem

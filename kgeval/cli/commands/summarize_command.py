@@ -104,7 +104,7 @@ def _with_names(summary: Summary, names: Mapping[str, str]) -> Summary:
     from kgeval.data.columns import TRIPLE
     from kgeval.data.vocabulary import display_label
 
-    columns = {*TRIPLE, *(f"{column}_label" for column in TRIPLE)}  # whose values are labels
+    columns = {*TRIPLE, *(f"{column}_label" for column in TRIPLE)}  # their values are labels
 
     def named(key: dict[str, Any]) -> dict[str, Any]:
         return {column: display_label(value, names) if column in columns else value for column, value in key.items()}

@@ -1,4 +1,4 @@
-"""The layouts of datasets in files: each file here has one, or several alike, and reads them.
+"""The layouts of datasets, the ways to store a graph in files: each file here declares and reads one or several.
 
 ``load_dataset`` chooses one of :func:`layouts`; a new layout is a ``Layout`` in a file here.
 """
@@ -26,7 +26,7 @@ class Layout:
     needs: tuple[tuple[str, ...], ...]
     """the files that a folder must have; for each the possible names or patterns, the usual one first"""
     general: bool = False
-    """whether another layout that also recognises the folder is used instead"""
+    """whether another layout is used instead if it recognises the folder too"""
     has_columns: bool = False
     """whether ``read`` takes ``columns``, by which users name the columns of its files"""
 

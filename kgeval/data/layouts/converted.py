@@ -11,7 +11,8 @@ names .parquet                             ``label`` and ``name``, where entitie
 training/                                  the graph that models learn from, of an inductive dataset
 =========================================  =============================================================================
 
-What the dataset is called, where its ids are from and its notes are the metadata ``kgeval.dataset`` of the entities.
+The metadata ``kgeval.dataset`` of the entities have the name of the dataset, the source of its ids and its notes.
+:func:`save_dataset` (``kgeval convert``) writes the files; the registry of layouts finds ``LAYOUT``, which reads them.
 """
 
 from __future__ import annotations
@@ -49,12 +50,12 @@ TYPES = {
     **dict.fromkeys(("label", "name"), (pa.string(),)),
     "confidence": (pa.float64(),),
 }
-"""what a column may hold"""
+"""a column -> the types that it may have"""
 
 AGAIN = "Convert the dataset again."
 
 MOST_ROWS = 2**31
-"""more rows than a split has, repeated ones too"""
+"""the most rows of a split, counting repeated triples"""
 
 
 def save_dataset(dataset: Dataset, folder: str | Path, *, replace_folder: bool = False) -> None:
@@ -182,7 +183,7 @@ def _read_graph(folder: Path) -> Dataset:
 
 
 class _Stored(NamedTuple):
-    """A file, and the table that was read from it; every column is checked, for anything may have changed it."""
+    """A file, and the table that was read from it; every column is checked, as the file may have been changed."""
 
     path: Path
     table: pa.Table
@@ -239,7 +240,10 @@ class _Stored(NamedTuple):
         return np.asarray(numbers, None if name == "confidence" else np.int64)
 
     def multiplicity(self, counted: IntArray | None) -> IntArray | None:
-        """Read how often triples were repeated; of a weighted graph, whose rows are all there, they were counted."""
+        """Return how often each triple occurs, int64[triple]; None if each does once.
+
+        It was ``counted`` in a weighted graph, whose file has all rows; otherwise it is stored as a column.
+        """
         if counted is not None and not self.has("confidence"):
             raise _damaged(self.path, "a triple occurs twice")
         if counted is not None or not self.has("multiplicity"):

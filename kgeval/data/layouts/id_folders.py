@@ -1,7 +1,7 @@
 """Layouts of ids beside files of labels: those of OpenKE, the RotatE code, LibKGE, Marius, kbc with tkbc, and RE-Net.
 
 Each framework has a function that reads its folder and, below it, a ``Layout``, which the registry of layouts finds.
-:func:`_graph` is what they have in common, all but the RotatE code's.
+:func:`_graph` has the steps that all but the RotatE code's share. A framework's files come in, a ``Dataset`` goes out.
 """
 
 from __future__ import annotations
@@ -97,10 +97,10 @@ def _text_file(paths: Sequence[Path]) -> Path:
 
 
 CONFIG = "dataset.yaml"
-"""of LibKGE and of Marius"""
+"""the file of a dataset's settings, in LibKGE and in Marius"""
 
 LABEL = 2**7
-"""bytes that the label of an id may take while it is made"""
+"""the memory that the label of an id may take while it is made, in bytes"""
 
 
 def read_libkge(folder: Path) -> Dataset:
@@ -172,8 +172,8 @@ def _edges(path: Path, split: str, settings: Mapping[str, Any]) -> Triples:
 def read_kbc(folder: Path) -> Dataset:
     """Read ``{train,valid,test}.pickle`` (rows: lhs, rel, rhs) and ``ent_id``, ``rel_id`` (rows: label, id).
 
-    Rows of a temporal graph have a fourth id, and ``ts_id`` the label of each time, whose ids are in their order.
-    Without those files, ids are labelled by themselves. Nothing in a pickle is executed.
+    Rows of a temporal graph have a fourth id, the time; ``ts_id`` has the labels of the times, whose ids are in the
+    order of time. Ids without a file of labels are labelled by themselves. Nothing in a pickle is executed.
     """
 
     def decode(path: Path, _: str) -> Triples:
@@ -192,10 +192,10 @@ KBC = Layout(
 )
 
 STAT = "stat.txt"
-"""how many entities and relations there are"""
+"""RE-Net's file with the numbers of entities and relations"""
 
 SIZES = {"entity": "entities", "relation": "relations"}
-"""the first two numbers in that file"""
+"""a kind of labels -> the name of its number, in the order of ``stat.txt``"""
 
 FACT = ("subject", "relation", "object", "time")
 
@@ -244,7 +244,7 @@ RENET = Layout(
 )
 
 MadeUp = Callable[[str, Mapping[str, Triples]], Vocabulary]
-"""(kind, splits) -> labels, where no file has them"""
+"""a function from (kind, splits) to labels, for a kind of labels without a file"""
 
 
 def _graph(
@@ -257,7 +257,7 @@ def _graph(
     settings: Sequence[Path] = (),
     check: Callable[[Path, Vocabulary], None] = lambda *_: None,
 ) -> Dataset:
-    """Read the ``file`` of each split by ``decode``, which takes its name too, and the labels; then check the ids."""
+    """Read the ``file`` of each split by ``decode(path, split)``, and the labels; then check the ids."""
     paths = without_missing_valid({split: folder / file(split) for split in SPLITS})
     splits = {split: decode(path, split) for split, path in paths.items()}
     timed = any(triples.contexts is not None for triples in splits.values())
@@ -296,7 +296,7 @@ def _where(path: Path, row: int, *, counted: bool) -> str:
 
 
 def _numbers(file: Path, settings: Mapping[str, Any], sizes: Mapping[str, str]) -> MadeUp:
-    """Label ids by themselves, as many as the settings in a file say."""
+    """Return a function that labels ids by themselves, as many as the settings in a file say."""
 
     def numbered(kind: str, _: object) -> Vocabulary:
         key = sizes[kind]

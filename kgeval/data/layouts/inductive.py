@@ -91,7 +91,8 @@ STEMS: dict[str, Mapping[str, Sequence[str]]] = {
     "mtdea": {"train": ("observe",), "test": ("test",)},
     "hm": {"train": ("test-graph",), "test": ("test-fact",)},
 }
-"""the names of the inference graph and its splits; the valid file of MTDEA and HM is of the training graph"""
+"""a layout -> file names without endings: of the inference graph (train), valid and test; in MTDEA and HM, the file of
+valid belongs to the training graph"""
 
 
 def _layout(
@@ -125,7 +126,7 @@ def _layout(
         )
 
     needs = _needs(*([] if suffixes or new_relations else ["train"]), stems["train"][0], stems["test"][0])
-    if suffixes and suffixes[0][0]:  # without the other folder, one of GraIL is an ordinary graph
+    if suffixes and suffixes[0][0]:  # without the training folder, GraIL's looks like an ordinary graph
         learned, evaluated = suffixes[0]
         needs = (*needs, (f"the folder of the same name with {learned} in place of {evaluated} beside it",))
     return Layout(name, summary, recognises, read, needs, has_columns=True)
@@ -148,9 +149,9 @@ def _needs(*stems: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _pair(folder: Path, suffixes: Sequence[tuple[str, str]]) -> tuple[Path, Path]:
-    """Name the folders of both graphs, either of which may be given: X and X_ind, or X-trans and X-ind.
+    """Return the folders of training and inference graph from either of them: X and X_ind, or X-trans and X-ind.
 
-    A link is followed, unless only the links themselves are called so.
+    A link is followed, unless only the names of the links have these endings.
     """
     pairs = []
     for place in (folder.resolve(), Path(os.path.abspath(folder))):  # noqa: PTH100  (it keeps links)
@@ -162,7 +163,7 @@ def _pair(folder: Path, suffixes: Sequence[tuple[str, str]]) -> tuple[Path, Path
 
 
 def _refuse_half(name: str, folder: Path, learned: Path, evaluated: Path) -> None:
-    """Refuse a folder whose other one is missing or lacks its graph."""
+    """Refuse a folder if the folder of a graph is missing, or has no file of the graph."""
     for place, stem, role in (
         (learned, "train", "the graph that models learn from"),
         (evaluated, STEMS[name]["train"][0], "the graph that is evaluated"),
@@ -201,7 +202,7 @@ MTDEA = _layout(
 
 
 def read_hm(folder: Path, columns: Columns = UNSAID) -> Dataset:
-    """Read the graph in the folder ``test``, and that in ``train`` as its training graph."""
+    """Read the graph in the folder ``test``, and the graph in ``train`` as its training graph."""
     title, learned, evaluated = folder.resolve().name, folder / "train", folder / "test"
     _refuse_half("hm", folder, learned, evaluated)
     training = read_labelled(learned, needs=("train",), columns=columns)

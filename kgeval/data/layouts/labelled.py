@@ -33,7 +33,7 @@ from kgeval.data.triples import TripleIndex, Triples
 from kgeval.data.vocabulary import Vocabulary
 
 STEMS = {"train": ("train", "training"), "valid": ("valid", "val", "dev", "validation"), "test": ("test", "testing")}
-"""what the splits are called, alone or beside other words"""
+"""a split -> the words for it in names of files, alone or beside other words"""
 
 ENDINGS = tuple(ending + pack for pack in ("", *COMPRESSED) for ending in (".txt", ".tsv", ".csv", ".nt", ".triples"))
 LABELLED_ENDINGS = (*ENDINGS, ".parquet")
@@ -87,8 +87,8 @@ def find_needed(
 def candidates(folder: Path, stems: Mapping[str, Sequence[str]] = STEMS) -> dict[str, list[Path]]:
     """List the files that could be each split, for the splits that have one, by their names without the ending.
 
-    Where no file is called as a split alone, those count that are called so beside the same other words in train and
-    test: ``wikidata5m_transductive_train.txt``.
+    If no name is the word for a split alone, names count that have it beside other words, which must be the same for
+    train and test: ``wikidata5m_transductive_train.txt``.
     """
     words = {word: split for split, names in stems.items() for word in names}
     groups: dict[str, dict[str, list[Path]]] = {}
@@ -120,7 +120,7 @@ def read_files(
     further_train: Sequence[Path] = (),
     columns: Columns = UNSAID,
 ) -> Dataset:
-    """Read the files of the splits, and more of train; given relations keep their ids, and others come after them."""
+    """Read the files of the splits, and further train files; given relations keep their ids, and new ones follow."""
     splits = {split: read_triples(path, columns, fourth=FOURTH) for split, path in files.items()}
     if not columns.names:
         _refuse_unknown_header(splits.values())
@@ -140,8 +140,8 @@ def read_files(
 def _refuse_unknown_header(tables: Collection[NamedTable]) -> None:
     """Refuse a first row that several splits of a graph have in common, if its labels occur nowhere else.
 
-    Such a row names columns: no triple stands first in several splits and is all that its entities and its relation
-    have.
+    Such a row names columns: no triple stands first in several splits and is the only one of its entities and its
+    relation.
     """
     rows = [tuple(table[role][0].as_py() for role in TRIPLE) for table in tables]
     first, count = Counter(rows).most_common(1)[0]
@@ -162,7 +162,7 @@ def _refuse_unknown_header(tables: Collection[NamedTable]) -> None:
 
 
 def _refuse_other_order(tables: Collection[NamedTable]) -> None:
-    """Refuse files of which some have a header, whose columns are in another order than in those without one."""
+    """Refuse files of which some have a header, with the columns in another order than files without a header have."""
     without = [table.source for table in tables if table.origins["head"] == "column '1'"]
     for table in tables if without else ():
         order = ",".join(role for role in table.data.column_names if role in TRIPLE)
@@ -185,7 +185,7 @@ def notes_on_unread_triples(folder: Path, dataset: Dataset) -> Iterator[str]:
 
 
 def _strangers(dataset: Dataset) -> str | None:
-    """Say that most test triples name an entity that train lacks, as where the graph of test is missing."""
+    """Say if most test triples name an entity that train lacks, as if the graph of test is missing; else None."""
     known = np.concatenate([dataset.train.heads, dataset.train.tails])
     strangers = int((~np.isin(dataset.test.ids[:, ::2], known)).any(axis=1).sum())
     if not len(dataset.train) or 2 * strangers <= len(dataset.test):
@@ -263,7 +263,7 @@ DACKGR_FILES = ("train.triples", "dev.triples", "test.triples")
 def _relation_is_last(folder: Path, *, unsure: bool) -> bool:
     """Whether a folder has DacKGR's files and, by the labels of the first rows, its columns: head, tail, relation.
 
-    Heads occur among the labels of the other column of entities; where they occur in none or both, it is ``unsure``.
+    The second column has the tails if more heads occur in it than in the third; if equally many do, return ``unsure``.
     """
     files = [folder / name for name in DACKGR_FILES]
     if not all(file.is_file() for file in files):
@@ -290,7 +290,7 @@ DACKGR = Layout(
 )
 
 QUERIES = ("*-queries.pkl", "*_ans_*.pkl")
-"""the files of queries, of BetaE and of Query2box"""
+"""the file patterns of complex queries (of several triples), in BetaE and in Query2box"""
 
 
 def refuse_queries(folder: Path) -> NoReturn:

@@ -32,22 +32,23 @@ from kgeval.data.triples import SIDES, Triples
 from kgeval.data.vocabulary import Vocabulary
 
 COUNTS = "raw/num-node-dict.csv.gz"
-"""how many entities of each type there are, in the order in which the types are numbered"""
+"""OGB's file with the number of entities of each type, in the order in which the types are numbered"""
 
 MAPPINGS = {"entity": "mapping/nodeidx2entityid.csv.gz", "relation": "mapping/reltype2relid.csv.gz"}
-"""the labels of the ids, where entities have no types"""
+"""OGB's files of the labels of ids, if entities have no types"""
 
 OF_ENTITIES = (*SIDES, "head_neg", "tail_neg")
 """the columns that hold ids of entities"""
 
 Content = Mapping[str, Any]
-"""``head``, ``relation``, ``tail``: ids; ``head_type``, ``tail_type``: text; ``head_neg``, ``tail_neg``: rows of ids"""
+"""the dictionary of a split: ``head``, ``relation`` and ``tail`` have ids, ``head_type`` and ``tail_type`` text,
+``head_neg`` and ``tail_neg`` rows of ids"""
 
 
 def read_ogb(folder: Path) -> Dataset:
     """Read ``split/<name>/{train,valid,test}.pt``; nothing in them is executed.
 
-    Entities of several types count from 0 in each; they are labelled ``type:id``, and ids follow the types in the
+    The ids of each type of entities start at 0; entities are labelled ``type:id``, and ids follow the types in the
     order of ``raw/num-node-dict.csv.gz``, or else of their names. Entities without types are labelled by the files in
     ``mapping``, or else by their ids.
     """
@@ -93,19 +94,19 @@ def read_content(path: Path) -> Content:
 
 
 def _by_type(content: Content, key: str) -> Iterator[tuple[str, Any]]:
-    """Yield each type of the ids in a column, and its rows; where ids have no types, all rows with an empty one."""
+    """Yield each type of the ids in a column, and its rows; if ids have no types, yield an empty type and all rows."""
     types = content.get(f"{key.removesuffix('_neg')}_type")
     yield from [("", slice(None))] if types is None else ((str(kind), types == kind) for kind in np.unique(types))
 
 
 def find_ids(path: Path, content: Content, key: str, labels: Vocabulary) -> IntArray:
-    """Find the ids of a column, or of rows of negatives, by their labels, which mappings may have changed."""
+    """Find the dataset's ids for a column of ids, or for rows of negatives, by the labels that mappings may give."""
     root, ids = path.resolve().parents[2], content[key]  # path is split/<name>/test.pt in the root
     matched = np.full(ids.shape, -1, np.int64)
     for kind, typed in _by_type(content, key):
         size = 1 + int(ids[typed].max(initial=-1))
         names = _typed(kind, size) if kind else _labels(root, labels.kind, size).labels
-        # An id that no label is for, negative ones among them, falls on the -1 behind the others.
+        # An id without a label, or below 0, gets the -1 at the end.
         known = np.append(labels.ids(names), -1)
         matched[typed] = known[np.where((ids[typed] >= 0) & (ids[typed] < len(names)), ids[typed], len(names))]
     if (matched < 0).any():
@@ -152,7 +153,7 @@ def _labels(root: Path, kind: str, size: int) -> Vocabulary:
 
 @lru_cache(maxsize=len(MAPPINGS))
 def _read_mapping(path: Path, kind: str, _: int) -> Vocabulary:
-    """Read the labels once for all splits and sides, as long as the file has its time."""
+    """Read the labels once for all splits and sides, unless the time of the file changes."""
     return vocabulary_by_id(read_text(path, ("id", "label"), skip=1), kind)
 
 
@@ -168,7 +169,7 @@ NAMES, EDGES = re.compile(r"entity_names_(.+)_([0-9]+)\.json"), re.compile(r"edg
 RELATIONS = "dynamic_rel_names.json"
 
 LARGEST = 1000
-"""how many times its size a file may hold, compressed"""
+"""the most bytes that a compressed file may hold, as a multiple of its size"""
 
 STEMS = {"train": ("train",), "valid": ("valid", "dev"), "test": ("test",)}
 """what the name of a split's folder contains"""
@@ -178,7 +179,7 @@ def read_pbg(folder: Path) -> Dataset:
     """Read ``entity_names_<type>_<partition>.json``, ``dynamic_rel_names.json`` and the edges of each split.
 
     The edges of a split are the ``edges_<i>_<j>.h5`` (``lhs``, ``rel``, ``rhs``) in the folder whose name contains
-    train, valid (optional) or test. Ids count within their partition. There must be one type of entities: which types
+    train, valid (optional) or test. Ids start at 0 in each partition. There must be one type of entities: which types
     a relation connects is in no file of the folder. Without names of relations, their ids are labelled by themselves.
     """
     partitions = _partitions(folder)

@@ -28,7 +28,7 @@ from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 
 PYKEEN_SPLITS = {"training": "train", "validation": "valid", "testing": "test"}
-"""what PyKEEN calls the splits"""
+"""PyKEEN's name of a split -> kgeval's"""
 
 SHIPPED = ("kinships", "nations", "umls")
 """the datasets whose files are in PyKEEN's own package"""
@@ -41,19 +41,19 @@ UNPACKED = {
     "wikidata5m": "wikidata5m_transductive_{}.txt",
     "wn18": "wordnet-mlj12/wordnet-mlj12-{}.txt",
 }
-"""what PyKEEN calls the file of each split, of the datasets that it downloads as plain files of triples"""
+"""a dataset that PyKEEN downloads as plain files of triples -> the name of its files, with {} for the split"""
 
 LAYOUTS = {
     **dict.fromkeys(("inductivefb15k237", "inductivewn18rr", "inductivenell"), "grail"),
     **dict.fromkeys(("ilpc2022small", "ilpc2022large"), "ilpc"),
 }
-"""in which layout the files of its inductive datasets are"""
+"""an inductive dataset of PyKEEN -> the layout of its files"""
 
 LOGGER = logging.getLogger(__name__)
 
 
 def read_named(name: str, **options: Any) -> Dataset:
-    """Load a PyKEEN dataset by name: from its files where they are there, without importing PyKEEN; or by PyKEEN.
+    """Load a PyKEEN dataset by name: from its files if they are here, without importing PyKEEN, or else by PyKEEN.
 
     PyKEEN downloads the datasets that it does not bundle.
     """
@@ -67,7 +67,7 @@ def read_named(name: str, **options: Any) -> Dataset:
 
 
 def refuse_unknown_name(name: str) -> None:
-    """Refuse the name of no PyKEEN dataset."""
+    """Refuse a name that no PyKEEN dataset has."""
     if not _files(_key(name)):
         _resolver(name)
 
@@ -111,7 +111,7 @@ def _files(key: str) -> dict[str, Path]:
 
 
 def _from_files(key: str, files: Mapping[str, Path]) -> Dataset:
-    """Read files as PyKEEN does: it sorts triples, and leaves out repeated ones, inverses, and those unlike train's."""
+    """Read files as PyKEEN does: sort triples; leave out repeated ones, inverses, and labels that train lacks."""
     tables = {split: read_columns(path, TRIPLE, delimiter="\t", quoted=True) for split, path in files.items()}
     train = tables["train"].filter(pc.invert(pc.ends_with(tables["train"]["relation"], "_inverse")))
     heads, relations, tails = ({*column.unique().to_pylist()} for column in train.columns)
@@ -143,7 +143,7 @@ def from_objects(source: Any) -> Dataset:
 
 
 def from_dataset(data: Any, name: str | None = None) -> Dataset:
-    """Take a dataset object of PyKEEN; the train triples of an inductive one are those of its inference graph."""
+    """Take a dataset object of PyKEEN; the train triples of an inductive dataset are its inference graph."""
     if name is None:  # the name that PyKEEN loads it by, or its class
         name = data.get_normalized_name() if hasattr(data, "get_normalized_name") else type(data).__name__
     inductive = hasattr(data, "inductive_inference")
@@ -162,9 +162,9 @@ def from_dataset(data: Any, name: str | None = None) -> Dataset:
 
 
 def from_factories(factories: Mapping[str, Any], *, name: str = "factories") -> Dataset:
-    """Take PyKEEN's triples factories, by its names of splits or by kgeval's.
+    """Take PyKEEN's triples factories by split, with its names of splits or kgeval's.
 
-    All have the same ids. A factory without labels is labelled by its ids, and None is no split.
+    All must have the same ids. Ids without labels are their own labels; a split whose factory is None is left out.
     """
     splits = {PYKEEN_SPLITS.get(split, split): factory for split, factory in factories.items() if factory is not None}
     for split, factory in splits.items():
@@ -205,7 +205,7 @@ def to_factories(dataset: Dataset, *, inverse: bool = False) -> dict[str, Any]:
 
 @contextmanager
 def writable_home() -> Iterator[None]:
-    """Import a part of PyKEEN, or PyStow, which makes a folder for its files when it is imported."""
+    """Import PyKEEN or PyStow in the block; if its folder for files cannot be made, the error says what to do."""
     try:
         yield
     except OSError as error:

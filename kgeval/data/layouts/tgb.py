@@ -41,7 +41,7 @@ def read_tgb(folder: Path) -> Dataset:
     """Read ``NAME_edgelist.csv`` (columns: time, head, tail, relation), and find ``NAME_{val,test}_ns.pkl`` beside it.
 
     Train, valid and test are cut at two quantiles of all times. Entities have ids in the order in which rows first name
-    them, head before tail, and so have relations; but relations that are whole numbers are in the order of these.
+    them, head before tail, and so have relations; but relations whose labels are whole numbers are sorted by number.
     """
     lists = _edge_lists(folder)
     name, _, version = lists[0].stem.partition("_edgelist") if len(lists) == 1 else ("", "", "")
@@ -115,9 +115,9 @@ class Listed:
     ids: KnownAnswers
     """the listed entities of each query, as its answers; a query for heads has the number of the inverse relation"""
     inverse: int
-    """how many relations there are"""
+    """the number of relations, which is added to the relation of a query for heads"""
     split: Split = "test"
-    """the split whose queries they are"""
+    """the split whose queries the file lists"""
     are_answers: bool = False
     """whether the lists are the true answers at the query's time (time-filtered), not negatives (dst-time-filtered)"""
     notes: tuple[str, ...] = ()
@@ -152,7 +152,7 @@ OTHER = "It may be damaged, or of another version of the edge list."
 
 
 def _recognised(listed: Listed, asked: Sequence[Queries], repeated: IntArray | None) -> Listed:
-    """Tell true answers from negatives, and count the queries (of each fact, twice) whose negatives hold some."""
+    """Tell true answers from negatives, and count the queries, two of each fact, whose negatives hold true answers."""
     lists = [listed.of(it) for it in asked]
     hits = [rows.positions(it.owners, it.answers) >= 0 for rows, it in zip(lists, asked, strict=True)]
     lengths, true = np.concatenate([rows.lengths for rows in lists]), sum(int(hit.sum()) for hit in hits)

@@ -1,12 +1,13 @@
 """Bounded means: intervals where few units carry a mean, which allow for values that no unit at hand has.
 
-``selection_intervals.py`` and ``stratified_sample.py`` blend in the ends of :class:`BoundedMeans` by its ``doubt``.
+``selection_intervals.py`` and ``stratified_sample.py`` make :class:`BoundedMeans` of terms and units, and move the ends
+of an interval towards its ends, by its ``doubt`` from 0 to 1.
 
 A thousand triples without a hit say little of a share of hits below 3/1000, and a mean of 1/r has the same doubt, for
 its values go up to 1 too. The upper end of a mean of C values in [a, b] is the quantile of Σ D_i x_i, with a further
 x_0 = b and D uniform on the simplex (Gaffke, 2005; Learned-Miller and Thomas, 2020); the lower end is its mirror image,
 with x_0 = a. Of zeros and ones this is the interval of Clopper and Pearson (1934), to within half a percent of its
-width: the quantile is approximated. No value that grows makes an end fall: the ends of hits@1 are never above those of
+width: the quantile is approximated. If a value grows, no end falls: the ends of hits@1 are never above the ends of
 hits@3 or of the MRR.
 """
 
@@ -26,20 +27,21 @@ SKEWNESS = (40**-0.5, 20**-0.5)
 interval of a bounded mean; between them the ends move from one to the other. k rare hits have the skewness 1/√k"""
 
 REACH = (2 / 3, 1.0)
-"""the same limits of how many standard errors one further unit at an end of the range would move the mean"""
+"""two limits as above, of another number: how many standard errors one further unit at an end of the range would move
+the mean"""
 
 STEPS, PRECISE = 60, 1e-9
 """the most steps of a search for a normal quantile, and how near it then is; about ten are enough"""
 
 NEAR_ZERO = 1e-3
-"""of x, where the normal quantile is 0/0"""
+"""the least |x| of the search: at x = 0, the normal quantile is 0/0"""
 
 
 @dataclass(frozen=True, eq=False)
 class BoundedMeans:
-    """The means of groups of units, whose values lie in a range; of a whole table, there is one group.
+    """The means of groups of units, whose values lie in a range; a whole table is one group.
 
-    No hit in 20 triples: nearly the limits of Clopper and Pearson, 0 and 1 − .025^(1/20) = .168.
+    An example of 20 triples without a hit: nearly the limits of Clopper and Pearson, 0 and 1 − .025^(1/20) = .168.
 
     >>> hits, doubt = np.zeros(20), np.ones(1)
     >>> BoundedMeans(hits, np.ones(20), np.zeros(20, int), np.array([[0.0], [1.0]]), doubt).ends(0.95).round(3).ravel()
@@ -47,11 +49,11 @@ class BoundedMeans:
     """
 
     values: Float64Array
-    """float64[unit]"""
+    """float64[unit], the value of each unit"""
     weights: Float64Array
-    """float64[unit], for how many units of equal weight each counts"""
+    """float64[unit], for how many units of equal weight each unit counts"""
     groups: IntArray
-    """int64[unit]"""
+    """int64[unit], the group of each unit"""
     limits: Float64Array
     """float64[2, group], the ends of the range of the values"""
     doubt: Float64Array
@@ -59,7 +61,7 @@ class BoundedMeans:
     combine: Callable[..., Any] = lambda mean: mean
     """the metric, a monotone function of the mean"""
     narrowing: float = 1.0
-    """√(1 − f), where a share f of all units there are was drawn"""
+    """√(1 − f), where f is the share of all existing units that was drawn"""
     _found: dict[float, Float64Array] = field(default_factory=dict)
 
     @classmethod
@@ -73,11 +75,12 @@ class BoundedMeans:
         errors: tuple[Float64Array, Float64Array] | None = None,
         narrowing: float = 1.0,
     ) -> BoundedMeans:
-        """Take the units of each group (int64[unit]) as values of a metric, or of its only mean.
+        """Make the value of each unit, as a value of the linearised metric or, if there is one mean, of this mean.
 
-        ``means`` are M_j of each group; float64[term, group]. ``weights`` are those of the units in the means, by
-        default those of the terms; float64[unit]. ``errors`` are what each unit adds to the error of the mean, and the
-        variance of that, where this is no sample of independent units; float64[unit], float64[1].
+        ``groups`` are the units' groups; int64[unit]. ``means`` are the M_j of each group; float64[term, group].
+        ``weights`` are the weights of the units in the means, by default those of the terms; float64[unit]. ``errors``
+        are needed if the units are no independent sample: what each unit adds to the error of the mean, float64[unit],
+        and the variance of the mean, float64[1].
         """
         weights = terms.unit_shares if weights is None else weights
         linear, count, chosen = _linear(terms, means), means.shape[1], weights > 0
@@ -101,7 +104,7 @@ class BoundedMeans:
         return cls(values, counted, ids, limits, doubt, combine, narrowing)
 
     def ends(self, level: float) -> Float64Array:
-        """Compute both ends for each group that is in doubt; float64[2, group], NaN of the others."""
+        """Compute both ends for each group whose doubt is above 0; float64[2, group], NaN for other groups."""
         if level not in self._found:
             self._found[level] = self._ends(level)
         return self._found[level]
@@ -170,7 +173,7 @@ def doubts(
 def upper_ends(
     values: Float64Array, weights: Float64Array, groups: IntArray, highest: Float64Array, share: float
 ) -> Float64Array:
-    """Compute the upper end of each group's mean, below which it is with a probability; float64[group].
+    """Compute the upper end of each group's mean, below which the mean is with probability ``share``; float64[group].
 
     The quantile of Σ D_i x_i, D having Dirichlet's distribution with the units' weights and 1 for the end of the range,
     is that at which Σ G_i (x_i − t) is negative with this probability, G_i being gamma variables. Its distribution is
@@ -222,7 +225,7 @@ def _root(at: Callable[[Float64Array], tuple[Float64Array, Float64Array]], count
         side = np.where(found >= 0, 1, -1)
         old = np.where(side > 0, of_high, of_low)
         again = (side == last) & (old + found != 0)
-        factor = np.where(again, old / np.where(again, old + found, 1), 1)  # of an end that stays for the second time
+        factor = np.where(again, old / np.where(again, old + found, 1), 1)  # for an end that stays a second time
         of_low, of_high = np.where(side > 0, factor * of_low, found), np.where(side > 0, found, factor * of_high)
         low, high, last = np.where(side > 0, low, x), np.where(side > 0, x, high), side
     return t

@@ -53,12 +53,12 @@ class Interval:
     level: float
     """the confidence level"""
     unit: str
-    """what is resampled"""
+    """the resampled unit, such as ``triple``"""
     units: int
-    """how many there are"""
+    """the number of units"""
     method: str
     standard_error: float
-    """the standard deviation of the metric over the samples"""
+    """the standard deviation of the metric over resampled test sets"""
     clipped: bool = False
     """whether an end was cut off at the end of the metric's range"""
 
@@ -66,7 +66,7 @@ class Interval:
     def decimals(self) -> int:
         """The justified decimals: two digits of the standard error, and at least three."""
         width = self.high - self.low
-        return justified_decimals(max(self.standard_error or width / 4, width / 8))  # of Wilson's, of a bounded mean's
+        return justified_decimals(max(self.standard_error or width / 4, width / 8))  # Wilson's has none: 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, as in ``metrics.json``."""
@@ -114,7 +114,7 @@ class Intervals(Settings):
 
 
 def read_intervals(requested: Any) -> Intervals | None:
-    """Read the name of a unit, settings, or ``None``."""
+    """Read the argument ``intervals``: the name of a unit, settings, or ``None``."""
     if requested is None or isinstance(requested, Intervals):
         return requested
     refuse_unknown("intervals: unknown unit", requested, UNITS, MetricError)

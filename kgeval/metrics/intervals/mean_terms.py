@@ -1,8 +1,9 @@
 """Mean terms: a metric as a function of means, and how much each unit contributes to it.
 
-Most metrics are f(M_1, M_2, …) of weighted means M_j of values of the rows. ``mean_terms`` takes the values of one;
-intervals and tests are computed from what each unit adds to f: a triple, query, relation or time, resampled as one
-block.
+Most metrics are f(M_1, M_2, …) of weighted means M_j of values of the rows. ``mean_terms`` computes these values: a
+metric name and a selection of rows go in, :class:`MeanTerms` come out. A unit is a triple, query, relation or time,
+which is resampled as one block. The intervals of this folder and the tests of ``kgeval.analysis`` are computed from
+what each unit adds to f.
 """
 
 from __future__ import annotations
@@ -26,14 +27,15 @@ from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.selection import RowSelection
 
 STEP = 1e-30
-"""of complex-step derivatives, f'(x) = Im f(x + ih) / h, which lose no digits (Squire and Trapp, 1998)"""
+"""the h of complex-step derivatives, f'(x) = Im f(x + ih) / h, which lose no digits (Squire and Trapp, 1998)"""
 
 
 @dataclass(frozen=True, eq=False)
 class MeanTerms:
-    """A metric f(M_1, M_2, …) of some rows (or lists): M_j = Σ w x_j / Σ w is the weighted mean of a value of each.
+    """A metric f(M_1, M_2, …) of some rows (or lists): M_j = Σ w x_j / Σ w is the weighted mean of a value of each row.
 
-    Two units of two rows, and the mean of one value; the second unit is .25 above the mean, the first below it.
+    An example with the mean of one value, and two units of two rows: the mean of the second unit is .25 above the mean,
+    the mean of the first .25 below it.
 
     >>> units = Units.numbered("triple", np.array([0, 0, 1, 1]))
     >>> terms = MeanTerms(np.array([[0.0, 0.5, 0.5, 1.0]]), np.ones(4), lambda mean: mean, units)
@@ -42,19 +44,20 @@ class MeanTerms:
     """
 
     values: Float64Array
-    """x; float64[term, row]"""
+    """the values x; float64[term, row]"""
     weights: Float64Array
-    """w; float64[row]"""
+    """the weights w; float64[row]"""
     combine: Callable[..., Any]
-    """f, of as many means as there are terms"""
+    """f: takes a mean for each term"""
     units: Units
+    """the unit of each row"""
     limits: Callable[[], tuple[Float64Array, Float64Array]] | None = None
-    """the values of x at both ends of the range of each row, as of the first and of the last rank; twice float64[term,
-    row], or of shapes that broadcast to it. ``None`` where the range has no end"""
+    """() -> the values of x at both ends of each row's range, such as those of the first and the last rank; two arrays
+    of float64[term, row], or of shapes that broadcast to it. ``None`` where the range has no end"""
 
     @cached_property
     def means(self) -> Float64Array:
-        """M; float64[term]."""
+        """The means M_j; float64[term]."""
         return np.asarray(self.values @ self.weights / self.weights.sum(), np.float64)
 
     @property
@@ -62,15 +65,15 @@ class MeanTerms:
         return float(self.combine(*self.means))
 
     def gradient_at(self, means: Float64Array) -> Float64Array:
-        """∂f / ∂M_j at some means: float64[term], or at those of many groups: float64[term, group]."""
+        """∂f / ∂M_j at given means: float64[term] or, at the means of many groups, float64[term, group]."""
         steps = STEP * np.eye(len(means)).reshape(len(means), len(means), *(1 for _ in means.shape[1:]))
         return np.array([np.imag(self.combine(*(means + 1j * step))) / STEP for step in steps])
 
     def linear_at(self, means: Float64Array) -> tuple[Float64Array, Float64Array]:
-        """The linear function of the x that stands for f: its value at some means, and its slopes.
+        """The linear function of x that stands in for f: its value at given means, and its slopes.
 
-        Of one term it is the mean itself, of which f is a monotone function; of several, f near the means.
-        Float64[group] and float64[term, group].
+        With one term it is the mean itself, of which f is a monotone function; with several terms, it is f linearised
+        at the means. ``means`` are float64[term, group]; the results are float64[group] and float64[term, group].
         """
         if len(means) == 1:
             return means[0], np.ones_like(means)
@@ -78,7 +81,7 @@ class MeanTerms:
 
     @cached_property
     def unit_sums(self) -> Float64Array:
-        """Σ w x_j / Σ w over the rows of each unit, which add up to the means; float64[term, unit]."""
+        """Σ w x_j over the rows of each unit, as a share of all Σ w: they add up to the means; float64[term, unit]."""
         shares = self.weights / self.weights.sum()
         return np.stack([self.units.sums(shares * row) for row in self.values])
 
@@ -89,14 +92,17 @@ class MeanTerms:
 
     @property
     def deviations(self) -> Float64Array:
-        """Σ_j ∂f/∂M_j (Σ w x_j − M_j Σ w) / Σ w, the sums over the rows of each unit but the last; float64[unit]."""
+        """What each unit adds to f: Σ_j ∂f/∂M_j (Σ w x_j − M_j Σ w) / W; float64[unit].
+
+        The sums are over the rows of the unit; W is Σ w over all rows.
+        """
         return np.asarray(
             self.gradient_at(self.means) @ (self.unit_sums - np.outer(self.means, self.unit_shares)), np.float64
         )
 
 
 def mean_terms(name: MetricName, selection: RowSelection, units: Units) -> MeanTerms | None:
-    """Take the terms of a metric of some rows, by their units; ``None`` where it is no function of means."""
+    """Compute the terms of a metric of some rows, whose units are given; ``None`` if it is no function of means."""
     compute: object = name.metric.compute
     if isinstance(compute, FunctionOfMeans | ZScore):
         ranks = selection.ranks(name.ties, name.average)
@@ -115,13 +121,13 @@ def mean_terms(name: MetricName, selection: RowSelection, units: Units) -> MeanT
 
 
 def ends_of_range(metric: Metric) -> Callable[[], tuple[Float64Array, Float64Array]] | None:
-    """Return the range of a metric as that of its values, of which it is the mean; ``None`` if it is infinite."""
+    """Return the range of a metric as the range of the values that it is the mean of; ``None`` if it is infinite."""
     ends = np.array([[[metric.lowest]], [[metric.highest]]])
     return (lambda: (ends[0], ends[1])) if np.isfinite(ends).all() else None
 
 
 def _of_first_and_last(compute: FunctionOfMeans | ZScore, ranks: Ranks, k: int) -> tuple[Float64Array, Float64Array]:
-    """Compute the terms of each row, had its answer the first rank among its candidates, and had it the last."""
+    """Compute the terms of each row at the first and at the last rank of its candidates; float64[term, row] each."""
     last = np.maximum(ranks.candidates, ranks.pessimistic) - 1
     ends = (replace(ranks, greater=greater, tied=0 * last) for greater in (0 * last, last))
     first, worst = (np.stack([term(end, k) for term in compute.terms]) for end in ends)
@@ -129,12 +135,12 @@ def _of_first_and_last(compute: FunctionOfMeans | ZScore, ranks: Ranks, k: int) 
 
 
 def _or_ones(weights: Float64Array | None, count: int) -> Float64Array:
-    """Return the weights, the largest of which is 1: huge ones, times large values, would overflow."""
+    """Return the weights, or ones, scaled so that the largest is 1: huge weights times large values would overflow."""
     return np.ones(count) if weights is None else weights / weights.max(initial=np.finfo(float).tiny)
 
 
 def standard_error(deviations: Float64Array) -> float:
-    """√(C/(C−1) Σ deviation²) over C units (cluster-robust linearisation; Binder, 1983); NaN of one unit."""
+    """√(C/(C−1) Σ deviation²) over C units (cluster-robust linearisation; Binder, 1983); NaN for a single unit."""
     count = len(deviations)
     return float(np.sqrt(count / (count - 1) * deviations @ deviations)) if count > 1 else float("nan")
 
@@ -145,7 +151,7 @@ class Units:
 
     kind: Unit
     ids: IntArray
-    """int64[row], from 0, in the order of the table's ids"""
+    """int64[row], the number of each row's unit, from 0, in the order of the table's ids"""
     count: int
     """how many units there are"""
 
@@ -168,7 +174,7 @@ class Units:
 def units_of(selection: RowSelection, unit: Unit, *, needs: Needs) -> Units:
     """Number the units of some rows (``needs="ranks"``) or of their lists (``"lists"``).
 
-    A list is drawn as a whole: in place of triples, the queries of lists are drawn.
+    A list is resampled as a whole: in place of triples, the queries of lists are the units.
     """
     if needs == "lists":
         if unit in ("relation", "time"):

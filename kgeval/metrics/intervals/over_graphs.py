@@ -1,6 +1,7 @@
 """Over graphs: the mean of a metric over several graphs, each of which counts once, and its interval.
 
-``kgeval.analysis`` shows such a mean for each group of graphs of a suite.
+``analysis/comparison/over_graphs.py`` calls ``mean_over_graphs`` for each group of graphs (datasets) that a
+configuration names.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from kgeval.metrics.summary import Value
 def mean_over_graphs(metric: MetricName, values: Sequence[float], *, level: float = 0.95) -> Value:
     """Compute the unweighted mean over graphs, with Student's interval of n − 1 degrees of freedom for n graphs.
 
-    The interval is of the mean over all graphs of which these are a random sample. It says how much a few graphs
-    decide, and not how certain the value on any one of them is.
+    The interval is of the mean over all graphs of which these are a random sample. It says how much the mean depends on
+    a few graphs, and not how certain the value on any one graph is.
 
     >>> from kgeval.metrics.names import parse
     >>> mean = mean_over_graphs(parse("mrr"), [0.3, 0.4, 0.5])

@@ -1,8 +1,9 @@
 """Intervals over seeds: the mean of a metric over training runs of one model, with two intervals of it.
 
-One is over seeds alone: Student's, with R − 1 degrees of freedom for R runs. The other is over seeds and units; a unit
-is what is resampled as a block: a triple, query, relation or time. ``interval_over_seeds`` is the public call,
-``summary_over_seeds`` serves tables and comparisons, ``error_over_seeds`` is the formula, which follows.
+One interval is over seeds alone: Student's, with R − 1 degrees of freedom for R runs. The other is over seeds and
+units; a unit is a triple, query, relation or time, resampled as one block. ``interval_over_seeds`` is the public call:
+rank tables of the runs go in, a ``Value`` comes out. Comparisons call ``summary_over_seeds``; ``error_over_seeds`` has
+the formula, which follows.
 
 The value of run s on unit i is modelled as a + run_s + unit_i + interaction(s, i). The mean over R runs has the
 variance
@@ -11,13 +12,13 @@ variance
 
 where s² contains the interactions and c does not, so that nothing counts twice (Obuchowski and Rockette, 1995, of
 readers and cases). Of a difference of two models, whose runs have nothing in common and whose units are the same,
-V = s₁²/R₁ + s₂²/R₂ + w, with w = c₁₁ + c₂₂ − 2 c₁₂. A model that draws nothing has s² = 0.
+V = s₁²/R₁ + s₂²/R₂ + w, with w = c₁₁ + c₂₂ − 2 c₁₂. A model without random training has s² = 0.
 
-The interval over seeds and units is Student's too. Its degrees of freedom f are a harmonic mean, by shares in the
-variance V = S + w: V/f = S/f_S + w/(C − 1), with C units, and f_S = S²/Σ((s²/R)²/(R + 1)) − 2 of the seeds' part
+The interval over seeds and units is Student's too. Its degrees of freedom f are a harmonic mean, weighted by the shares
+in the variance V = S + w: V/f = S/f_S + w/(C − 1), with C units, and f_S = S²/Σ((s²/R)²/(R + 1)) − 2 of the seeds' part
 S = Σ s²/R (Welch, 1947). Cochran and Cox (1957) weigh the quantiles themselves like this. With Satterthwaite's degrees
-(1946), whose shares are squares, an interval over three seeds held only 92 to 93 % where seeds matter most;
-``scripts/simulate`` has the table.
+(1946), which weigh by squared shares, an interval over three seeds contained the true mean in only 92 to 93 % of cases
+where seeds matter most; ``scripts/simulate`` has the table.
 """
 
 from __future__ import annotations
@@ -126,7 +127,7 @@ def summary_over_seeds(
     intervals: Intervals,
     options: MetricOptions = DEFAULT_OPTIONS,
 ) -> RankSummary:
-    """Summarize the runs of a model, of the same rows: each metric is the mean over them, of all rows or by groups."""
+    """Summarize a model's runs on the same rows: each metric is the mean over the runs, of all rows or by groups."""
     runs = [rank_summary(table, metrics, by=by, options=options) for table in tables]
     views = [(group_rows(table, by) if by else None, TableView(table, options)) for table in tables]
     names = runs[0].columns(by)
@@ -164,7 +165,7 @@ def _rows(table: RankColumns) -> IntArray:
 
 
 def _notes_of_runs(notes: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Join the notes of runs; those of a kind that only some runs have say how many.
+    """Join the notes of runs; a note of a kind that only some runs have says how many runs have it.
 
     >>> _notes_of_runs([["no labels.", "3 ranks tie."], ["no labels."], ["no labels.", "5 ranks tie."]])
     ('no labels.', 'in 2 of 3 seeds: 3 ranks tie.', 'in 2 of 3 seeds: 5 ranks tie.')
@@ -206,7 +207,7 @@ def _interval_of_seeds_and_units(
 
 
 def interval_of_mean(name: MetricName, values: Sequence[float], level: float, unit: str) -> Interval:
-    """Make Student's interval of the mean over seeds, on the same triples, or over graphs."""
+    """Make Student's interval of a mean over seeds, on the same triples, or of a mean over graphs, as ``unit`` says."""
     count, value = len(values), float(np.mean(values))
     spread = float(np.std(values, ddof=1) / np.sqrt(count)), count - 1.0
     if is_rounding(spread[0], value):
@@ -238,10 +239,12 @@ def error_over_seeds(
 ) -> tuple[float, float]:
     """Compute the standard error, over seeds and units, of a mean over runs, and its degrees of freedom.
 
-    ``values`` are those of the runs of one model, or of two, of whose means it is the difference. ``covariance`` is
-    that of all runs, model after model, when their common units are resampled; float64[run, run].
+    ``values`` has the values of the runs of one model or, for the difference of their means, of two models.
+    ``covariance`` is the covariance of all runs, model after model, when their common units are resampled; float64[run,
+    run].
 
-    Two extremes. If only the runs vary, there are R − 1 degrees of freedom; if only the units vary, C − 1.
+    The examples are two extremes. If only the runs vary, there are R − 1 degrees of freedom; if only the units vary,
+    C − 1.
 
     >>> error, degrees = error_over_seeds([[0.1, 0.2, 0.3]], np.zeros((3, 3)), 10_000)
     >>> round(error, 4), round(degrees, 6)
@@ -256,7 +259,11 @@ def error_over_seeds(
 
 
 def error_of_means(variances: Float64Array, sizes: IntArray, of_units: float, units: int) -> tuple[float, float]:
-    """Compute what ``error_over_seeds`` does, of the variances and numbers of runs and the variance of the units."""
+    """Compute what ``error_over_seeds`` does, from the variance of each model's runs and the variance of the units.
+
+    ``variances`` and ``sizes`` are the variance and the number of each model's runs, [model]; ``of_units`` is the
+    variance that the units cause; ``units`` is their number.
+    """
     of_models = variances / sizes
     of_seeds = float(of_models.sum())
     variance, doubt = of_seeds + of_units, of_units / (units - 1)
@@ -266,7 +273,7 @@ def error_of_means(variances: Float64Array, sizes: IntArray, of_units: float, un
 
 
 def _mean_covariance(covariance: Float64Array, sizes: IntArray) -> float:
-    """Compute c of one model, or c₁₁ + c₂₂ − 2 c₁₂ of two: the mean covariance of a run and another one."""
+    """Compute c of one model, or c₁₁ + c₂₂ − 2 c₁₂ of two; c is the mean covariance of a run and another run."""
     places, total = np.split(np.arange(len(covariance)), np.cumsum(sizes)[:-1]), 0.0
     for (one, runs), (other, other_runs) in product(enumerate(places), repeat=2):
         block = covariance[np.ix_(runs, other_runs)]

@@ -1,14 +1,18 @@
 """Random halves: the interval of a mean of which a few units have most of the weight, from the means of half of them.
 
-``selection_intervals.py`` takes the interval where one unit has much of the weight. Why it holds:
+``selection_intervals.py`` takes this interval where one unit has much of the weight;
+``analysis/comparison/pair_tests.py`` takes it for all differences over relations or times. A unit is a triple, query,
+relation or time, resampled as one block. Why the interval holds:
 
-Where a unit's mean is as likely above the true one as below it, changing the signs of random units tests any value t of
-the mean, whatever the weights and the scatter of the units: a draw of signs is as extreme as the data where t is
-between the mean of the units with one sign and the mean of the others. The interval has all t that this test does not
-reject (typical values; Hartigan, 1969). So that of a difference has 0 exactly where the sign-flip test does not reject.
+Assume that the mean of a unit is as likely above the true mean as below it. Then changing the signs of random units
+tests any value t of the mean, whatever the weights and the scatter of the units: a draw of signs is as extreme as the
+data where t is between the mean of the units with one sign and the mean of the other units. The interval has all t that
+this test does not reject (typical values; Hartigan, 1969). So the interval of a difference contains 0 exactly where the
+sign-flip test does not reject.
 
-``scripts/simulate units`` counts how often it holds a difference by relation, beside Student's interval and that of the
-error corrected by leverage (CR2; Bell and McCaffrey, 2002), which is more often too narrow or too wide.
+``scripts/simulate units`` counts how often the interval contains the true difference by relation, beside Student's
+interval and the interval whose error is corrected by leverage (CR2; Bell and McCaffrey, 2002), which is more often too
+narrow or too wide.
 """
 
 from __future__ import annotations
@@ -30,13 +34,13 @@ MOST = 1 / 15
 """the share of one unit in Σ weight² up to which a mean has the interval of Student; of n equal units it is 1/n"""
 
 ROUNDING = 1e-9
-"""by how much a level may be off"""
+"""by how much rounding may put the place of an end below a whole number"""
 
 BLOCK = 2**20
 """about how many signs are drawn at once"""
 
 STREAM = 1
-"""the random numbers of signs, which are not those of the bootstrap"""
+"""the number of the random stream for signs, which is not the bootstrap's"""
 
 
 def drawn_signed_sums(of_units: Float64Array, draws: int, seed: int) -> Float64Array:
@@ -60,9 +64,9 @@ class RandomHalves:
     shares: Float64Array
     """the share of each unit in the weights of its group; float64[unit]"""
     groups: IntArray
-    """int64[unit]"""
+    """int64[unit], the group of each unit"""
     signed_sums: Callable[[Float64Array, int, int], Float64Array] = drawn_signed_sums
-    """what sums units under random signs"""
+    """(values of units, draws, seed) -> their sums under random signs"""
     most: float = MOST
     """the share of one unit in Σ share² from which random halves are needed; 0 if they always are"""
 
@@ -77,7 +81,7 @@ class RandomHalves:
     def ends(self, group: int, intervals: Intervals) -> tuple[float, float]:
         """Compute how far both ends of a group's interval are from its mean.
 
-        Thirty units, one of which has half of the weight. That of Student would be the mean ± 0.17.
+        An example of thirty units, one of which has half of the weight. Student's interval would be the mean ± 0.17.
 
         >>> shares = np.r_[0.5, np.full(29, 0.5 / 29)]
         >>> deviations = shares * (np.r_[0.2, np.linspace(0, 1, 29)] - 0.35)

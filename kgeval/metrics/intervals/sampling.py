@@ -5,13 +5,14 @@ candidates of the right type alone, which are cheap: if they are known of more t
 on them corrects the estimate. ``ranking/protocols/sampled_ranking.py`` draws by this file and stores a
 :class:`Sampling` with the ranks; ``stratified_sample.py`` computes the metrics from it.
 
-Whether a regression pays: it leaves a = 1 − R² of the variance. With n′ = k n triples whose typed ranks are known, of
-cost c each where a rank among all candidates costs 1, the variance at a given cost is least for k = √(R² / (a c))
-(Cochran, 1977, section 12.6).
+Whether a regression pays: it leaves the share a = 1 − R² of the variance. Let n be the size of the sample and n′ = k n
+the number of triples whose typed ranks are known; a typed rank costs c, a rank among all candidates costs 1. At a given
+cost, the variance is least for k = √(R² / (a c)) (Cochran, 1977, section 12.6).
 
-To look at the error after every block, and to stop at the first that seems small enough, would favour samples whose
-variance is underestimated (Chow and Robbins, 1965). Two things keep that bias small: the least sample is large, and the
-next one is a tenth larger than the variance so far asks for (Cox, 1952), so that two or three looks are enough.
+To look at the error after every block of triples, and to stop at the first error that seems small enough, would favour
+samples whose variance is underestimated (Chow and Robbins, 1965). Two things keep that bias small: the first sample is
+large, and the next one is a tenth larger than the variance so far asks for (Cox, 1952), so that two or three looks are
+enough.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ TYPED = ("typed_greater", "typed_tied")
 """the columns with the counts of each row among the candidates of the right type"""
 
 FEWEST_PER_STRATUM = 3
-"""triples that a stratum has in the first sample, so that its variance can be estimated there and ever after"""
+"""the least number of triples of a stratum in the first sample, so that each sample can estimate its variance"""
 
 MARGIN = 1.1
-"""how much larger the next sample is than the variance so far asks for, and than the one before"""
+"""the next sample is this multiple of the size that the variance so far asks for, and at least of the last size"""
 
 MOST_GROWTH = 4
-"""how many times as large as the sample before the next one may be: its variance is an estimate itself"""
+"""the next sample is at most this multiple of the last one, whose variance is itself an estimate"""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Sampling:
     typed_counts: tuple[int, ...] = ()
     """the number of triples in each stratum whose rank among typed candidates is known; empty without a regression"""
     typed_means: tuple[tuple[float, ...], ...] = ()
-    """the means of the auxiliary values of those triples; [stratum][value]"""
+    """the means of the auxiliary values (functions of the typed rank) over those triples; [stratum][value]"""
 
     @property
     def method(self) -> str:
@@ -76,7 +77,7 @@ class Sampling:
         return sum(self.counts)
 
     def without_regression(self) -> Sampling:
-        """The sampling of a part of the rows: a regression needs all rows."""
+        """The same sampling for a part of the rows, without the regression, which needs all rows."""
         return replace(self, typed_counts=(), typed_means=())
 
     def describe(self) -> dict[str, Any]:
@@ -90,16 +91,16 @@ class Sampling:
 
 @dataclass(frozen=True, eq=False)
 class Strata:
-    """A division of triples: large relations by themselves, small ones together with others of about their size.
+    """A division of triples: large relations by themselves, small relations together with others of about their size.
 
     Strata of several relations are collapsed strata (Cochran, 1977, section 5A.12): their triples vary more than those
     of one relation, so intervals are a little too wide rather than too narrow.
     """
 
     ids: IntArray
-    """int64[triple], from 0"""
+    """int64[triple], the stratum of each triple, from 0"""
     sizes: IntArray
-    """int64[stratum]"""
+    """int64[stratum], the number of triples"""
 
     @classmethod
     def of(cls, relations: IntArray, first: int) -> Strata:
@@ -112,7 +113,7 @@ class Strata:
                 number, filled = number + 1, 0
             numbers[relation] = number
             filled += counts[relation]
-        if filled < fewest:  # the last of them, which are too few by themselves
+        if filled < fewest:  # the last stratum has too few triples: it joins the one before
             numbers = np.minimum(numbers, max(number - 1, 0))
         ids = numbers[codes]
         return cls(ids, np.bincount(ids))
@@ -120,8 +121,8 @@ class Strata:
     def order(self, seed: int) -> IntArray:
         """Put the triples in a random order; int64[triple].
 
-        The first n of them, whatever n is, are a simple random sample of each stratum, whose size is in proportion to
-        the stratum's and depends on n alone. The j-th triple of a stratum of N stands at (j − ½)/N of the way.
+        For any n, the first n triples contain a simple random sample of each stratum; its size is in proportion to the
+        stratum's and depends on n alone. The j-th triple of a stratum of N triples stands at (j − ½)/N of the way.
         """
         draws = Generator(Philox(key=np.array([seed, 0], np.uint64))).random(len(self.ids))
         shuffled = np.lexsort((draws, self.ids))
@@ -132,9 +133,10 @@ class Strata:
 
 
 def next_size(drawn: int, half_width: float, error: float, of: int) -> int:
-    """Choose the next sample of a split of ``of`` triples, after one with an interval that is too wide.
+    """Choose the size of the next sample, after a sample of ``drawn`` triples whose interval is too wide.
 
-    A half width falls as √(1/n − 1/N).
+    ``error`` is the half width that is wanted, and ``of`` the number N of triples of the split. With n triples, the
+    half width falls as √(1/n − 1/N).
     """
     squared = (error / half_width) ** 2 * (1 / drawn - 1 / of)
     needed = MARGIN / (squared + 1 / of)
@@ -146,18 +148,22 @@ class Phases:
     """The gain of a regression, estimated from the first part of a sample."""
 
     explained: float
-    """R²"""
+    """R² of the regression"""
     cost: float
-    """of a rank among typed candidates, where one among all entities costs 1"""
+    """the cost of a rank among typed candidates, where a rank among all entities costs 1"""
 
     @property
     def ratio(self) -> float:
-        """k, how many triples are in the first phase for each of the sample."""
+        """k: the triples in the first phase, whose typed ranks are known, for each triple of the sample."""
         left = max(1 - self.explained, 1e-6)
         return float(np.sqrt(max(self.explained, 0) / left / self.cost))
 
     def pays(self, variance: float, *, of: int, first: int) -> bool:
-        """Whether it takes less work to reach a variance, in units of that of one triple, of ``of`` triples."""
+        """Whether the regression takes less work to reach a variance of the mean.
+
+        ``variance`` is in units of the variance of one triple; ``of`` is the number of triples of the split, ``first``
+        the size of the smallest sample.
+        """
         if self.ratio <= 1:
             return False
         alone = max(1 / (variance + 1 / of), first)

@@ -3,12 +3,13 @@
 ``rank_summary`` makes a :class:`SelectionIntervals` of some rows and asks it for the interval of each metric. The
 interval is one of these:
 
-* Linearised: that of Student around f(M_1, M_2, …), whose variance is that of its gradient times the means (delta
-  method; cluster-robust: Binder, 1983). With s_cj = Σ w x_j and w_c = Σ w over the rows of unit c,
-  M_j = Σ_c s_cj / Σ_c w_c, and d_c = Σ_j ∂f/∂M_j (s_cj − M_j w_c) / Σ_c w_c: V = C/(C − 1) Σ_c d_c², and the interval
-  is f ± t √V with C − 1 degrees of freedom.
-* Where a few units have most of the weight, that of random halves; where few units carry the mean, that of a bounded
-  mean. A difference that is at an end of its range in all units has the interval of Wilson (1927).
+* Linearised: Student's interval around f(M_1, M_2, …). Its variance is the variance of the gradient of f times the
+  means (delta method; cluster-robust: Binder, 1983). With s_cj = Σ w x_j and w_c = Σ w over the rows of unit c, M_j =
+  Σ_c s_cj / Σ_c w_c, and d_c = Σ_j ∂f/∂M_j (s_cj − M_j w_c) / Σ_c w_c is what unit c of C adds to f. Then V = C/(C − 1)
+  Σ_c d_c², and the interval is f ± t √V with C − 1 degrees of freedom.
+* Where a few units have most of the weight: the interval of random halves (``random_halves.py``). Where few units carry
+  the mean: the interval of a bounded mean (``bounded_means.py``). For a difference that is at an end of its range in
+  all units: the interval of Wilson (1927).
 * Bootstrap: the metric is computed anew on tables that are made of drawn units (Efron, 1979). As many units are drawn,
   with replacement, as there are; a unit that is drawn twice has each of its rows twice. Draw d of a seed is one stream
   of the Philox generator, so that the same table and seed give the same interval anywhere.
@@ -59,9 +60,10 @@ class SelectionIntervals:
     _units_by_needs: dict[Needs, Units] = field(default_factory=dict, init=False, repr=False)
 
     def of_groups(self, name: MetricName, values: Mapping[int, float]) -> dict[int, Interval | NoInterval] | None:
-        """Make the intervals of a metric of groups, whose values are known by their numbers, or say why there is none.
+        """Make the interval of a metric in each group, or say why there is none; ``values`` has the metric by group.
 
-        ``None`` if they have to be made group by group: it is no mean over answers or lists, or undefined in some.
+        ``None`` if the intervals have to be made group by group: the metric is no mean over answers or lists, or it is
+        undefined in some group.
         """
         if not name.metric.averaged:
             return dict.fromkeys(values, NoInterval("it is a count"))
@@ -105,34 +107,34 @@ def attempt(make: Callable[[], Interval]) -> Interval | NoInterval:
         return make()
     except NoInterval as reason:
         return reason
-    except Undefined as reason:  # its units are, as relations of lists that have several
+    except Undefined as reason:  # its units are undefined, as when one list has several relations
         return NoInterval(str(reason))
 
 
 @dataclass(frozen=True, eq=False)
 class UnitScatter:
-    """How much the units of each group scatter around its metric, and the interval that follows.
+    """How much the units of each group scatter around the group's metric, and the interval that follows.
 
-    Of a whole table, there is one group.
+    A whole table is one group.
     """
 
     unit: Unit
     standard_errors: Float64Array
-    """float64[group]"""
+    """float64[group], the standard error of the metric"""
     counts: IntArray
-    """int64[group], the units that have a weight"""
+    """int64[group], the number of units that have a weight"""
     effective: Float64Array
     """float64[group], how many units of equal weight would tell as much: (Σ w_c)² / Σ w_c² (Kish, 1965)"""
     degrees: Float64Array | None = None
-    """float64[group], of freedom; by default one less than there are units"""
+    """float64[group], the degrees of freedom; by default one less than there are units"""
     bounded: BoundedMeans | None = None
-    """how far few units carry the metric, and the interval that it then has; ``None`` where that is not known"""
+    """how far the metric rests on few units, and the interval that it then has; ``None`` where that is not known"""
     halves: RandomHalves | None = None
-    """the interval where a few units have most of the weight; ``None`` where none can have"""
+    """the interval where a few units have most of the weight; ``None`` where no unit can have so much"""
     method: str = "linearised"
 
     def interval(self, metric: Metric, value: float, intervals: Intervals, *, group: int = 0) -> Interval:
-        """Make the interval of a group: here it is decided which one a mean has."""
+        """Make the interval of a group; this method decides which of the kinds above it is."""
         count, error, level = int(self.counts[group]), float(self.standard_errors[group]), intervals.level
         refuse_few(count, self.unit)
         doubt = 0.0 if self.bounded is None else float(self.bounded.doubt[group])
@@ -158,9 +160,9 @@ class UnitScatter:
 
 
 def unit_scatter(terms: MeanTerms, groups: IntArray) -> UnitScatter:
-    """Compute the scatter of the units of each group, numbered from 0; int64[unit].
+    """Compute the scatter of the units of each group; ``groups`` are the units' groups, from 0; int64[unit].
 
-    The same as of the terms themselves, and as of two tables of two triples each.
+    Two examples of four triples: as one group, with the standard error of the terms themselves; and as two groups.
 
     >>> from kgeval.metrics.intervals.mean_terms import Units, standard_error
     >>> units = Units.numbered("triple", np.arange(4))
@@ -181,9 +183,9 @@ def unit_scatter(terms: MeanTerms, groups: IntArray) -> UnitScatter:
     with np.errstate(divide="ignore", invalid="ignore"):  # in groups without a weight, and where it is undefined
         means = np.stack([sums_by_group(sums_of_term) for sums_of_term in sums]) / totals  # M_j
         scaled_gradient = terms.gradient_at(means) / totals  # ∂f/∂M_j / Σ_c w_c
-        deviations = -(scaled_gradient * means).sum(axis=0)[groups] * shares  # d_c: first the part of M_j w_c
+        deviations = -(scaled_gradient * means).sum(axis=0)[groups] * shares  # d_c: first its part with M_j w_c
         for slopes, sums_of_term in zip(scaled_gradient, sums, strict=True):
-            deviations += slopes[groups] * sums_of_term  # then that of s_cj
+            deviations += slopes[groups] * sums_of_term  # then its part with s_cj
         variances = sums_by_group(deviations**2) * counts / np.maximum(counts - 1, 1)
         effective = totals**2 / sums_by_group(shares**2)
         bounded = BoundedMeans.of(terms, groups_of_units, means)
@@ -208,10 +210,10 @@ def student_p(difference: float, error: float, degrees: float) -> float:
 def student_interval(
     metric: Metric, value: float, spread: tuple[float, float], *, logit: bool = False, **about: Any
 ) -> Interval:
-    """Make the interval of a value from its standard error and the degrees of freedom of that, cut at the range.
+    """Make Student's interval of a value, cut off at the range; ``spread``: its standard error and degrees of freedom.
 
-    ``about`` is its level, unit, units and method. With ``logit``, it is that of the logit of a metric from 0 to 1, so
-    that it stays inside.
+    ``about`` has the level, unit, units and method of the interval. With ``logit``, the interval of a metric from 0 to
+    1 is made for its logit, so that it stays in the range.
     """
     error, degrees = spread
     refuse_constant(error, value)
@@ -225,7 +227,7 @@ def student_interval(
 
 
 def wilson(metric: Metric, value: float, effective: float, level: float) -> tuple[float, float]:
-    """Compute the score interval (Wilson, 1927) of a metric at an end of its range."""
+    """Compute the score interval (Wilson, 1927) of a metric at an end of its range, of ``effective`` equal units."""
     from scipy.special import ndtri
 
     width = metric.highest - metric.lowest
@@ -237,7 +239,7 @@ def wilson(metric: Metric, value: float, effective: float, level: float) -> tupl
 
 
 def percentile_interval(metric: Metric, value: float, drawn: Float64Array, *, level: float, units: Units) -> Interval:
-    """Make the interval between whose ends a share of the values of a bootstrap lies; float64[draw]."""
+    """Make the interval that contains the share ``level`` of the values of a bootstrap, ``drawn``; float64[draw]."""
     refuse_constant(error := float(drawn.std(ddof=1)), value)
     ends = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2]).tolist()
     low, high, clipped = clipped_to(metric, value, (ends[0], ends[1]))
@@ -246,7 +248,7 @@ def percentile_interval(metric: Metric, value: float, drawn: Float64Array, *, le
 
 
 def drawn_values(name: MetricName, selection: RowSelection, units: Units, *, intervals: Intervals) -> Float64Array:
-    """Compute a metric of the rows of each draw; float64[draw]."""
+    """Compute a metric of the rows of each draw of a bootstrap; float64[draw]."""
     data, ids = _in_one_order(name, selection, units)
     places = np.arange(len(ids))
     values = np.empty(intervals.draws)
@@ -262,7 +264,7 @@ def drawn_values(name: MetricName, selection: RowSelection, units: Units, *, int
 
 
 def _in_one_order(name: MetricName, selection: RowSelection, units: Units) -> tuple[Ranks | RankedLists, IntArray]:
-    """Return the ranks or lists, with their units, in an order that is not that of the table's rows."""
+    """Return the ranks or lists, with their units, in an order that does not depend on the order of the table."""
     data = selection.data(name)
     if name.metric.needs == "lists":
         return data, units.ids

@@ -3,13 +3,17 @@
 ``rank_summary`` asks :class:`TableEstimates` for the metrics of a table of sampled triples; a
 :class:`StratifiedSample` has the weight of each triple and the variance of a mean. The formulas:
 
-A mean is estimated as Σ_i w_i y_i over the n sampled triples. Stratified by itself, w_i = W_h/n_h with W_h = N_h/N, and
-V = Σ_h W_h² (1/n_h − 1/N_h) s²_h (Cochran, 1977, section 5.6), where 1/N_h is the finite-population correction.
+A mean is estimated as Σ_i w_i y_i over the n sampled triples. A stratum h is one large relation, or several small ones;
+it has N_h of the split's N triples, of which n_h are sampled, and W_h = N_h/N. With strata alone, w_i = W_h/n_h, and V
+= Σ_h W_h² (1/n_h − 1/N_h) s²_h (Cochran, 1977, section 5.6), where 1/N_h is the finite-population correction and s²_h
+the variance of y in the stratum.
 
-Auxiliary values x, which are cheap, are known of the first n′ ≥ n triples of the same order. The regression estimator
-ȳ + b (x̄′ − x̄) is Σ_i w_i y_i too, with weights that give x̄′ for x, the same for every y (calibration; Deville and
-Särndal, 1992). In two phases, V = Σ_h W_h² ((1/n_h − 1/n′_h) s²_eh + (1/n′_h − 1/N_h) s²_yh), e being the residuals of
-y on x, each times its calibration w_i n_h/W_h (Cochran, 1977, section 12.6; Särndal, Swensson and Wretman, 1992, 9.7).
+The sampled triples are the first n of a random order. Auxiliary values x are made of their ranks among few candidates,
+those of the right type (``sampling.py``): they are cheap, and known of the first n′ ≥ n triples. The regression
+estimator ȳ + b (x̄′ − x̄) is Σ_i w_i y_i too, with weights that give x̄′ for x, the same for every y (calibration;
+Deville and Särndal, 1992). In two phases, V = Σ_h W_h² ((1/n_h − 1/n′_h) s²_eh + (1/n′_h − 1/N_h) s²_yh), e being the
+residuals of y on x, each times its calibration w_i n_h/W_h (Cochran, 1977, section 12.6; Särndal, Swensson and Wretman,
+1992, 9.7).
 """
 
 from __future__ import annotations
@@ -38,7 +42,7 @@ COLLINEAR = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class TableEstimates:
-    """The sampled triples of a table, each with all of its sides a unit.
+    """The metrics of a whole split, estimated from a table of sampled triples. A triple with all its sides is a unit.
 
     A metric f(M_1, M_2, …) of some rows is estimated from M_j = Σ_i w_i s_ij / Σ_i w_i m_i, where s_ij is the sum of a
     value over the m_i rows of triple i: a ratio, also where only some triples have such rows (a domain; Särndal,
@@ -51,12 +55,12 @@ class TableEstimates:
 
     @classmethod
     def of(cls, view: TableView) -> TableEstimates | None:
-        """Return the estimates of a table of sampled triples; of a whole split, there are none."""
+        """Return the estimates of a table of sampled triples; ``None`` if the table has the whole split."""
         return None if view.table.sampling is None else cls(view, view.table.sampling)
 
     def value(self, name: MetricName, selection: RowSelection) -> float:
-        """Estimate a metric of the rows of the whole split that are like some of the table's."""
-        if name.metric.name == COUNT.name:  # of the ranks that are there
+        """Estimate a metric of the rows of the whole split for which the selected rows of the table stand."""
+        if name.metric.name == COUNT.name:  # the number of ranks in the table
             return name(selection.ranks(None, None))
         terms = self._terms(name, selection)
         value = float(terms.combine(*self._means(terms)))
@@ -80,7 +84,7 @@ class TableEstimates:
             terms,
             np.zeros(len(group), np.int64),
             means[:, None],
-            weights=np.maximum(weights, 0),  # a regression may weigh a triple less than nothing
+            weights=np.maximum(weights, 0),  # a regression may give a triple a negative weight
             errors=(errors, variance),
             narrowing=float(np.sqrt(not_drawn)),
         )
@@ -103,7 +107,7 @@ class TableEstimates:
         return self._sample.explained(deviations)
 
     def _means(self, terms: MeanTerms) -> Float64Array:
-        """M_j; float64[term]."""
+        """The estimated means M_j; float64[term]."""
         weights = self._sample.weights
         return np.asarray(terms.unit_sums @ weights / (terms.unit_shares @ weights), np.float64)
 
@@ -147,19 +151,19 @@ class StratifiedSample:
     strata: IntArray
     """the stratum of each triple that has a row; int64[triple]. Drawn triples without a row have y = 0"""
     counts: IntArray
-    """n_h; int64[stratum]"""
+    """n_h, the number of drawn triples; int64[stratum]"""
     sizes: IntArray
-    """N_h; int64[stratum]"""
+    """N_h, the number of all triples; int64[stratum]"""
     auxiliary: Auxiliary | None = None
-    """given only where all sampled triples have a row"""
+    """the values that a regression uses; given only where all sampled triples have a row"""
 
     @property
     def degrees(self) -> int:
-        """The degrees of freedom of a variance: triples, less the means and slopes that were fitted; at least 1."""
+        """The degrees of freedom of a variance: the triples less the fitted means and slopes; at least 1."""
         return max(int(self.counts.sum()) - len(self.sizes) - self._regression.rank, 1)
 
     def degrees_of(self, group: BoolArray) -> float:
-        """The degrees of freedom of the variance of some of the triples: their part of all (bool[triple])."""
+        """The degrees of freedom of the variance of the triples in ``group`` (bool[triple]): their part of all."""
         of_strata = float((1 / self.counts)[self.strata[group]].sum())
         fitted = of_strata + self._regression.rank * int(group.sum()) / int(self.counts.sum())
         return float(max(int(group.sum()) - max(fitted, 1), 1))
@@ -182,7 +186,7 @@ class StratifiedSample:
     def errors(self, values: Float64Array) -> Float64Array:
         """What each triple adds to the error of Σ_i w_i y_i; float64[triple].
 
-        Without the correction for draws without replacement, which a caller applies by :meth:`not_drawn`.
+        The correction for draws without replacement is not in it; a caller applies it by :meth:`not_drawn`.
         """
         return self._design * self._residuals(values)
 
@@ -193,7 +197,7 @@ class StratifiedSample:
 
     @cached_property
     def _design(self) -> Float64Array:
-        """W_h/n_h of each triple."""
+        """W_h/n_h; float64[triple]."""
         return np.asarray((self._shares / self.counts)[self.strata], np.float64)
 
     @property
@@ -204,7 +208,7 @@ class StratifiedSample:
     def _squares(self, values: Float64Array) -> Float64Array:
         """s²_h; float64[stratum]."""
         means = self._sums(values) / self.counts
-        # A drawn triple without a row has y = 0: its squared deviation is that of 0 from the mean.
+        # A drawn triple without a row has y = 0, so its squared deviation is the square of the mean.
         absent = (self.counts - np.bincount(self.strata, minlength=len(self.sizes))) * means**2
         return (self._sums((values - means[self.strata]) ** 2) + absent) / np.maximum(self.counts - 1, 1)
 
@@ -260,11 +264,11 @@ class _Regression:
     predictors: Float64Array
     """x less the mean of its stratum; float64[triple, value]"""
     inverse: Float64Array
-    """of Σ_i (W_h/n_h) x_i x_iᵀ, in the directions in which x varies; float64[value, value]"""
+    """the inverse of Σ_i (W_h/n_h) x_i x_iᵀ, in the directions in which x varies; float64[value, value]"""
     calibration: Float64Array
-    """w_i n_h/W_h; float64[triple]"""
+    """w_i n_h/W_h, by which the regression multiplies the weight of a triple; float64[triple]"""
     rank: int
-    """in how many directions x varies"""
+    """the number of directions in which x varies"""
 
 
 def auxiliary_values(units: IntArray, greater: IntArray, tied: IntArray) -> Float64Array:

@@ -42,15 +42,15 @@ class LabelPredictions:
     """Test triples with their scores, predicted labels and probabilities."""
 
     truths: BoolArray
-    """bool[triple]"""
+    """bool[triple], whether each triple is true"""
     scores: Float64Array
-    """float64[triple]"""
+    """float64[triple], higher is more plausible"""
     relations: npt.NDArray[Any]
-    """[triple]"""
+    """[triple], the relation of each triple"""
     decisions: BoolArray | Undefined
-    """bool[triple], the predicted labels; or why there are none"""
+    """bool[triple], whether each triple is predicted true; or the reason why there are no labels"""
     probabilities: Float64Array | Undefined
-    """float64[triple], of being true; or why there are none"""
+    """float64[triple], the probability that each triple is true; or the reason why there are none"""
 
     def __len__(self) -> int:
         return len(self.truths)
@@ -65,7 +65,7 @@ class LabelPredictions:
         return self[self.relations == relation]
 
     def present(self, column: T | Undefined) -> T:
-        """Return one of the columns, or raise the reason why there is none, or that there are no triples."""
+        """Return one of the columns; raise the reason why there is none, or that there are no triples."""
         values = defined(column)
         if len(self) == 0:
             raise Undefined("there are no triples")
@@ -77,7 +77,7 @@ def predict_labels(
 ) -> LabelPredictions:
     """Predict labels and probabilities of test triples, with thresholds and a calibration fitted on validation triples.
 
-    ``threshold`` is one for all relations, instead of the best ones on validation.
+    ``threshold`` is used for all relations, instead of the best thresholds on validation.
     """
     return LabelPredictions(
         test.is_true,
@@ -101,7 +101,7 @@ class Thresholds:
         """Choose, for each relation and for all together, the threshold with the best validation accuracy.
 
         The candidates are the scores themselves, so at least one triple of each relation is predicted true; of several
-        best ones the smallest is taken.
+        best thresholds, the smallest is taken.
         """
         if len(valid) == 0:
             raise Undefined("there are no validation triples to choose thresholds on")
@@ -120,7 +120,7 @@ class Thresholds:
 
 
 def _best(scores: Float64Array, truths: BoolArray) -> float:
-    """Return the threshold of the highest accuracy, the smallest of several."""
+    """Return the threshold with the highest accuracy; of several, the smallest."""
     order = np.argsort(scores, kind="stable")
     ordered = scores[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
@@ -130,7 +130,7 @@ def _best(scores: Float64Array, truths: BoolArray) -> float:
 
 
 def threshold_of_precision(valid: ScoredLabels, precision: float) -> float:
-    """Return the lowest validation score from which on at least a share of the triples, the precision, is true.
+    """Return the lowest validation score from which on at least the share ``precision`` of the triples is true.
 
     >>> threshold_of_precision(ScoredLabels([0.1, 0.4, 0.4, 0.9], [0, 1, 0, 1], ["r"] * 4), 0.6)
     0.4
@@ -264,7 +264,7 @@ def _least_squares(valid: ScoredLabels, function: Callable[[Float64Array], Float
 
 
 class Standardizer(NamedTuple):
-    """(2^−exponent · score − middle) / spread."""
+    """The function that standardises scores: (2^−exponent · score − middle) / spread."""
 
     exponent: int
     middle: float
@@ -283,13 +283,13 @@ class Standardizer(NamedTuple):
         return cls(exponent, float(small.mean()), float(small.std()))
 
     def __call__(self, scores: Float64Array) -> Float64Array:
-        """Standardise scores, also such as are far beyond those it was made of; finite float64[score]."""
+        """Standardise scores; float64[score], finite also for scores far beyond the ones that it was made of."""
         with np.errstate(over="ignore"):
             values = (np.ldexp(scores, -self.exponent) - self.middle) / self.spread
         return np.clip(values, -_FAR, _FAR)
 
     def line(self, weight: float, bias: float) -> tuple[float, float]:
-        """The weight and bias, of scores as they are, of a line in standardised scores; infinite beyond float64."""
+        """Turn the weight and bias for standardised scores into those for raw scores; infinite beyond float64."""
         with np.errstate(over="ignore"):
             return float(np.ldexp(weight / self.spread, -self.exponent)), bias - weight * self.middle / self.spread
 

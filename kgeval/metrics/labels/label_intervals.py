@@ -1,10 +1,12 @@
-"""Intervals of label metrics: how much what each triple adds to a metric scatters.
+"""Intervals of label metrics, from the scatter of what single triples or relations add to a metric.
 
-A metric is linearised (Binder, 1983): d is what each triple adds, Σ d = 0. For ``roc_auc`` this is the method of
+``label_summary.py`` calls ``label_interval``; ``label_comparison.py`` tests differences by the same :class:`Scatter`.
+
+A metric is linearised (Binder, 1983): d is what a triple adds to it, and Σ d = 0. For ``roc_auc`` this is the method of
 DeLong, DeLong and Clarke-Pearson (1988). The numbers of true and of false triples are fixed, so that d scatters around
-its mean in each class c: V = Σ_c n_c/(n_c − 1) Σ (d − d̄_c)², with the degrees of freedom of Welch (1947). Where whole
-relations are resampled, V = R/(R − 1) Σ d² of the sums of d over each. The interval of a metric from 0 to 1 is that of
-Student for its logit, so that it stays inside. ``label_comparison.py`` tests differences by the same scatter.
+its mean in each class c. The variance is V = Σ_c n_c/(n_c − 1) Σ (d − d̄_c)², with the degrees of freedom of Welch
+(1947). Where whole relations are resampled, d is summed over each of the R relations, and V = R/(R − 1) Σ d². The
+interval of a metric from 0 to 1 is Student's interval of its logit, so that it stays in the range.
 """
 
 from __future__ import annotations
@@ -44,6 +46,8 @@ class Scatter(NamedTuple):
     @classmethod
     def of(cls, added: Float64Array, strata: IntArray, unit: Unit, what: str = "an interval") -> Scatter:
         """Measure the scatter of what each unit adds (float64[unit]), in each stratum (int64[unit]).
+
+        The strata are the classes, false and true, if the units are triples; all relations are one stratum.
 
         >>> scatter = Scatter.of(np.tile([-0.01, 0.01], 50), np.repeat([0, 1], 50), "triple")
         >>> round(scatter.error, 6), scatter.degrees, scatter.fewest

@@ -1,8 +1,8 @@
 """Metrics of labels, such as accuracy and ROC AUC, and the curves behind them: ROC, precision and recall, reliability.
 
-Each reads :class:`LabelPredictions`. A ratio of TP, FP, FN and TN is declared by its formula, ``_of_confusion``; one of
-other sums over triples by ``_of_sums``, any other metric by ``declared`` or ``@measured``. One that is
-:class:`Linearised` has intervals and tests (``label_intervals.py``).
+Each metric reads :class:`LabelPredictions`, which ``label_summary.py`` passes to it. ``_of_confusion`` declares a ratio
+of TP, FP, FN and TN by its formula, ``_of_sums`` a ratio of other sums over triples, ``declared`` or ``@measured`` any
+other metric. A metric whose function is :class:`Linearised` has intervals and tests (``label_intervals.py``).
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ Terms = tuple[npt.NDArray[Any], npt.NDArray[Any]]
 
 @dataclass(frozen=True)
 class Linearised:
-    """A metric with its first derivative by the weight of each triple."""
+    """The function of a metric, with its derivative by the weight of each triple: what the triple adds to it."""
 
     value: Callable[[LabelPredictions], float]
     contributions: Callable[[LabelPredictions], Float64Array]
-    """float64[triple], whose sum is 0"""
+    """what each triple adds to the metric; float64[triple], with the sum 0"""
     weighed: Callable[[LabelPredictions], int] = len
-    """the number of triples that the value rests on, such as those that are predicted true"""
+    """the number of triples that the value rests on, such as the triples that are predicted true"""
 
     def __call__(self, data: LabelPredictions, _: int) -> float:
         return self.value(data)
@@ -73,7 +73,7 @@ def _of_confusion(names: str, title: str, formula: str, undefined: str, **furthe
 
 
 def _weights(formula: str) -> IntArray:
-    """How often TP, FP, FN and TN are in a sum of them, or of n, which is all four.
+    """How often TP, FP, FN and TN occur in a sum, where n is the sum of all four; int64[4].
 
     >>> _weights("(2 TP + FP + FN)"), _weights("n")
     (array([2, 1, 1, 0]), array([1, 1, 1, 1]))
@@ -83,6 +83,7 @@ def _weights(formula: str) -> IntArray:
 
 
 def _error(names: str, text: str, **further: Any) -> Callable[[Callable[..., Terms]], Metric]:
+    """Declare, by a decorator, a ratio of sums of which less is better."""
     return lambda terms: _of_sums(names, text, terms, increasing=False, **further)
 
 
@@ -101,7 +102,10 @@ _of_scores = partial(declared, needs="labels", undefined="all triples are true, 
 
 
 def auc_contributions(predictions: LabelPredictions) -> Float64Array:
-    """(V_i − AUC) / n of class, V_i being the share of the other class that the triple is on the right side of."""
+    """What each triple adds to the AUC: (V_i − AUC) / size of its class; float64[triple].
+
+    V_i is the share of the other class that the score of triple i is on the right side of.
+    """
     from scipy.stats import rankdata
 
     both_classes(predictions)
@@ -114,10 +118,10 @@ def auc_contributions(predictions: LabelPredictions) -> Float64Array:
 
 
 def precision_contributions(predictions: LabelPredictions) -> Float64Array:
-    """What each triple adds to the average precision, Σ_i y_i P_i / M of the M true triples.
+    """What each triple adds to the average precision, AP = Σ_i y_i P_i / M of the M true triples; float64[triple].
 
-    P_i = a_i / b_i is the precision among the b_i triples with at least the score of i. Triple k adds
-    (y_k (P_k − AP) + Σ_{i true, s_i ≤ s_k} (y_k − P_i) / b_i) / M.
+    y is 1 for a true triple, else 0; s is the score. P_i = a_i / b_i is the precision among the b_i triples with at
+    least the score of i. Triple k adds (y_k (P_k − AP) + Σ_{i true, s_i ≤ s_k} (y_k − P_i) / b_i) / M.
     """
     both_classes(predictions)
     order = np.argsort(-predictions.scores, kind="stable")
@@ -143,7 +147,7 @@ def _roc_auc(predictions: LabelPredictions) -> float:
 
 
 def _average_precision(predictions: LabelPredictions) -> float:
-    """The increase of recall times the precision; tied scores are one step."""
+    """Sum the increases of recall times the precision; triples with the same score are one step."""
     from sklearn.metrics import average_precision_score
 
     both_classes(predictions)
@@ -159,7 +163,7 @@ roc_auc = _of_scores(
 
 
 def _by_labels(data: LabelPredictions) -> LabelPredictions:
-    """The same with predicted labels as scores, whose area under the ROC curve is the balanced accuracy."""
+    """The same with predicted labels as scores: the area under their ROC curve is the balanced accuracy."""
     return replace(data, scores=np.asarray(data.present(data.decisions), np.float64))
 
 
@@ -179,7 +183,7 @@ average_precision = _of_scores(
 
 
 def _correlation(predictions: LabelPredictions) -> tuple[float, Float64Array]:
-    """Correlate the true and the predicted labels; also what each triple adds."""
+    """Compute the correlation of true and predicted labels, and what each triple adds to it, float64[triple]."""
     true, called = (it - it.mean() for it in (predictions.truths, predictions.present(predictions.decisions)))
     if not (true.any() and called.any()):
         raise Undefined("all triples are true, or all are false, or all were predicted to be the same")
@@ -242,7 +246,7 @@ def ece(predictions: LabelPredictions) -> float:
 
 
 def roc(predictions: LabelPredictions) -> Curve:
-    """From (0, 0) to (1, 1); a threshold is the least score of a triple that is predicted true, at first infinite."""
+    """The ROC curve from (0, 0) to (1, 1); a threshold is the least score that is predicted true, at first infinite."""
     from sklearn.metrics import roc_curve
 
     both_classes(predictions)
@@ -251,7 +255,7 @@ def roc(predictions: LabelPredictions) -> Curve:
 
 
 def precision_recall(predictions: LabelPredictions) -> Curve:
-    """From all triples predicted true to none, whose threshold is infinite."""
+    """Precision and recall from all triples predicted true to none, where the threshold is infinite."""
     from sklearn.metrics import precision_recall_curve
 
     both_classes(predictions)
@@ -282,6 +286,7 @@ def reliability(predictions: LabelPredictions, *, bins: int = BINS) -> Curve:
 
 
 def both_classes(predictions: LabelPredictions) -> None:
+    """Refuse triples that are all true or all false."""
     true = int(predictions.present(predictions.truths).sum())
     if true in (0, len(predictions)):
         raise Undefined(f"the triples are all {'true' if true else 'false'}")

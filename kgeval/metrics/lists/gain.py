@@ -30,7 +30,7 @@ JK = "Järvelin and Kekäläinen, 2002"
 
 
 def discount_named(word: str) -> Decay:
-    """Read what a gain is multiplied by at each place: ``log2``, ``ln``, ``original``, or one with another base.
+    """Return the factor of a gain at each place, by its name: ``log2``, ``ln``, ``original``, or one with another base.
 
     >>> [float(discount_named(word)(np.array(4))) for word in ("original", "original1.5", "log5")]  # 1 / log₂ 4, …
     [0.5, 0.2924812503605781, 1.0]
@@ -71,7 +71,7 @@ def _gains(lists: RankedLists, gain: Gain) -> Float64Array:
         return lists.grades
     if lists.grades.max(initial=0) > 1000:
         raise MetricError("the exponential gain 2^g − 1 of a grade above 1000 is too large: use the linear gain.")
-    # Small grades would vanish beside the 1; of whole ones the powers of two are exact.
+    # Small grades would vanish in 2^g − 1, so expm1 takes them; of whole grades the powers of two are exact.
     small = np.expm1(np.minimum(lists.grades, 1) * np.log(2))
     return np.asarray(np.where(lists.grades < 1, small, np.exp2(lists.grades) - 1), np.float64)
 
@@ -79,7 +79,10 @@ def _gains(lists: RankedLists, gain: Gain) -> Float64Array:
 def with_discounts(
     declare: Callable[..., Metric], names: str, text: str, values: Callable[..., Float64Array], **further: Any
 ) -> Metric:
-    """Declare a metric and, under NAME-DISCOUNT, the same with other discounts, whose divisor is ``{}`` in its text."""
+    """Declare a metric and, under NAME-DISCOUNT, the same metric with other discounts.
+
+    ``text`` has ``{}`` in place of the divisor; ``values`` takes the keyword ``discount``.
+    """
     name = names.partition(" ")[0]
 
     @cache

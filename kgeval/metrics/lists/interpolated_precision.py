@@ -1,14 +1,18 @@
 """Interpolated precision: the best precision from a recall on, and its mean over the eleven recalls 0, .1, … 1.
 
-The precision at the place of the j-th of m relevant items is j / place. ``iprec@R`` is the largest one from the
-⌊R m + .9⌋-th item on, in float64, as in trec_eval 9: of the recalls R = 0, .1, … 1 that is the first place with at
-least this recall, but for rounding at a few m.
+``metric.metrics()`` finds the metric ``iprec``, the mean, and makes ``iprec@R`` of its name.
 
-Where relevant items tie with others, the metric is the mean over the orders of the tied blocks: its values v in order,
-each step to the next times the probability that v is reached. In a block of n items with r relevant ones, behind t
-items with R relevant ones, the j-th relevant one reaches v at one of the first u_j = ⌊(R + j) / v⌋ − t places; how many
-are there is hypergeometric. If it is the last that reaches v, exactly j are. So P(v is reached) = Σ_j P(j among u_j)
-S_j, S_j being the probability that no later one does, S_j = 1 − Σ_i P(i among u_i, given j among u_j) S_i over i > j.
+The precision at the place of the j-th of m relevant items is j / place. ``iprec@R`` is the largest precision from the
+⌊R m + .9⌋-th relevant item on, in float64, as in trec_eval 9. For the recalls R = 0, .1, … 1, this item is the first
+with at least the recall R, but for rounding at a few m.
+
+Where relevant items tie with others, the metric is its mean over the orders of the tied blocks: the possible precisions
+v are sorted, and each step up to a v counts by the probability that a precision of at least v is reached. Take a block
+of n tied items, r of them relevant, behind t items, of which R are relevant (here R is no recall). The j-th relevant
+item of the block reaches v if it stands at one of the block's first u_j = ⌊(R + j) / v⌋ − t places. How many relevant
+items stand there is hypergeometric; if the j-th is the last that reaches v, exactly j do. So P(v is reached) = Σ_j P(j
+among u_j) S_j, where S_j is the probability that no later item reaches v: S_j = 1 − Σ_i P(i among u_i, given j among
+u_j) S_i over i > j.
 """
 
 from __future__ import annotations
@@ -25,11 +29,11 @@ from kgeval.metrics.lists.retrieval import average_precisions
 from kgeval.metrics.metric import Metric, Undefined, Variants
 
 MOST = 3e7
-"""of the precisions of a list, Σ n r, times Σ r², over its tied blocks: for so many, half a second is enough"""
+"""the most work for one list, half a second: Σ n r (its precisions) times Σ r², the sums over its tied blocks"""
 
 
 def interpolated_precisions(lists: RankedLists, _: int | None = None, *, recalls: tuple[float, ...]) -> Float64Array:
-    """The mean over recalls of the best precision from each on, NaN where nothing is relevant; float64[list].
+    """The mean over recalls of the best precision from the recall on; float64[list], NaN where nothing is relevant.
 
     >>> from kgeval.metrics.lists.ranked_lists import ranked
     >>> interpolated_precisions(ranked([0, 1, 0, 1, 1]), recalls=(0.5,))  # from the second on: 2/4 or 3/5
@@ -50,14 +54,16 @@ def interpolated_precisions(lists: RankedLists, _: int | None = None, *, recalls
         raise Undefined(f"answers of one query tie in too many orders: up to {items[4].max():,} of them. Use map")
     for row, of_row in zip(rows, np.split(items, starts, axis=1)[1:], strict=True):
         best[:, row] = _expected(of_row, first[:, row], best[:, row])
-    # Of a single answer, it is the expected reciprocal of its place at every recall.
+    # In a list with one relevant item, the metric is the expected reciprocal of the item's place, at every recall.
     return np.where(lists.relevant > 1, best.mean(axis=0), average_precisions(lists, None))
 
 
 def _expected(items: IntArray, first: IntArray, best: Float64Array) -> Float64Array:
-    """The mean over the orders of tied blocks of the largest precision of some items, ``best`` or more; by recall.
+    """The mean, over the orders of one list's tied blocks, of the largest precision at its items; float64[recall].
 
-    An item has its number in the list and the t, n, R and r of its block; int64[5, item].
+    ``items`` are, for each item, its number in the list and the t, n, R and r of its block, int64[5, item]. ``first``
+    is the number of the first item that counts, int64[recall]; ``best`` is a precision that every order reaches,
+    float64[recall].
     """
     number, t, n, found, r = items
     ends = zip(number, t + number - found, n - r + 1, strict=True)
@@ -71,7 +77,7 @@ def _expected(items: IntArray, first: IntArray, best: Float64Array) -> Float64Ar
 
 
 def _last_reached(items: IntArray, hits: IntArray, places: IntArray) -> Float64Array:
-    """The probability that an item is the last that reaches each precision hits / places; float64[item, precision]."""
+    """The probability that an item is the last that reaches the precision hits / places; float64[item, precision]."""
     from scipy.special import binom, poch
 
     number, t, n, found, r = items
@@ -85,7 +91,7 @@ def _last_reached(items: IntArray, hits: IntArray, places: IntArray) -> Float64A
     u = np.clip(number * places // hits - t, 0, n - r + j)
     reached, no_later, later_blocks = among(n, r, u, j), np.ones(u.shape), np.zeros(u.shape[1])
     for block in reversed(np.split(np.arange(len(u)), np.flatnonzero(np.diff(t[:, 0])) + 1)):
-        no_later[block] -= later_blocks  # which are independent of it
+        no_later[block] -= later_blocks  # the orders of blocks are independent
         for i in reversed(block[:-1]):
             rest = np.s_[i + 1 : block[-1] + 1]
             given = among(n[i] - u[i], r[i] - j[i], u[rest] - u[i], j[rest] - j[i])
@@ -96,6 +102,7 @@ def _last_reached(items: IntArray, hits: IntArray, places: IntArray) -> Float64A
 
 @cache
 def _at(recall: str) -> Metric:
+    """Make the metric ``iprec@R`` of a recall, such as ``0.1``."""
     if not re.fullmatch(r"0?\.\d{1,15}|[01](\.0*)?", recall):
         raise MetricError(f"metric 'iprec@{recall:.80}': iprec@R needs a recall from 0 to 1. Write 'iprec@0.1'.")
     return _interpolated(

@@ -6,8 +6,8 @@
 An item that ties with others may stand at any place of its tied block; every metric is averaged over the orders exactly
 (McSherry and Najork, 2008).
 
-A filtered rank leaves the other known answers out. If the evaluated split is one of the filter, the place of an answer
-in the list of them all is its filtered rank plus the number of other answers above it.
+A filtered rank leaves the other known answers out. If the filter has the evaluated split, the place of an answer in the
+list of all answers is its filtered rank plus the number of the query's other answers above it.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from kgeval.metrics.metric import Metric, Undefined, declared
 from kgeval.metrics.ranks.ranks import Ranks
 
 MOST_RELEVANT = 10**8
-"""relevant items of one list"""
+"""the largest number of relevant items of one list"""
 
 
 @dataclass(frozen=True, eq=False)
 class RankedLists:
-    """The relevant items of several lists, by list, and in each list from the top.
+    """The relevant items of several lists, list after list, each from its top. Other items are only counted.
 
     >>> lists = ranked([0, 1, 1, 0], scores=[0.9, 0.5, 0.5, 0.5])
     >>> lists.num_above, lists.tie_block_size, lists.probability_in_top_k(2)
@@ -42,19 +42,19 @@ class RankedLists:
     """
 
     offsets: IntArray
-    """int64[list + 1], into the items"""
+    """int64[list + 1], where the items of each list begin, and where the last list ends"""
     num_above: IntArray
-    """int64[item], how many of its list, relevant or not, score strictly above it"""
+    """int64[item], how many items of the same list, relevant or not, score strictly above it"""
     tie_block_size: IntArray
-    """int64[item], how many have its score, itself included"""
+    """int64[item], how many items of the same list have its score, itself included"""
     grades: Float64Array
     """float64[item], how relevant it is, above 0"""
     lengths: IntArray
-    """int64[list], how many items there are"""
+    """int64[list], the number of items, relevant or not"""
     weights: Float64Array | None = None
     """float64[list], how much each list counts; all the same by default"""
     retrieved: BoolArray | None = None
-    """bool[item], whether it was retrieved: others are at no place; all were by default"""
+    """bool[item], whether it was retrieved; an item that was not is at no place. By default all were"""
 
     def at(self, chosen: IntArray) -> RankedLists:
         """Return some lists (int64[chosen]), any of them as often as it is chosen.
@@ -82,7 +82,10 @@ class RankedLists:
 
     @cached_property
     def blocks(self) -> tuple[IntArray, IntArray]:
-        """How many relevant items of its list score strictly above each, and how many level with it; int64[item]."""
+        """How many relevant items of its list score strictly above each item, and how many have the same score.
+
+        int64[item] each; the second count includes the item itself.
+        """
         first = starts_of_runs(self.list_ids, self.num_above)
         sizes = np.diff(np.r_[first, len(self.num_above)])
         return np.repeat(first - self.offsets[self.list_ids[first]], sizes), np.repeat(sizes, sizes)
@@ -108,14 +111,17 @@ class RankedLists:
         return replace(self, num_above=num_above, tie_block_size=ones, grades=grades, retrieved=None)
 
     def mean(self, values: Float64Array) -> float:
-        """The weighted mean of a value of the lists, without those for which it is undefined, NaN."""
+        """The weighted mean of a value of each list (float64[list]), without lists where it is undefined (NaN)."""
         mean = float(self.means(values, np.zeros(1, np.int64))[0]) if len(values) else np.nan
         if np.isnan(mean):
             raise Undefined("there are no lists for which it is defined" if len(values) else "there are no lists")
         return mean
 
     def means(self, values: Float64Array, starts: IntArray) -> Float64Array:
-        """The weighted mean in each of the groups of lists that begin at some; float64[group], NaN where undefined."""
+        """The weighted mean in each group of lists; float64[group], NaN where undefined.
+
+        ``values`` are float64[list]; ``starts`` are the first lists of the groups, int64[group].
+        """
         weights = np.ones(len(values)) if self.weights is None else self.weights
         defined = ~np.isnan(values)
         return means_of_groups(np.where(defined, values, 0), starts, np.where(defined, weights, 0))
@@ -127,8 +133,8 @@ def answer_lists(
     """Put the answers of each query into one list, where all answers are equally relevant.
 
     ``queries`` (int64[row]) and ``scores`` (float64[row]) belong to the answers, equal scores tie, and ``ranks`` are
-    filtered; ``retrieved`` (bool[row]) says which of them have a place. Two answers, ranked 1 and 2 without each other:
-    the second stands third.
+    filtered; ``retrieved`` (bool[row]) says which answers have a place. An example: of two answers with the filtered
+    ranks 1 and 2, the second stands third.
 
     >>> ranks = Ranks(np.array([1, 0]), np.array([0, 0]), np.array([9, 9]))
     >>> lists = answer_lists(np.array([4, 4]), np.array([0.5, 0.8]), ranks)
@@ -147,16 +153,12 @@ def answer_lists(
 
 
 def ranked(
-    relevance: Row,
-    scores: Row | None = None,
-    *,
-    ideal: Row | None = None,
-    relevant: int | None = None,
+    relevance: Row, scores: Row | None = None, *, ideal: Row | None = None, relevant: int | None = None
 ) -> RankedLists:
     """Make one list of the relevance of its items, in the order of their scores or, without scores, as it is.
 
-    Of a list that was cut off, ``ideal`` has the grades of all relevant items, or ``relevant`` is their number: those
-    that the list lacks are at no place.
+    If the list was cut off, ``ideal`` has the grades of all relevant items, or ``relevant`` is their number: the
+    relevant items that the list lacks are at no place.
 
     >>> lists = ranked([2, 0, 1], ideal=[3, 2, 1])
     >>> lists.grades, lists.retrieved, lists.lengths
@@ -182,7 +184,7 @@ def ranked(
 
 
 def ranked_lists(list_ids: IntArray, grades: Float64Array, scores: Float64Array) -> RankedLists:
-    """Make lists of items: the list of each, its grade (from 0) and its score, all of shape (item,).
+    """Make lists of items, of which each has the number of its list, a grade (from 0) and a score; shape (item,) each.
 
     The lists come in the order of their numbers.
 
@@ -199,10 +201,10 @@ def ranked_lists(list_ids: IntArray, grades: Float64Array, scores: Float64Array)
 
 
 def places_of(list_ids: IntArray, scores: Float64Array) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Sort items by list and then from the top: their order (int64[item]), and the offsets of lists (int64[list + 1]).
+    """Sort items by list and from the top; return the order (int64[item]) and offsets of the lists (int64[list + 1]).
 
-    Then, for each sorted item, how many of its list score strictly above it, and how many have its score, itself
-    included; int64[item] each.
+    Also return, for each sorted item, how many items of its list score strictly above it, and how many have its score,
+    itself included; int64[item] each.
     """
     order = np.lexsort((-scores, list_ids))
     offsets = np.r_[starts_of_runs(list_ids[order]), len(order)]
@@ -215,7 +217,11 @@ def places_of(list_ids: IntArray, scores: Float64Array) -> tuple[IntArray, IntAr
 def _refuse_different(
     same_query: BoolArray, same_block: BoolArray, greater: IntArray, tied: IntArray, candidates: IntArray
 ) -> None:
-    """Refuse counts that one list cannot have: an answer is beaten by all that beat or tie the one above it."""
+    """Refuse counts that one list cannot have: all that beat or tie an answer also beat the answers below it.
+
+    The answers are sorted by query and from the top. ``same_query`` and ``same_block`` tell of neighbours whether they
+    have the same query, and the same score.
+    """
     sizes = np.diff(candidates) != 0
     unequal = (np.diff(greater) != 0) | (np.diff(tied) != 0)
     below = greater[1:] < greater[:-1] + tied[:-1]
@@ -230,6 +236,7 @@ def _refuse_different(
 
 
 def _lacking_grades(served: Float64Array, ideal: Row) -> Float64Array:
+    """Return the grades of the ideal list that the served list lacks."""
     lacking = Counter(relevances(ideal, "ideal").tolist())
     lacking.subtract(served.tolist())
     if grade := max((grade for grade, number in lacking.items() if number < 0), default=0):
@@ -238,6 +245,7 @@ def _lacking_grades(served: Float64Array, ideal: Row) -> Float64Array:
 
 
 def _lacking_ones(served: int, relevant: int | None) -> Float64Array:
+    """Return a grade of 1 for each relevant item that the served list lacks."""
     if relevant is None:
         return np.empty(0)
     whole = isinstance(relevant, int | np.integer) and not isinstance(relevant, bool)
@@ -247,12 +255,12 @@ def _lacking_ones(served: int, relevant: int | None) -> Float64Array:
 
 
 Values = Callable[[RankedLists, int | None], Float64Array]
-"""(lists, cut-off or none) -> a value of each list"""
+"""(lists, cut-off or none) -> a value of each list; float64[list]"""
 
 
 @dataclass(frozen=True)
 class PerList:
-    """The mean over lists of a value of each."""
+    """The function of a metric that is the mean of a value of each list."""
 
     values: Values
 
@@ -265,13 +273,13 @@ class PerList:
 
 
 def list_metric(names: str, text: str, values: Values, **further: Any) -> Metric:
-    """Declare the mean over lists of a value of each."""
+    """Declare a metric that is the mean of a value of each list."""
     further = {"needs": "lists", "undefined": "no ranks; no common list", **further}
     return declared(names, text, PerList(values), **further)
 
 
 def safe_divide(numerator: Float64Array, denominator: IntArray | Float64Array) -> Float64Array:
-    """Divide; NaN, of which the metric has to give the reason, where the denominator is 0."""
+    """Divide; NaN where the denominator is 0. The metric has to give the reason for the NaN; float64[list]."""
     undefined = np.full(len(numerator), np.nan)
     return np.asarray(np.divide(numerator, denominator, out=undefined, where=denominator > 0), np.float64)
 
@@ -279,7 +287,11 @@ def safe_divide(numerator: Float64Array, denominator: IntArray | Float64Array) -
 def value_of_list(
     metric: Metric, values: Values, relevance: Row, scores: Row | None, k: int | None, **whole: Any
 ) -> float:
-    """Compute a metric of one list, of which ``whole`` has what it may lack; an empty one counts 0 on request."""
+    """Compute a metric of one list of plain arrays, for public functions such as ``ndcg``.
+
+    ``whole`` is an argument of :func:`ranked` for relevant items that the list lacks. An empty list counts as 0 if this
+    argument, or ``k`` where there is none, is given.
+    """
     k = optional_cutoff(k)
     if not len(floats(relevance, "relevance")) and (scores is None or not len(floats(scores, "scores"))):
         needed, given = next(iter(whole.items()), ("k", k))

@@ -4,8 +4,8 @@ To add one, write a function of :class:`RankedLists` and a cut-off that gives ea
 ``list_metric``.
 
 With c relevant items among the first k and m in the whole list: P = c / k, R = c / m, F1 = 2 c / (k + m). All are
-linear in c, so the exact average over tied orders is that of the expected c. RankedLists hold relevant items only, so
-that a sum of probability_in_top_k over the items of a list is its expected c.
+linear in c, so their exact average over tied orders is their value at the expected c. RankedLists hold relevant items
+only, so that the sum of probability_in_top_k over the items of a list is its expected c.
 """
 
 from __future__ import annotations
@@ -229,15 +229,16 @@ AUC = list_metric(
 _EPSILON = 2.0**-53
 
 _STEPS = 64
-"""of the recurrence, at most"""
+"""the most steps of the recurrence"""
 
 _CELLS = 1 << 22
-"""the probabilities that are in memory at a time: 32 MiB"""
+"""the most probabilities in memory at a time: 32 MiB"""
 
 
 def _by_recurrence(before: IntArray, level: IntArray, relevant: IntArray) -> tuple[Float64Array, BoolArray]:
-    """Compute the expectation from that of one relevant item fewer, and tell where rounding stays below 10⁻¹³ of it.
+    """Compute E_r = E[1 / (t + X)] from E_(r−1), and tell where rounding stays below 10⁻¹³ of it.
 
+    X is the place of the first of r relevant among n tied items, ``level``, behind t others, ``before``; [case] each.
     C(n − x, r − 1) = C(n − x, r − 2) (n − x − r + 2) / (r − 1) makes E_r = ((n + t − r + 2) E_(r−1) − 1) · r / ((r − 1)
     (n − r + 1)), from E_1 = (H(t + n) − H(t)) / n.
     """
@@ -254,10 +255,10 @@ def _by_recurrence(before: IntArray, level: IntArray, relevant: IntArray) -> tup
 
 
 def _by_sums(before: IntArray, level: IntArray, relevant: IntArray) -> Float64Array:
-    """Sum over the places of the first relevant item; int64[case] each."""
+    """Compute E[1 / (t + X)] as a sum over the places x of the first relevant item; float64[case]."""
     # P(X > x) < e^(−x r / n): beyond 50 n / r nothing that float64 holds is left.
     spans = np.minimum(level - relevant + 1, np.ceil(50 * level / relevant).astype(np.int64))
-    # Widest last, so that cases which are summed together are about as wide as each other.
+    # Sorted by width, so that cases which are summed together are about equally wide.
     order = np.argsort(spans, kind="stable")
     sums = np.empty(len(order))
     start = 0

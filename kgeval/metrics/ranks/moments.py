@@ -1,12 +1,13 @@
 """Moments of means of ranks: their expectation over ties, and their expectation and variance under random ranking.
 
 ``rank_metrics.py`` makes metrics, adjusted indices and z-scores of the means that are declared here: the mean rank, the
-mean reciprocal rank, hits at k and the geometric mean. The functions below are sums and means of a function of a rank
-over an interval low … high. Each is exact to the rounding of its own size: small ranges are not differences of
-large totals.
+mean reciprocal rank, hits at k and the geometric mean. The functions below compute sums and means of a function of a
+rank over an interval low … high. Each result is exact to the rounding of its own size, since the sum over a small range
+is not computed as a difference of large totals.
 
 Under random ranking the rank of an answer among N candidates, itself included, is uniform on 1 … N, independently of
-the others (Berrendorf et al., 2020; Hoyt et al., 2022). A tie makes it uniform on an interval: the same expectation.
+the others (Berrendorf et al., 2020; Hoyt et al., 2022). A tie makes the rank uniform on an interval, so that the same
+functions compute its expectation.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from kgeval.metrics.ranks.ranks import Ranks, Rows
 from kgeval.metrics.ranks.ties import EXPECTED
 
 SERIES_FROM = 16
-"""from here on, the asymptotic series below are exact in float64"""
+"""the rank from which on the asymptotic series below are exact in float64"""
 
 ORDER = 6
 """the order of the last cumulant in the series"""
@@ -38,15 +39,19 @@ MOST_NODES = 1000
 
 
 Decay = Callable[[npt.NDArray[np.longdouble]], npt.NDArray[np.longdouble]]
-"""how much each place counts, such as the discount of DCG; [place] both"""
+"""places -> how much each place counts, such as the discount of DCG; [place] both"""
 
 
 @dataclass(frozen=True)
 class Mean:
-    """The (weighted) mean of a function of each rank; under random ranking E = Σ w E_i / W and V = Σ w² V_i / W²."""
+    """The (weighted) mean of a function of each rank.
+
+    Under random ranking, its expectation is Σ w E_i / W and its variance Σ w² V_i / W², with W = Σ w; E_i and V_i are
+    the expectation and the variance of the function of rank i.
+    """
 
     of: Callable[[Float64Array, int], Float64Array]
-    """the function: (rank, k)"""
+    """(rank, k) -> the function of the rank"""
     mean: Callable[[IntArray, IntArray, int], Float64Array]
     """(low, high, k) -> the mean of the function over low … high"""
     variance: Callable[[IntArray, int], Float64Array]
@@ -75,10 +80,13 @@ class Mean:
 
 @dataclass(frozen=True)
 class GeometricMean:
-    """Π r^(w/W), or its inverse. The ranks are independent, so the moments are products of those of each r^(w/W)."""
+    """The geometric mean Π r^(w/W), W = Σ w, or its inverse.
+
+    Random ranks are independent, so the moments of the mean are products of the moments of each r^(w/W).
+    """
 
     power: int = 1
-    """−1 for the inverse"""
+    """1, or −1 for the inverse"""
 
     def value(self, ranks: Ranks, k: int) -> float:
         return float(np.exp(self._log_value(ranks)))
@@ -105,7 +113,7 @@ class GeometricMean:
         high: IntArray,
         term: Callable[[IntArray, IntArray, Float64Array], Float64Array],
     ) -> float:
-        """Sum a function of each interval (low, high) and of the power that its rank is taken to."""
+        """Sum ``term`` over the rows: a function of a row's interval low … high and of the power of its rank, ±w/W."""
         powers = self.power * ranks.normalized_weights
         if ranks.weights is not None:
             return float(np.sum(term(low, high, powers)))
@@ -116,7 +124,7 @@ class GeometricMean:
 
 def _reciprocal_variance(count: IntArray, _: int) -> Float64Array:
     mean = sum_of_reciprocals(np.ones_like(count), count) / count
-    # One candidate leaves nothing to chance, and exactly nothing: its weight may be larger than all others by far.
+    # With one candidate the variance is exactly 0: a rounding error would be multiplied by a weight of any size.
     return np.where(count == 1, 0.0, sum_of_inverse_squares(count) / count - mean**2)
 
 
@@ -144,7 +152,9 @@ GEOMETRIC_MEAN, INVERSE_GEOMETRIC_MEAN = GeometricMean(), GeometricMean(power=-1
 def mean_of_polynomials(
     of: Callable[[Float64Array, Rows], Float64Array], degree: int, low: IntArray, high: IntArray
 ) -> Float64Array:
-    """The mean over low … high of a polynomial of each row, ``of(ranks, rows)``; float64[row].
+    """The mean over low … high of a polynomial, another one in each row; float64[row].
+
+    ``of(ranks, rows)`` computes the polynomials of the rows at these ranks; ``degree`` is their degree.
 
     >>> mean_of_polynomials(lambda rank, rows: rank**3, 3, np.array([1, 2]), np.array([4, 2]))  # (1 + 8 + 27 + 64) / 4
     array([25.,  8.])
@@ -161,7 +171,7 @@ def _nodes(length: int, count: int) -> tuple[Float64Array, Float64Array]:
     """Return the nodes and weights of Gauss's quadrature for the mean over 0 … length − 1; float64[node] each.
 
     It is exact for degrees below 2 count. The nodes are the eigenvalues of the recurrence of discrete Chebyshev
-    polynomials (Golub and Welsch, 1969; Gautschi, 2004); where they would be too many, each position is one.
+    polynomials (Golub and Welsch, 1969; Gautschi, 2004); where they would be too many, each position is a node.
     """
     from scipy.linalg import eigh_tridiagonal
 
@@ -174,7 +184,7 @@ def _nodes(length: int, count: int) -> tuple[Float64Array, Float64Array]:
 
 
 def sum_of_reciprocals(low: IntArray, high: IntArray) -> Float64Array:
-    """Σ 1/j = H(high) − H(low − 1), H the harmonic numbers."""
+    """Σ 1/j over low … high, which is H(high) − H(low − 1), H the harmonic numbers; float64[interval]."""
     from scipy.special import digamma
 
     start, stop = low.astype(float), high + 1.0
@@ -190,7 +200,7 @@ def sum_of_reciprocals(low: IntArray, high: IntArray) -> Float64Array:
 
 
 def sum_of_inverse_squares(count: IntArray) -> Float64Array:
-    """Σ 1/j² over 1 … count."""
+    """Σ 1/j² over 1 … count; float64[row]."""
     from scipy.special import zeta
 
     return np.asarray(np.pi**2 / 6 - zeta(2, count + 1.0), np.float64)
@@ -206,7 +216,7 @@ def sums_over_places(of: Decay, low: IntArray, high: IntArray) -> Float64Array:
 
 
 def mean_of_powers(low: IntArray, high: IntArray, power: npt.ArrayLike) -> Float64Array:
-    """The mean of jᵖ, by the Euler–Maclaurin formula beyond the first few terms."""
+    """The mean of jᵖ over low … high, by the Euler–Maclaurin formula beyond the first few terms; float64[interval]."""
     p = np.asarray(power, np.float64)
     total = np.zeros(len(low))
     for position in range(1, SERIES_FROM):

@@ -3,13 +3,14 @@
 Each is a ``Metric`` of :class:`Ranks`, found by ``metric.metrics()``. To add one, declare it here: by ``declared`` with
 a function of means, or by ``@measured`` above a function.
 
-A rank is 1 + the candidates above the answer; a tie makes it an interval a … b (``kgeval.metrics.ranks.ranks``), over
-which the expectation of r is (a + b)/2, of 1/r (H(b) − H(a − 1))/(b − a + 1) with H the harmonic numbers, and of a hit
-(k − a + 1)/(b − a + 1), cut to 0 … 1.
+A rank r is 1 + the number of candidates above the answer; a tie makes it an interval a … b
+(``kgeval.metrics.ranks.ranks``). The expectation over a tie is (a + b)/2 for r; (H(b) − H(a − 1))/(b − a + 1) for 1/r,
+with H the harmonic numbers; and (k − a + 1)/(b − a + 1), cut to 0 … 1, for a hit at k.
 
-An adjusted index is (M − E[M]) / (1 − E[M]): 1 is perfect, which every base metric calls 1, and 0 is random ranking. It
-is comparable between graphs, whose candidate sets differ in size. Its range as declared is that of exact chance:
-counted among the N − 1 without the answer, an answer may rank below all that chance could, and the index is below −1.
+An adjusted index is (M − E[M]) / (1 − E[M]): 1 is perfect, as every base metric M of perfect ranks is 1, and 0 is
+random ranking. It is comparable between graphs, whose candidate sets differ in size. The declared range is for exact
+chance. If chance ranks among the N − 1 candidates without the answer, an answer may rank below all that chance could,
+and the index is below −1.
 
 >>> two_tied_on_top = Ranks(np.array([0]), np.array([1]), np.array([5]))
 >>> MRR(two_tied_on_top.under("expected")), MRR(two_tied_on_top)
@@ -53,12 +54,12 @@ UNTIED = f"no ranks; {EXPECTED_TIES}"
 
 @dataclass(frozen=True)
 class FunctionOfMeans:
-    """f(mean of x, mean of y, …), x and y being values of each answer."""
+    """The function of a metric f(mean of x, mean of y, …), where x and y are values of each answer."""
 
     combine: Callable[..., Any]
-    """f, of as many means as there are terms: numbers, or arrays of them"""
+    """f: takes a mean for each term, as numbers or as arrays"""
     terms: tuple[Callable[[Ranks, int], Float64Array], ...]
-    """(ranks, k) -> float64[row]"""
+    """the functions that compute x, y, …: (ranks, k) -> float64[row]"""
     refuse: Callable[[Ranks, int], None] = lambda _, __: None
     """raises where the metric is undefined; the terms are then NaN or infinite, or refused too"""
 
@@ -82,7 +83,7 @@ class _Count:
         return len(ranks)
 
     def of_groups(self, ranks: Ranks, starts: IntArray, k: int) -> IntArray:
-        """How many there are in each group; int64[group]."""
+        """Count the ranks of each group; int64[group]."""
         return np.asarray(np.diff(np.r_[starts, len(ranks)]), np.int64)
 
 
@@ -102,9 +103,10 @@ MRR = _share(
 
 @cache
 def hits_among(k: int, n: int) -> Metric:
-    """Declare hits at k of an answer among n: itself, and n − 1 negatives drawn from its other candidates.
+    """Declare hits@k_n: hits at k among n candidates, the answer and n − 1 negatives drawn from its other candidates.
 
-    The sum is computed as the regularised incomplete beta function 1 − I_f(k, n − k), which does not overflow.
+    The sum of its formula is computed as the regularised incomplete beta function 1 − I_f(k, n − k), which does not
+    overflow.
 
     >>> second_of_five = Ranks(np.array([1]), np.array([0]), np.array([5]))
     >>> hits_among(1, 3)(second_of_five)  # neither of 2 draws is the one of 4 that is above: (3/4)²
@@ -204,6 +206,7 @@ def _checked(ranks: npt.ArrayLike) -> Float64Array:
 
 
 def inverse(values: Callable[[Float64Array], Float64Array]) -> FunctionOfMeans:
+    """Make the function 1 / (mean of a value of each rank)."""
     return FunctionOfMeans(lambda mean: 1 / mean, (lambda ranks, _: values(ranks.values),))
 
 
@@ -288,7 +291,7 @@ def _refuse_no_candidates(ranks: Ranks, k: int = 0) -> None:  # noqa: ARG001
 
 
 def index(mean: Mean) -> FunctionOfMeans:
-    """Make the function (M − E[M]) / (1 − E[M]) of a mean M of values v: the mean of v − E[v] by that of 1 − E[v]."""
+    """Make (M − E[M]) / (1 − E[M]) of a mean M of values v: the mean of v − E[v] divided by the mean of 1 − E[v]."""
 
     def gained(ranks: Ranks, k: int) -> Float64Array:
         return mean.values(ranks, k) - mean.expected_under_random(ranks, k)
@@ -370,12 +373,12 @@ class ZScore:
 
     @property
     def terms(self) -> tuple[Callable[[Ranks, int], Float64Array], ...]:
-        """The x and y of z = M_x / √M_y: the gain over chance, and w V / Σ w, whose Σ w is that of these answers."""
+        """The x and y of z = M_x / √M_y: x is the gain over chance, y is w V / Σ w, with Σ w over these answers."""
         return self._gain, self._variance
 
     @staticmethod
     def combine(gain: Any, variance: Any) -> Any:
-        """Compute z of the means of its terms: numbers, or arrays of them."""
+        """Compute z from the means of its terms, as numbers or as arrays."""
         return gain / np.sqrt(variance)
 
     def _gain(self, ranks: Ranks, k: int) -> Float64Array:

@@ -31,19 +31,19 @@ class Ranks:
     """
 
     greater: IntArray
-    """int64[row], candidates that score strictly above the answer"""
+    """int64[row], the number of candidates that score strictly above the answer"""
     tied: IntArray
-    """int64[row], candidates that tie with it"""
+    """int64[row], the number of candidates that tie with the answer"""
     candidates: IntArray
-    """int64[row], candidates and the answer itself (N)"""
+    """int64[row], the number of all candidates, with the answer itself (N)"""
     ties: Ties = "realistic"
     """the tie policy; see ``kgeval.metrics.ranks.ties``"""
     weights: Float64Array | None = None
     """float64[row], how much each answer counts; all the same by default"""
     draws: Float64Array | None = None
-    """float64[row] in [0, 1), for random ties; by default keyed by the number of the row"""
+    """float64[row] in [0, 1), for random ties; by default a function of the number of the row"""
     uncounted: int = 0
-    """1 where ``candidates`` leave the answer out, as in chance without it"""
+    """1 if ``candidates`` leaves the answer out (``chance="without-answer"``), else 0"""
 
     def __len__(self) -> int:
         return len(self.greater)
@@ -57,7 +57,7 @@ class Ranks:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """The columns that there are, by name; [row] each."""
+        """The columns that are not ``None``, by name; [row] each."""
         columns = {name: getattr(self, name) for name in ("greater", "tied", "candidates", "weights", "draws")}
         return {name: column for name, column in columns.items() if column is not None}
 
@@ -90,7 +90,7 @@ class Ranks:
 
     @cached_property
     def sizes(self) -> tuple[IntArray, IntArray]:
-        """The different numbers of candidates, and which of them each row has; int64[size], int64[row]."""
+        """The different numbers of candidates (int64[size]), and the position of each row's among them (int64[row])."""
         return numbered(self.candidates)
 
     @property
@@ -108,15 +108,15 @@ class Ranks:
         return np.asarray(weights / weights.sum(), np.float64)
 
     def mean(self, values: Float64Array) -> float:
-        """The mean of a value of each row (float64[row]), by the weights of the average that is computed."""
+        """The mean of a value of each row (float64[row]), weighted by ``weights``."""
         if (shape := np.shape(values)) != (len(self),):
             raise MetricError(f"a mean of ranks: expected a number for each of {len(self)}, found shape {shape}.")
         self.normalized_weights  # noqa: B018 - raises where there is no mean
         return float(self.means(values, np.zeros(1, np.int64))[0])
 
     def means(self, values: Float64Array, starts: IntArray) -> Float64Array:
-        """The weighted mean of a value of the rows in each of the groups that begin at some; float64[group].
+        """The weighted mean, in each group, of a value of each row (float64[row]); float64[group].
 
-        It is NaN where no rank has a weight.
+        ``starts`` are the first rows of the groups, int64[group]. A mean is NaN if no rank of its group has a weight.
         """
         return means_of_groups(values, starts, self.weights)

@@ -24,11 +24,11 @@ class TieStatistics:
 
     ranks: int
     tied: int
-    """how many of them tie with a candidate"""
+    """the number of answers that tie with a candidate"""
     largest: int
     """the most candidates that one answer ties with"""
     optimistic_mrr: float | None
-    """``None``, like the pessimistic one, if there are no ranks"""
+    """the MRR of the optimistic ranks; ``None``, like the pessimistic MRR, if there are no ranks"""
     pessimistic_mrr: float | None
 
     @property

@@ -1,7 +1,7 @@
 """Tie policies: the rank of an answer that ties with other candidates.
 
-Each is a :class:`TiePolicy` here, or in an installed package; ``tie_policy`` finds one by its name. Several models in a
-table share a policy: ``common_ties`` chooses it.
+Each policy is a :class:`TiePolicy` here, or in an installed package; ``tie_policy`` finds one by its name.
+:class:`Ranks` calls its function ``rank``. Several models in a table share a policy: ``common_ties`` chooses it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class TiePolicy(Brief):
     """(a, b, draws) -> ranks from a to b; draws are uniform on [0, 1), zeros unless ``random``; [row] each"""
     title: str = ""
     formula: str = "—"
-    """of a rank from a to b"""
+    """the formula of the rank, which is from a to b"""
     source: str = "—"
     random: bool = False
     """whether the rank depends on the draws, and so on the seed"""
@@ -60,6 +60,7 @@ Ties = str | TiePolicy
 
 
 def _untied(optimistic: IntArray, pessimistic: IntArray) -> Float64Array:
+    """Return the ranks if nothing ties: the policy ``expected`` has no single rank for a tie."""
     if (optimistic < pessimistic).any():
         raise NoExpectation("its expectation over ties has no closed form; choose another tie policy")
     return optimistic.astype(np.float64)
@@ -116,7 +117,7 @@ OWN = {it.name: it for it in (OPTIMISTIC, REALISTIC, ROUNDED, ROUNDED_DOWN, PESS
 def tie_policy(ties: Ties) -> TiePolicy:
     if isinstance(ties, TiePolicy):
         return ties
-    if isinstance(ties, str) and ties in OWN:  # no package is loaded, which may need modules that are being imported
+    if isinstance(ties, str) and ties in OWN:  # without loading packages, which may need modules still being imported
         return OWN[ties]
     refuse_unknown("unknown tie policy", ties, tie_policies(), MetricError)
     return tie_policies()[ties]
@@ -128,7 +129,7 @@ def tie_policies() -> dict[str, TiePolicy]:
 
 
 def common_ties(policies: Iterable[Ties]) -> Ties:
-    """Choose the tie policy of a table of several models: theirs or, if they differ, ``expected``.
+    """Choose the tie policy of a table of several models: the one of all models or, if they differ, ``expected``.
 
     The exact mean over all orders favours no model; without ties it is the same number under every policy.
 
@@ -140,7 +141,7 @@ def common_ties(policies: Iterable[Ties]) -> Ties:
 
 
 def note_on_ties(policies: Iterable[Ties], shown: Ties) -> Iterator[str]:
-    """Warn that runs have different tie policies, and name that of the table.
+    """Warn that runs have different tie policies, and name the policy of the table.
 
     >>> [note.partition(": ")[2] for note in note_on_ties(["realistic", "expected"], "expected")]
     ["all numbers here use the tie policy 'expected'. --ties sets another."]
@@ -180,6 +181,7 @@ def uniform(seed: int, *keys: IntArray) -> Float64Array:
 
 
 def _mix(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Take one step of SplitMix64; uint64[row]."""
     z = z + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,6 +1,7 @@
-"""Scorers of finished arrays, which have a row for the query of each triple: of its scores, or of its vector.
+"""Scorers of stored arrays that have a row for the query of each triple: the scores of all entities, or its vector.
 
-Users make them, and so does the reader of folders of arrays (``checkpoints/readers/arrays.py``).
+Users make them, and so does the reader of folders of arrays (``checkpoints/readers/arrays.py``). They can only answer
+the queries of these triples.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from kgeval.models.similarity import Similarity, refuse_other_similarities
 
 @dataclass(frozen=True, eq=False)
 class TripleArrays:
-    """One array for each side that is answered, with a row for each triple: scores or a vector of its query."""
+    """One array for each side that is answered, with a row for each triple: the scores or the vector of its query."""
 
     triples: Triples
     head: npt.NDArray[Any] | None = None
@@ -35,9 +36,9 @@ class TripleArrays:
     relations: Labels | None = None
 
     what: ClassVar[str]
-    """its name in messages"""
+    """the name of such a scorer in messages"""
     content: ClassVar[str]
-    """the name of its rows in messages"""
+    """the name of the content of its rows in messages"""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "triples", Triples.of(self.triples))
@@ -74,7 +75,7 @@ class TripleArrays:
         return array
 
     def rows_of(self, queries: Queries) -> IntArray:
-        """Find the row of each query: of its triple if it is of one, the first if it is of several; int64[query]."""
+        """Find the row of each query: its triple's row, or the first one if several triples ask it; int64[query]."""
         rows = self._rows_by_query[queries.side].rows(queries)
         if (missing := rows.lengths == 0).any():
             query = int(np.argmax(missing))
@@ -86,7 +87,7 @@ class TripleArrays:
             raise InputError(f"the {self.what} has no row for {words}. Its triples must be the evaluated ones{ids}.")
         chosen = rows.ids[rows.offsets[:-1]]
         answers = self.triples.queries_of_side(queries.side)[2]
-        # Backwards, so that of a triple that is there twice the first counts.
+        # Backwards, so that the first row counts if a triple has two.
         mine = np.flatnonzero(answers[rows.ids] == queries.only_answers[rows.owners])[::-1]
         chosen[rows.owners[mine]] = rows.ids[mine]
         return chosen
@@ -144,10 +145,11 @@ class ScoreTable(TripleArrays):
 
 
 NOISE = 2.0**-6
-"""how far apart two vectors of one query may be, as a share of their length: half precision differs by batch"""
+"""the largest distance of two vectors of one query, as a share of the first one's length: in half precision, a vector
+depends on its batch"""
 
 BATCH_ROWS = 2**12
-"""rows that are compared at a time"""
+"""the number of rows that are compared at a time"""
 
 
 class DualEncoder(TripleArrays, VectorScorer):
@@ -165,7 +167,7 @@ class DualEncoder(TripleArrays, VectorScorer):
         ``"cosine"``, ``"dot"``, ``"l1"``, ``"l2"``, ``"squared_l2"`` or ``"modulus"``; it has no default
     tail, head
         float[triple, dim]; row ``i`` is the vector of the query for triple ``i``'s tail or head. Triples of one query
-        have one vector, but for the noise of batches: each is ranked by its own
+        have the same vector, but for the noise of batches: each triple is ranked by its own row
     entities, relations
         the label of each row of ``vectors``, and of each relation id, if these are not the ids of the dataset. The
         triples are then in these ids too

@@ -1,6 +1,7 @@
 """How a user's function or module is called: with arrays or tensors, in evaluation mode, in batches that fit in memory.
 
-``FunctionCaller`` calls scoring functions; live models use ``evaluating`` and ``ShrinkingBatches`` alone.
+The scorers of ``functions.py`` call a user's function through ``FunctionCaller``; live models (``live_models.py``) use
+``evaluating`` and ``ShrinkingBatches`` alone.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from kgeval.base.arrays import detached
 from kgeval.base.errors import InputError, ScoreError, reason
 
 ScoreFunction = Callable[[Any, Any, Any], Any] | Callable[[Any, Any, Any, Any], Any]
-"""``f(heads, relations, tails) -> scores`` of equally long id arrays or tensors; or ``f(anchors, relations, side)``; of
-a temporal model, with ``times`` as the fourth argument"""
+"""``f(heads, relations, tails) -> scores`` or ``f(anchors, relations, side) -> scores``, of equally long arrays or
+tensors of ids; the function of a temporal model takes ``times`` as the fourth argument"""
 
 
 class FunctionCaller:
@@ -27,8 +28,8 @@ class FunctionCaller:
 
     A ``torch.nn.Module`` and its methods get LongTensors on the module's device, and the module is in evaluation mode
     while it scores. Any other function gets int64 arrays, and tensors on the CPU once it has failed on arrays; modules
-    that it calls are not changed. It then gets what worked the first time; no gradient is kept. Torch is not imported
-    here.
+    that it calls are not changed. After the first call, a function gets what worked in that call. No gradient is kept,
+    and torch is not imported here.
     """
 
     def __init__(self, function: ScoreFunction, parameters: Sequence[str]) -> None:
@@ -45,9 +46,9 @@ class FunctionCaller:
             self._converters.reverse()
 
     def __call__(self, *arguments: Any) -> Any:
-        """Score arrays of ids (and words, which stay as they are); whatever the function returned, off its device."""
+        """Call the function with arrays of ids (words stay as they are); return its result, tensors on the host."""
         failures: list[Exception] = []
-        # Not inference_mode: what a module keeps of its forward pass could not be trained with afterwards.
+        # Not inference_mode: tensors that a module keeps of its forward pass could not be used in training afterwards.
         grad = sys.modules["torch"].no_grad() if "torch" in sys.modules else nullcontext()
         with grad, evaluating(*self._modules):
             for convert in self._converters:
@@ -84,11 +85,11 @@ HINTS = {
     2: " If it scores all tails of a head and a relation: kgeval.QueryScorer(lambda anchors, relations, side: "
     "f(anchors, relations), sides='tail').",
 }
-"""advice by the number of parameters of a function"""
+"""the advice in a message, by the number of parameters of the function"""
 
 
 def positional_parameters(function: ScoreFunction) -> list[inspect.Parameter]:
-    """List the parameters of a function that need no name; none if it does not tell them."""
+    """List the parameters of a function that can be given by position; none if Python cannot find them out."""
     signature = _signature(function)
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return [it for it in signature.parameters.values() if it.kind in kinds] if signature else []
@@ -117,7 +118,7 @@ T = TypeVar("T")
 
 
 class ShrinkingBatches:
-    """Computes in batches; one that does not fit is tried again, half as large, and so are those after it.
+    """Computes in batches; if a batch does not fit in memory, it is tried again at half its size, as are later batches.
 
     >>> def square(part):
     ...     if part.stop - part.start > 2:
@@ -132,7 +133,7 @@ class ShrinkingBatches:
         self.size = size
 
     def compute(self, function: Callable[[slice], T], count: int) -> Iterator[T]:
-        """Yield what a function returns for slices of so many rows, in order."""
+        """Yield what a function returns for consecutive slices of ``count`` rows, in order."""
         start = 0
         while start < count:
             size = min(self.size, count - start)
@@ -149,7 +150,7 @@ class ShrinkingBatches:
 
 def is_out_of_memory(error: Exception) -> bool:
     """Whether an error says that memory is short, on the host or on a device."""
-    # Torch raises a RuntimeError; only for the memory of a GPU it is one of a class of its own, which torch alone has.
+    # Torch raises a RuntimeError; for the memory of a GPU, it is of a class that only torch has.
     words = ("out of memory", "can't allocate memory", "OutOfMemoryError")
     said = f"{type(error).__name__}: {error}"
     return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and any(it in said for it in words))

@@ -21,10 +21,10 @@ from kgeval.models.adapters.calling import FunctionCaller, ScoreFunction, Shrink
 from kgeval.models.scorer import as_array, as_float64, checked_sides, refuse_other_queries
 
 TIMES = "times"
-"""what a function takes besides, if it scores facts at a time"""
+"""the name of the further argument of a function that scores facts at their times"""
 
 TIME_NAMES = {"time", "times", "timestamp", "timestamps", "date", "dates", "ts", "tau", "year", "day"}
-"""the names of a further parameter that mean the time"""
+"""the names by which a further parameter of a function is recognised as the time"""
 
 
 class FunctionScorer:
@@ -64,7 +64,7 @@ class FunctionScorer:
 OF_TRIPLES = ("heads", "relations", "tails")
 
 BATCH_TRIPLES = 2**17
-"""triples of a call; fewer if memory is short"""
+"""the most triples of a call; fewer if memory is short"""
 
 
 class CallableScorer(FunctionScorer):
@@ -149,7 +149,7 @@ def _size(size: int | None, labels: Vocabulary | None, what: str) -> int:
 OF_QUERIES = ("anchors", "relations", "side")
 
 BATCH_QUERIES = 32
-"""queries of a call: message passing over the whole graph needs memory for each"""
+"""the most queries of a call: message passing over the whole graph needs memory for each query"""
 
 
 class QueryScorer(FunctionScorer):

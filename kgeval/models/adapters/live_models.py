@@ -1,7 +1,8 @@
 """Live models of PyKEEN and PyTorch Geometric as scorers: Python objects, not files.
 
-``alignment.py`` recognises them. A model of PyKEEN is asked for its scores. One of PyTorch Geometric becomes the family
-that has its formula, where a sample shows that this gives the model's scores; any other is a function of triples.
+``alignment.py`` recognises them, and so does ``kgeval.pykeen``. A model of PyKEEN is asked for its scores. A model of
+PyTorch Geometric becomes the model family that has its formula, if a sample shows that the family gives the model's
+scores; otherwise it is called as a function of triples.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ from kgeval.models.ordered import normalized
 from kgeval.models.scorer import Scorer, VectorScorer, as_float64
 
 BATCH_SCORES = 2**12
-"""scores that a model is asked for at a time: many interactions make an array of query × entity × dimension of them,
-and a network tens of thousands of numbers for each"""
+"""the number of scores that a model is asked for at a time: for these, many interactions make an array of query ×
+entity × dimension, and a network makes tens of thousands of numbers for each score"""
 
 HELD_SCORES = 2**20
-"""scores of all entities that are held at a time, if candidates differ by query"""
+"""the number of scores (queries × all entities) that are held at a time, if candidates differ by query"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +52,7 @@ class PyKEENScorer:
     mode: str | None = None
     """for inductive models, the graph whose entities are scored: ``"training"``, ``"validation"`` or ``"testing"``"""
     unmodified: bool = False
-    """whether its score functions are PyKEEN's own, which score some of the entities, or slice by slice, if asked to"""
+    """whether its score functions are PyKEEN's own: these can score only some entities, or score slice by slice"""
 
     @property
     def title(self) -> str:
@@ -72,11 +73,11 @@ class PyKEENScorer:
         return int(self.model.num_relations) // (2 if self.model.use_inverse_triples else 1)
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Score all entities and take the candidates, or only those where all queries share them."""
+        """Score all entities and take the candidates; or score these alone, if all queries share them."""
         return as_float64(self._scores(queries, candidates, on_host=True), "the model")
 
     def score_tensor(self, queries: Queries, candidates: IntArray, device: Any) -> Any:
-        """Score likewise; a tensor that was never copied, or None where the model is on another device."""
+        """Score as :meth:`scores` does; a tensor that stays on the device, or None if the model is on another one."""
         return self._scores(queries, candidates, on_host=False) if self._device() == device else None
 
     def _scores(self, queries: Queries, candidates: IntArray, *, on_host: bool) -> Any:
@@ -89,7 +90,7 @@ class PyKEENScorer:
             return self._scores_of(batch, queries.side, candidates, on_host=on_host)
         wanted = torch.from_numpy(np.broadcast_to(candidates, (len(queries), candidates.shape[-1])).copy())
         scores = []
-        # Of all entities' scores, those of few queries are held at a time.
+        # Here all entities are scored, so the scores of only a few queries are held at a time.
         for part in slices(len(queries), max(1, HELD_SCORES // self.num_entities)):
             rows = self._scores_of(batch[part], queries.side, None, on_host=on_host)
             scores.append(torch.take_along_dim(rows, wanted[part].to(rows.device), dim=1))
@@ -115,7 +116,7 @@ class PyKEENScorer:
         return rows if few or ids is None else rows[:, ids]
 
     def _predict(self, side: Side) -> Callable[..., Any]:
-        # A model without tensors, such as the baselines, is on no device, which predict_t and predict_h insist on.
+        # A model without tensors, such as PyKEEN's baselines, has no device, but predict_t and predict_h need one.
         method = "score" if self._device() is None else "predict"
         function: Callable[..., Any] = getattr(self.model, f"{method}_{side[0]}")
         return function if self.mode is None else partial(function, mode=self.mode)
@@ -130,7 +131,7 @@ def is_pykeen_model(candidate: object) -> bool:
 
 
 def labels_of_pykeen(dataset: Dataset, model: Scorer | VectorScorer) -> dict[str, Vocabulary]:
-    """Take a dataset's labels for those of a live PyKEEN model, where PyKEEN gave the dataset's ids too."""
+    """Return a dataset's labels as the labels of a live PyKEEN model, if PyKEEN numbered the dataset; else nothing."""
     fit = (model.num_entities, model.num_relations) == (len(dataset.entities), len(dataset.relations))
     labels = {"entities": dataset.entities, "relations": dataset.relations}
     return labels if fit and dataset.id_source == "PyKEEN" else {}
@@ -153,7 +154,8 @@ TABLES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "ComplEx": (("node_emb", "node_emb_im"), ("rel_emb", "rel_emb_im")),
     "RotatE": (("node_emb", "node_emb_im"), ("rel_emb",)),
 }
-"""the embeddings of entities and of relations, real and imaginary; RotatE's relations are phases in radians"""
+"""for each model, the attributes with the embeddings of entities and of relations, real parts before imaginary parts;
+RotatE's relations are phases in radians"""
 
 CLASSES = {f"torch_geometric.nn.kge.{name.lower()}.{name}": name for name in TABLES}
 """the classes of PyTorch Geometric's models, and the name of each"""
@@ -169,7 +171,7 @@ FORMULAS: Mapping[str, Callable[[FloatArray, FloatArray, Any], Family]] = {
 
 
 def vectors_of_pyg(model: Any) -> Family | None:
-    """Make the formula of a live model of PyTorch Geometric, where its class is exactly one of ``CLASSES``.
+    """Make the family of a live model of PyTorch Geometric, if its class is exactly one of ``CLASSES``.
 
     ``None`` for any other object, and for a model that was changed so that it scores otherwise.
     """

@@ -1,6 +1,8 @@
-"""The scorer of prediction lists: what a model lists for the query of each triple, first, perhaps over a base model.
+"""The scorer of prediction lists: the entities listed for a query come first, the others tie or follow a base model.
 
-Readers of such files make it (``checkpoints/readers/prediction_model.py``).
+Readers of files of lists make it (``checkpoints/readers/prediction_model.py``), ``alignment.py`` puts it behind the ids
+of a dataset, and ``kgeval.ranking`` asks for its scores. A *base* is a model that ranks the entities that are not
+listed. The *place* of an entity is its position in a list.
 """
 
 from __future__ import annotations
@@ -22,8 +24,8 @@ from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Vocabulary
 
 Key = tuple[int, ...]
-"""anchor, relation and the answer that the list was made for, -1 for all lists of a query together; and in a temporal
-graph the time that it was made for, where it is not for all times"""
+"""the ids of anchor, relation and the answer that the list was made for (-1: for the query, whatever its answer); in a
+temporal graph also the time, unless the list is for all times"""
 
 ALL_LISTS = -1
 
@@ -31,12 +33,12 @@ INVENTED = -1
 """the id of an answer in a list that is not an entity of the dataset"""
 
 BATCH_SCORES = 2**20
-"""scores that are laid out over all entities at a time"""
+"""the number of scores (queries × all entities) that are held at a time"""
 
 
 @dataclass(frozen=True, eq=False)
 class PredictionLists:
-    """A scorer of listed candidates; all others tie at the lowest place, or follow in the order of a base.
+    """A scorer of listed candidates; all others tie below them, or follow in the order of a base.
 
     A model may list candidates for every triple separately: two lists for the same query can differ. The query of one
     triple is scored by the list of that triple; a query of several triples by all of their lists.
@@ -55,11 +57,12 @@ class PredictionLists:
     unanswered: bool = False
     """whether a query without a list counts as unanswered, as one with an empty list does"""
     not_retrieved: bool = False
-    """whether an answer that its list leaves out counts as 0 in metrics of lists; otherwise it ties there too"""
+    """whether an answer that its list leaves out counts as 0 in metrics of lists; otherwise it ties with all others
+    that are not listed"""
     keeps_outside: bool = True
     """whether a listed answer that is no candidate of its query counts as a wrong one; otherwise it is left out"""
     base: Any = None
-    """the aligned scorer of a re-ranked model, or its ranks, which order what is not listed; None if that ties"""
+    """the aligned scorer of a re-ranked model, or its ranks: it orders what is not listed; None if all this ties"""
     notes: tuple[str, ...] = ()
     """notes on the lists"""
 
@@ -72,7 +75,7 @@ class PredictionLists:
         return len(self.relations)
 
     def by_place(self) -> PredictionLists:
-        """Follow the order of the lists, whatever the scores in them."""
+        """Return a scorer by the places of entities in their lists, whatever the scores in the lists."""
         return replace(self, sides={side: lists.by_place() for side, lists in self.sides.items()})
 
     def over(self, base: Any) -> PredictionLists:
@@ -80,7 +83,7 @@ class PredictionLists:
         return replace(self, base=base, sides={side: lists.by_rank() for side, lists in self.sides.items()})
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Look up scores, −∞ for candidates that are not listed; over a base, minus the place among all entities."""
+        """Look up scores, −∞ for candidates that are not listed; with a base, minus the rank among all entities."""
         if (self._lists_of(queries)[1] < 0).any():
             self.note_on_unlisted([queries])
         scores = np.empty((len(queries), candidates.shape[-1]))
@@ -113,7 +116,7 @@ class PredictionLists:
         return Rows(listed.offsets, lists.rows.ids[listed.ids]), lists.scores[listed.ids]
 
     def note_on_unlisted(self, asked: Sequence[Queries]) -> str:
-        """Count the queries without a list, not even an empty one; empty if all have one."""
+        """Return a note on queries without a list, not even an empty one, or refuse them; empty if there are none."""
         without = [(queries, np.flatnonzero(self._lists_of(queries)[1] < 0)) for queries in asked]
         first = next(((queries, rows[0]) for queries, rows in without if len(rows)), None)
         if first is None:
@@ -136,7 +139,7 @@ class PredictionLists:
         return Note("lists", *fault.parts, ": they count as unanswered.")
 
     def _lists_of(self, queries: Queries) -> tuple[SideLists, IntArray]:
-        """Find the list of each query, −1 where there is none; the lists, and int64[query]."""
+        """Return the lists of the queries' side, and which of them each query has, −1 for none; int64[query]."""
         lists = self.sides.get(queries.side, SideLists.of({}))
         rows = lists.rows_of(queries)
         if (rows < 0).any():
@@ -150,7 +153,7 @@ class SideLists:
     """The lists of one side."""
 
     places: Mapping[Key, int]
-    """the row of each triple's own list"""
+    """the row of each list in ``rows``, by what it was made for"""
     rows: Rows
     """the listed answers, in the order of the list: entities, or ``INVENTED``"""
     scores: Float64Array
@@ -165,10 +168,10 @@ class SideLists:
 
     @cached_property
     def with_queries(self) -> SideLists:
-        """The same lists, followed by one of each query, of all its lists together.
+        """The same lists, and for each query that has several a further list, which joins them.
 
-        An entity has the score there that it has in its own list, where it is an answer, or else in the first list. Of
-        several lists, unmatched answers are left out: which of them are the same is not known.
+        In a joined list, an entity that is one of the answers has the score of its own list; any other has the score of
+        the first list that names it. Text that names no entity is left out: it is not known which texts are equal.
         """
         together: dict[Key, dict[int, float]] = {}
         queries = [(anchor, relation, ALL_LISTS, *time) for anchor, relation, _, *time in self.places]
@@ -192,12 +195,12 @@ class SideLists:
         return SideLists({**self.places, **alone, **places}, rows, np.concatenate([self.scores, further.scores]))
 
     def by_place(self) -> SideLists:
-        """Score what is listed by its place: -1 for the first, -2 for the second, and so on."""
+        """Score listed entities by their places: -1 for the first, -2 for the second, and so on."""
         within = np.arange(len(self.scores)) - self.rows.offsets[self.rows.owners]
         return replace(self, scores=(-1 - within).astype(np.float64))
 
     def by_rank(self) -> SideLists:
-        """Score what is listed by minus its rank in its list: equal scores tie."""
+        """Score listed entities by minus their ranks in the list: equal scores tie."""
         owners = self.rows.owners
         order = np.lexsort((-self.scores, owners))
         starts = starts_of_runs(owners[order], self.scores[order])
@@ -205,7 +208,7 @@ class SideLists:
         return replace(self, scores=-(1 + above)[np.argsort(order)].astype(np.float64))
 
     def rows_of(self, queries: Queries) -> IntArray:
-        """Find the list of each query, of its time before those of all times, -1 where there is none; int64[query]."""
+        """Find each query's list, -1 for none; a list of its time goes before a list of all times; int64[query]."""
         answers = (queries.only_answers, np.full(len(queries), ALL_LISTS))
         kinds: list[tuple[IntArray, ...]] = [(queries.anchors, queries.relations, ids) for ids in answers]
         if queries.contexts is not None:
@@ -219,7 +222,7 @@ class SideLists:
 
 
 class OneList(NamedTuple):
-    """The candidates that were listed once, in their order."""
+    """One list: the candidates in their order, and their scores."""
 
     ids: IntArray
     """int64[listed answer], its entity, or ``INVENTED``"""
@@ -232,6 +235,6 @@ class OneList(NamedTuple):
 
 
 def _distinct(queries: Queries, rows: IntArray | None = None) -> int:
-    """Count different queries, of all or of some rows: where each triple has its own, several ask the same."""
+    """Count the distinct queries, of all or of some rows: if each triple has its own query, several may be the same."""
     columns = [queries.anchors, queries.relations, *([] if queries.contexts is None else [queries.contexts])]
     return len(np.unique(np.stack([column if rows is None else column[rows] for column in columns]), axis=1).T)

@@ -1,7 +1,8 @@
 """Baselines: predictors that count train triples and learn nothing. A useful model should be better than they are.
 
-Here are their base class, the list of all, and the baselines of labelled triples; ``rules.py`` has those that rank.
-Users and configurations name them, ``kgeval.evaluate`` fits them. To add one, declare a class in a file of this folder.
+This file has their base class, the list of all, and the baselines that score labelled triples; the other files have the
+baselines that rank. Users and configurations name a baseline; ``kgeval.evaluate`` fits it to a dataset, which makes a
+scorer. To add one, declare a class in a file of this folder.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from kgeval.data.triples import LabelledTriples, Triples, find_sorted, reverse
 from kgeval.models.scorer import LabelledScorer, Scorer
 
 Task = Literal["ranking", "classification", "confidences"]
-"""what a baseline is compared with a model in"""
+"""the evaluations in which baselines are compared with models"""
 
 
 class Baseline(Settings):
@@ -63,11 +64,11 @@ class Baseline(Settings):
     title: ClassVar[str] = ""
     """what it ranks first, in a few words"""
     rule: ClassVar[str] = ""
-    """how it scores"""
+    """the score of an answer or a triple, in words"""
     source: ClassVar[str] = ""
     """where the rule is from"""
     tasks: ClassVar[tuple[Task, ...]] = ("ranking",)
-    """what it is compared with models in"""
+    """the evaluations in which it is compared with models"""
     learns_from: ClassVar[tuple[Split, ...]] = ("train",)
     """the splits whose triples it counts"""
     ties: ClassVar[str] = "expected"
@@ -88,7 +89,7 @@ class Baseline(Settings):
     def __init__(self, name: str | None = None, /, **settings: Any) -> None:
         super().__init__(**({"baseline": name} if name else {}) | settings)
 
-    # As for Settings: nested ones are made without this, so that one message has the problems of all.
+    # As in Settings: pydantic makes nested baselines without this __init__, so that one message has all problems.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     @model_validator(mode="before")
@@ -99,7 +100,7 @@ class Baseline(Settings):
         return settings
 
     def fit(self, dataset: Dataset | str | Path, *, history: History | None = None) -> FittedBaseline:
-        """Count the train triples of a dataset; or of a temporal graph, if the baseline looks back, those of a history.
+        """Count the train triples of a dataset; if the baseline looks back in a temporal graph, the facts of a history.
 
         Raises
         ------
@@ -130,7 +131,7 @@ class Baseline(Settings):
         raise NotImplementedError
 
     def learn_from(self, dataset: Dataset, history: History) -> Scorer:
-        """Return the scorer by the facts of a history; without a need for times it is train, whatever is given."""
+        """Return the scorer by the facts of a history; if the baseline needs no times, by train, whatever is given."""
         return self.learn(dataset)
 
 
@@ -261,7 +262,7 @@ class SameOrReversed(LabelBaseline):
 
 
 def _means_by_relation(labelled: LabelledTriples, dataset: Dataset) -> Float64Array:
-    """The mean label of each relation, of all triples where it has none; float64[relation]."""
+    """Return the mean label of each relation's triples, or of all triples if it has none; float64[relation]."""
     relations, size = labelled.triples.relations, len(dataset.relations)
     totals = np.bincount(relations, minlength=size)
     sums = np.bincount(relations, labelled.labels, minlength=size)

@@ -1,12 +1,14 @@
 """Combined recurrency (Gastinger et al., 2024): how often an answer completed the query lately, and its relation ever.
 
-The score of an answer is α ψ + (1 − α) ξ, sums over the facts (s, r, o, k) of the history before the query's time:
+The score of an answer is α ψ + (1 − α) ξ. Both are computed from the facts (s, r, o, k) of the history whose time k is
+before the query's time, counted in snapshots (ids of times):
 
-* ψ, of those that complete the query to the answer: Σ 2^(λ (k − K)) / Σ_{j=1…K−k₁} 2^(−λ j), where k₁ and K are the
-  first and the last time of any such fact of the relation; time is counted in snapshots, and an empty sum below is 1;
+* ψ, from the facts that complete the query to the answer: Σ 2^(λ (k − K)) / Σ_{j=1…K−k₁} 2^(−λ j), where k₁ and K are
+  the first and the last time of any earlier fact of the relation; if the sum in the denominator is empty, it is 1;
 * ξ, the share of the facts of the relation that have the answer on this side.
 
-α and λ are chosen for each relation and side by the time-aware MRR of valid, λ first (with α = 1), as in their code.
+α and λ are chosen for each relation and side by the time-aware MRR of valid, λ first (with α = 1), as in the authors'
+code. ``Baseline.fit`` calls ``learn_from``, which takes a dataset and a history and returns a ``CombinedScorer``.
 """
 
 from __future__ import annotations
@@ -34,13 +36,13 @@ from kgeval.models.scorer import SparseScores
 
 DECAYS = (0, 0.0001, 0.0005, 0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.5, 0.9, 1.0001)
 ALPHAS = (0, 0.00001, 0.0001, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 1)
-"""what λ and α are chosen from; a relation without facts in valid has the last λ and the last α but one"""
+"""the values from which λ and α are chosen; a relation without facts in valid has the last λ and the last α but one"""
 
 ROUNDING = 1e-12
-"""the relative difference up to which sums of reciprocal ranks are equal, of which the first is chosen"""
+"""the relative difference up to which two sums of reciprocal ranks are equal; of equal sums, the first is chosen"""
 
 LARGEST_ALPHA = 0.99999
-"""an α of 1 that was chosen becomes this, so that ξ orders what ψ does not know"""
+"""an α of 1 that was chosen becomes this, so that ξ orders entities that never answered the query"""
 
 AT_ONCE = 2**10
 """how many queries of valid are ranked at a time: each may have thousands of earlier answers"""
@@ -108,7 +110,7 @@ class CombinedScorer:
     num_entities: int
     num_relations: int
     sides: Mapping[Side, tuple[RelationPast, Float64Array, Float64Array, Float64Array]]
-    """the past, α and λ by relation (float64[relation]), and the sums of its facts by λ"""
+    """for each side: the past; α and λ of each relation, float64[relation] each; and ``RelationPast.sums``"""
 
     def scores(self, queries: Queries, candidates: IntArray) -> Float64Array:
         past, alphas, decay, sums = self.sides[queries.side]
@@ -132,7 +134,10 @@ class CombinedScorer:
 
 @dataclass(frozen=True, eq=False)
 class RelationPast:
-    """The facts of a history as queries of one side: by query and answer, by relation and answer, by relation."""
+    """The facts of a history as queries of one side.
+
+    ``pairs`` has them by query and answer, ``shares`` by relation and answer, ``relations`` by relation alone.
+    """
 
     pairs: PastAnswers
     shares: PastAnswers
@@ -148,12 +153,15 @@ class RelationPast:
         return cls(pairs, of_relation, past(relations, np.zeros_like(answers)), size)
 
     def sums(self, decay: Float64Array) -> Float64Array:
-        """Sum 2^(λ (k′ − k)) over the facts k′ of a pair up to each fact k, by λ of relations; float64[fact]."""
+        """Sum 2^(λ (k′ − k)) over the times k′ of the same query and answer up to each fact's time k; float64[fact].
+
+        ``decay`` is λ of each relation, float64[relation].
+        """
         rates = np.repeat(decay[self.pairs.keys % self.num_relations], np.diff(self.pairs.starts))
         return np.asarray(decayed_sums(self.pairs.times, self.pairs.counts == 1, rates))
 
     def asked(self, queries: Queries) -> AskedPast:
-        """Find what of it lies before each query."""
+        """Find the facts before the time of each query."""
         relations, times, latest = queries.relations, queries.times, np.full(len(queries), -1)
         rows, last = self.pairs.before(queries.anchors * self.num_relations + relations, times)
         there, latest_facts = self.relations.before(relations, times)
@@ -163,7 +171,7 @@ class RelationPast:
         answers, last_share = self.shares.before(relations[first], times[first])
         counts = self.relations.counts
         shares = self.shares.counts[last_share] / counts[facts[answers.owners]]
-        # What is computed of a relation without earlier facts, -1, belongs to no answer.
+        # A relation without earlier facts has the latest fact -1; what is computed of it belongs to no answer.
         end, start = self.relations.times[latest], self.relations.times[latest - counts[latest] + 1]
         ages = end[rows.owners] - self.pairs.times[last]
         return AskedPast(relations, rows, last, ages, end - start, SparseScores(answers, shares, of_query))
@@ -171,23 +179,26 @@ class RelationPast:
 
 @dataclass(frozen=True, eq=False)
 class AskedPast:
-    """The past of some queries."""
+    """The earlier answers and facts of some queries, from which their scores are computed."""
 
     relations: IntArray
-    """int64[query]"""
+    """the relation of each query; int64[query]"""
     rows: Rows
     """the earlier answers of each query"""
     last: IntArray
-    """int64[earlier answer], its last fact before the query"""
+    """the index in ``RelationPast.pairs`` of each earlier answer's last fact before the query; int64[earlier answer]"""
     ages: IntArray
-    """int64[earlier answer], how many snapshots that was before the last fact of the relation"""
+    """the number of snapshots from this fact to the relation's last fact before the query; int64[earlier answer]"""
     spans: IntArray
-    """int64[query], how many snapshots lie between the first and the last fact of the relation"""
+    """the number of snapshots from the relation's first fact to its last fact before the query; int64[query]"""
     shares: SparseScores
-    """ξ of all answers of the relation"""
+    """ξ of all earlier answers of the relation; queries that see the same facts share a row"""
 
     def recency(self, sums: Float64Array, decay: Float64Array) -> Float64Array:
-        """Return ψ of each earlier answer, by the sums of facts and λ of relations; float64[earlier answer]."""
+        """Return ψ of each earlier answer; float64[earlier answer].
+
+        ``sums`` come from ``RelationPast.sums``, ``decay`` is λ of each relation.
+        """
         owners, rates, spans = self.rows.owners, decay[self.relations], np.maximum(self.spans, 1)
         logs = np.where(rates > 0, rates * np.log(2), 1)
         whole = np.where(rates > 0, np.expm1(-logs * spans) / -np.expm1(logs), spans)
@@ -198,7 +209,7 @@ class AskedPast:
 def chosen(
     past: RelationPast, dataset: Dataset, side: Side, alpha: float | None, decay: float | None
 ) -> tuple[Float64Array, Float64Array]:
-    """Return α and λ of each relation: what is given, or the first of those with the best MRR in valid."""
+    """Return α and λ of each relation: the given value, or the first value with the best MRR in valid."""
     size, valid = past.num_relations, dataset.valid
     queries, known = Queries.per_triple(valid, side), KnownAnswers.of([valid], side)
 
@@ -224,10 +235,10 @@ def chosen(
 def ranks_in(
     asked: AskedPast, queries: Queries, facts: KnownAnswers, num_entities: int
 ) -> Callable[[float, Float64Array], Float64Array]:
-    """Make a function of α and ψ that ranks the one answer of each query, ties half, without all scores.
+    """Make a function of α and ψ that returns the rank of the only answer of each query; float64[query].
 
-    All entities are counted by their ξ; then those that answered the query earlier are counted by their scores instead,
-    and other known answers are taken off.
+    Ties count half. Entities are not all scored: all are first counted by their ξ; then entities that answered the
+    query earlier are counted by their whole scores instead, and other known answers are subtracted.
     """
     rows, of_relation, groups = asked.rows, asked.shares.rows, asked.shares.of_query
     known, size = facts.rows(queries), len(queries)
@@ -257,7 +268,10 @@ def ranks_in(
 
 @njit(cache=True)
 def decayed_sums(times: IntArray, is_first: BoolArray, rates: Float64Array) -> Float64Array:
-    """Sum 2^(λ (k′ − k)) over the facts k′ of a pair up to each fact k, which has λ as its rate; float64[fact]."""
+    """Sum 2^(λ (k′ − k)) over the times k′ of a pair's facts up to each fact's time k; float64[fact].
+
+    A pair is a query and an answer; ``rates`` is λ of each fact, and ``is_first`` marks the first fact of each pair.
+    """
     sums = np.ones(len(times))
     for fact in range(len(times)):
         if not is_first[fact]:

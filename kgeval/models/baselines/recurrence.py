@@ -1,6 +1,7 @@
 """The baselines of temporal graphs: how recently or how often an answer completed its query before the query's time.
 
-All look answers up in ``PastAnswers``, made of the facts of a history (``kgeval.data.past``).
+``Baseline.fit`` calls ``learn_from`` with a dataset and a history (the facts that a model has seen); the scorers that
+it returns look answers up in ``PastAnswers`` (``kgeval.data.past``).
 """
 
 from __future__ import annotations
@@ -43,12 +44,12 @@ class HistoryBaseline(Baseline):
         return PastAnswers.of(keys, answers, np.asarray(facts.contexts), len(dataset.times or ()))
 
     def keys(self, anchors: IntArray, relations: IntArray, size: int) -> IntArray:
-        """Number queries; those with one number have the same past. ``size`` is the number of relations."""
+        """Give queries numbers, int64[query]; equal numbers have the same past. ``size`` is the number of relations."""
         return anchors * size + relations
 
     @abstractmethod
     def scores_of(self, past: PastAnswers, last: IntArray) -> Float64Array:
-        """Score answers by their last facts (int64[answer], into the facts of the past)."""
+        """Return the score of each answer, float64[answer], by its last fact (int64[answer], into the past's facts)."""
 
 
 class RecurrencyBaseline(HistoryBaseline):

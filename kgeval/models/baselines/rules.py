@@ -1,7 +1,7 @@
 """The baselines that rank: by chance, popularity, type, symmetric or inverse relations, and random walks.
 
-Each class is one: ``learn`` makes its scorer of a dataset, mostly by a rule that lists the entities known for a query.
-Those of temporal graphs are in ``recurrence.py``.
+``Baseline.fit`` calls ``learn`` of a class: it takes a dataset and returns a scorer, mostly with a rule that lists some
+entities for each query. The baselines of temporal graphs are in ``recurrence.py`` and ``combined.py``.
 """
 
 from __future__ import annotations
@@ -196,21 +196,21 @@ class PageRankBaseline(Baseline):
         ends = np.concatenate([heads, tails]) * size + np.concatenate([tails, heads])
         here, there = np.divmod(np.unique(ends), size)
         degrees = np.bincount(here, minlength=size)
-        # Each way stands once with each end first: what is sorted by its first end is as well a matrix of arrivals.
+        # Each edge is there in both directions; the pair (here, there) stands for the step from there to here.
         steps = csr_matrix((1 / degrees[there], (here, there)), shape=(size, size))
         return PageRankScorer(steps, len(dataset.relations), self.damping, self.iterations)
 
 
 BATCH_VISITS = 2**19
-"""shares of walks, by anchor and entity, that a thread computes at a time: they stay in its cache"""
+"""the number of scores (anchors × entities) that a thread computes at a time, so that they stay in its cache"""
 
 
 @dataclass(frozen=True, eq=False)
 class PageRankScorer:
-    """The shares of time that walks from the anchors of queries spend at entities."""
+    """A scorer: an entity's score is the share of time that a random walk from the query's anchor spends there."""
 
     steps: Any
-    """sparse float64[entity, entity], the probability of a step to the first from the second"""
+    """the probability of a step to the first entity from the second; sparse float64[entity, entity]"""
     num_relations: int
     damping: float
     iterations: int
@@ -237,7 +237,7 @@ class PageRankScorer:
         return scores
 
     def _visits(self, anchors: IntArray) -> FloatArray:
-        """Iterate from some anchors at once, each by the same sums in the same order; float32[anchor, entity]."""
+        """Iterate from some anchors at once, for each with the same sums in the same order; float32[anchor, entity]."""
         columns = np.arange(len(anchors))
         visits = np.zeros((self.num_entities, len(anchors)))
         visits[anchors, columns] = 1
@@ -250,7 +250,7 @@ class PageRankScorer:
 
 
 def scorer_of_rule(dataset: Dataset, rule: Callable[[Queries], SparseScores]) -> SparseScorer:
-    """Make a scorer of the entities of a dataset by a rule."""
+    """Make a scorer of a dataset's entities by a rule, which lists entities and their scores for queries."""
     return SparseScorer(len(dataset.entities), len(dataset.relations), rule)
 
 
@@ -261,5 +261,5 @@ def scorer_of_implied(implied: Triples, dataset: Dataset) -> SparseScorer:
 
 
 def _one_for_listed(rows: Rows, of_query: IntArray) -> SparseScores:
-    """Score what is listed 1, and the others 0."""
+    """Score listed entities 1 and all others 0; ``of_query`` is the row of each query, int64[query]."""
     return SparseScores(rows, np.ones(len(rows.ids)), of_query)

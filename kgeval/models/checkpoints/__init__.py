@@ -1,7 +1,8 @@
 """Checkpoints: model files of all frameworks, each format with a reader. ``load_checkpoint`` reads any of them.
 
-``readers`` has the formats and ``checkpoint.py`` what they return. The other files are what readers share: the files
-(``locate.py``), labels, tensors, arrays and options, and the model that these make.
+Users, evaluations and commands give it a path and options; the reader of the format (in ``readers``) returns a
+``Checkpoint`` (``checkpoint.py``). The other files have what readers share: finding files (``locate.py``), labels,
+tensors, arrays, options, and a model made of named arrays (``building.py``).
 """
 
 from __future__ import annotations
@@ -95,10 +96,10 @@ def read_checkpoint(
     user_options = Options(options, dataset)
     reader = _reader(path, format, options)
     try:
-        with np.errstate(all="ignore"):  # what is not finite is refused below, by its name
+        with np.errstate(all="ignore"):  # arrays with numbers that are not finite are refused below, by their names
             checkpoint = reader.read(path, user_options)
     except Exception as error:
-        user_options.refuse_missing()  # with the right value, what was wrong may not be
+        user_options.refuse_missing()  # the error may only come from the value assumed for a missing option
         if isinstance(error, InputError) and not isinstance(error, CheckpointError):
             raise CheckpointError(str(error)) from error
         raise

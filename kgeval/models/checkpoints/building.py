@@ -1,6 +1,7 @@
-"""The model that named arrays make, where the file or the user, and no framework, says which family it is.
+"""A model made of named arrays, if the file or the user, and not a framework's format, says which family it is.
 
-Called by the readers of the native format, of a user's state_dict and of word2vec.
+Called by the readers of the native format, of a user's state_dict and of word2vec. Arrays and the user's options go in;
+a ``Family`` comes out, in a ``Reciprocal`` if it has inverse relations.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from kgeval.models.mapped import Reciprocal
 
 
 def model_of_named(tensors: Tensors, options: Options, **said: Any) -> Family | Reciprocal:
-    """Make the model whose arrays are the tensors that the options name, or else those of the arrays' own names.
+    """Make a model of tensors: an array is the tensor that an option names, or else the tensor with the array's name.
 
-    An option named after an array of a family is the name of its tensor, or several with commas between them, which
-    are put side by side. The option ``ignored`` names those that no score depends on: no tensor is passed over in
-    silence. What the file says is ``said``, as for :func:`model_of_arrays`.
+    The option of an array's name (``entity=ent.weight``) gives the name of a tensor, or several names with commas
+    between them, whose tensors are put side by side. The option ``ignored`` names tensors that no score depends on; any
+    other unused tensor is refused. ``said`` is what the file says, by the keywords of :func:`model_of_arrays`.
     """
     file, kind = tensors.path, options.given("model", said.get("model"))
     arrays = ["entity", "relation"] if kind is None else family(str(kind)).array_names()

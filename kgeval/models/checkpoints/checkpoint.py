@@ -43,7 +43,7 @@ class Checkpoint(LabelledModel):
     lower_is_better: bool = False
     """whether the framework's own evaluator ranks the lowest score first"""
     missing_without_dataset: str = ""
-    """what only the dataset says about the scores, if the model was read without one"""
+    """what the files do not say and only the dataset does, if the model was read without one; else empty"""
     times: Vocabulary | None = None
     """the label of each time of a temporal model"""
 
@@ -62,7 +62,7 @@ class Checkpoint(LabelledModel):
 
     @property
     def family(self) -> Family:
-        """The formula and its arrays."""
+        """The formula and its arrays, without what ``model`` wraps around them."""
         return self.model if isinstance(self.model, Family) else self.model.family
 
     @property
@@ -96,7 +96,7 @@ class Checkpoint(LabelledModel):
         }
 
     def with_ids_of_dataset(self) -> Checkpoint:
-        """Return the checkpoint as one with the ids of the dataset, as the user says."""
+        """Return the checkpoint with the ids of the dataset, as the option ``ids=dataset`` says."""
         if self.entities is not None and self.relations is not None:
             raise UsageError(f"{self.files[0]}: the model has labels, so its ids are known. Leave the option ids out.")
         return replace(self, numbering="dataset", layouts=())
@@ -106,7 +106,7 @@ class Checkpoint(LabelledModel):
         for name, array in self.arrays.items():
             count, where = _nonfinite(array)
             if count:
-                # Rows of entities of several types are in the order of their types, not of the labels.
+                # If entities have types, the rows are in the order of the types, not of the labels.
                 of_entities = None if isinstance(self.model, Typed) else self.entities
                 labels = {"entity": of_entities, "relation": self.relations}.get(name)
                 row, place = f"row {where[0]}", ", ".join(map(str, where[1:]))
@@ -144,7 +144,7 @@ class ModelWithoutFormula(Checkpoint):
 
 
 def with_folder(path: Path) -> str:
-    """Return the name of a file after that of its folder.
+    """Return the name of a file with the name of its folder before it.
 
     >>> with_folder(Path("checkpoints/umls-complex/trained_model.pkl"))
     'umls-complex/trained_model.pkl'
@@ -153,7 +153,7 @@ def with_folder(path: Path) -> str:
 
 
 BATCH_ROWS = 2**16
-"""rows of an array that are checked at a time"""
+"""the number of rows of an array that are checked at a time"""
 
 
 def _nonfinite(array: FloatArray) -> tuple[int, tuple[int, ...]]:

@@ -1,7 +1,7 @@
 """The labels of a checkpoint's ids: read from files beside the model, or from the folder of the option ``labels``.
 
-Readers call ``labelled_checkpoint`` with the model that they have made. Those whose files hold labels make
-``CheckpointLabels`` of these, and call its ``checkpoint``.
+Readers call ``labelled_checkpoint`` with the model that they have made. If their own files hold the labels, they make
+``CheckpointLabels`` of these, and call its ``checkpoint``. Both return a ``Checkpoint``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kgeval.models.checkpoints.options import Options
 from kgeval.models.mapped import Reciprocal
 
 NATIVE = LabelFiles("entities.tsv", "relations.tsv")
-"""the files beside a native one, in which ids are always first"""
+"""the label files beside a model in kgeval's native format: the id is always in the first column"""
 
 
 def labelled_checkpoint(model: Any, format: str, files: Sequence[Path], options: Options, **details: Any) -> Checkpoint:
@@ -38,7 +38,7 @@ def labelled_checkpoint(model: Any, format: str, files: Sequence[Path], options:
 
 @dataclass(frozen=True)
 class CheckpointLabels:
-    """The labels of a model's entities, relations and times, and the files that they are from."""
+    """The labels of a model's entities, relations and times, and the files that they were read from."""
 
     entities: Vocabulary | None = None
     relations: Vocabulary | None = None
@@ -57,7 +57,7 @@ class CheckpointLabels:
     ) -> Checkpoint:
         """Make the checkpoint of a model that was read from some files, with these labels.
 
-        If it is ``reciprocal``, its relations are followed by their inverses, which predict heads.
+        ``reciprocal`` says that the rows of the model's relations are followed by their inverses, which predict heads.
         """
         with naming(files[0]):
             model = Reciprocal(model) if reciprocal else model
@@ -67,9 +67,9 @@ class CheckpointLabels:
 
 
 def find_labels(folder: Path, options: Options, kinds: Sequence[LabelFiles] = LABEL_FILES) -> CheckpointLabels:
-    """Read the labels in a checkpoint's folder, or those of any kind in the folder that the option ``labels`` names.
+    """Read label files of some kinds in a checkpoint's folder, or of any kind in the folder of the option ``labels``.
 
-    Both vocabularies come from one framework's files where it has both; else each from the file that there is.
+    Both vocabularies come from one framework's files if these have both; else each from the file that there is.
     """
     named = named_folder(options)
     place, kinds = named or folder, list(dict.fromkeys((*kinds, *LABEL_FILES))) if named else kinds
@@ -85,7 +85,7 @@ def find_labels(folder: Path, options: Options, kinds: Sequence[LabelFiles] = LA
 
 
 def named_folder(options: Options) -> Path | None:
-    """Return the folder that the option ``labels`` names, if it does."""
+    """Return the folder that the option ``labels`` names; None without this option."""
     named = options.resolve("labels", None, "")
     if named is not None and not Path(str(named)).is_dir():
         raise UsageError(f"labels={str(named)!r}: no such folder. {suggest_paths(Path(str(named)))}".strip())
@@ -93,14 +93,14 @@ def named_folder(options: Options) -> Path | None:
 
 
 def _vocabulary_in(path: Path, kind: LabelFiles, what: str) -> Vocabulary:
-    """Read one of the files; a header of ``id`` and ``label`` names its columns."""
+    """Read one label file; if it has a header of ``id`` and ``label``, this names its columns."""
     if path.suffix == ".json":
         return vocabulary_of_ids(path, json_in(path), what)
     if kind.counted:
         return kind.read(path, what)
     header = first_line(path).lower().split("\t")
     headed = sorted(header) == ["id", "label"]
-    quoted = kind in (PYKEEN_SAVED, PYKEEN, TSV)[: 3 if headed else 2]  # as pandas writes a quote, a tab or a line end
+    quoted = kind in (PYKEEN_SAVED, PYKEEN, TSV)[: 3 if headed else 2]  # pandas quotes a quote, a tab or a line end
     kind = replace(kind, columns=(header[0], header[1])) if headed else kind
     table = kind.table(path, skip=int(headed), delimiter="\t", quoted=quoted)
     ids, swapped = _ids_in(table["id"]), None if headed else _ids_in(table["label"])
@@ -123,7 +123,7 @@ def _ids_in(column: pa.ChunkedArray) -> IntArray | None:
 
 
 def vocabulary_of_ids(path: Path, ids: Any, kind: str) -> Vocabulary:
-    """Make the vocabulary of a dictionary {label: id}, whose labels may be numbers; refuse any other."""
+    """Make the vocabulary of a dictionary {label: id}, whose labels may be numbers; refuse any other content."""
     if not isinstance(ids, dict) or any(type(row) is not int for row in ids.values()):
         raise CheckpointError(f"{path}: its {kind} ids are not 0, 1, 2 and so on, one for each label.")
     with naming(path):
@@ -131,7 +131,10 @@ def vocabulary_of_ids(path: Path, ids: Any, kind: str) -> Vocabulary:
 
 
 def with_inverses(labels: Iterable[str], ending: str) -> tuple[list[str], list[int]]:
-    """Return the relations that have inverses, called so with an ending; and their rows, those of the inverses last."""
+    """Return the relations that have an inverse, and their rows, followed by the rows of the inverses.
+
+    The inverse of a relation has the relation's label with an ending.
+    """
     rows = {label: row for row, label in enumerate(labels)}
     forward = [label for label in rows if label + ending in rows]
     return forward, [rows[label + end] for end in ("", ending) for label in forward]

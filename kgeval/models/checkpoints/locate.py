@@ -1,6 +1,6 @@
 """The files of a checkpoint: found in a folder, and read with a refusal that names the file if they are damaged.
 
-Shared by the readers of all formats; labels beside a model are found in ``labels.py``.
+Called by the readers of all formats; labels beside a model are found in ``labels.py``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from kgeval.data.text import open_text
 
 
 def find_checkpoint_file(path: Path, groups: Sequence[Callable[[Path], bool]], what: str) -> Path:
-    """Return the path itself if it is a file, else the only file in the folder that passes the first possible test."""
+    """Return the path itself if it is a file, else the only file in the folder that passes a test.
+
+    If no file passes the first test of ``groups``, the next test is tried. ``what`` names such files in messages.
+    """
     if path.is_file():
         return path
     files = sorted(entry for entry in path.iterdir() if entry.is_file())
@@ -34,7 +37,7 @@ def find_checkpoint_file(path: Path, groups: Sequence[Callable[[Path], bool]], w
 
 
 def find_checkpoint_folder(path: Path, *names: str) -> Path | None:
-    """Return the path itself or the only folder in it that holds some files or folders; ``None`` without one."""
+    """Return the only folder, the path or one in it, that holds all ``names``; ``None`` if there is none or several."""
     folders = [path, *sorted(path.iterdir())] if path.is_dir() else []
     fitting = [folder for folder in folders if all((folder / name).exists() for name in names)]
     return fitting[0] if len(fitting) == 1 else None
@@ -53,12 +56,12 @@ def folder_of(path: Path) -> Path:
 
 
 naming = partial(naming_place, error=CheckpointError)
-"""names the file in the refusal of what it holds"""
+"""a context manager that puts the name of a file before the message of a refusal, which becomes a CheckpointError"""
 
 
 @contextmanager
 def readable(file: Path, what: str) -> Iterator[None]:
-    """Refuse a file whose reading fails in any way: libraries have many ways of refusing what is damaged."""
+    """Turn any exception in the block into a CheckpointError: libraries raise many kinds for damaged files."""
     try:
         yield
     except CheckpointError:
@@ -69,11 +72,11 @@ def readable(file: Path, what: str) -> Iterator[None]:
 
 
 BEGINNING = 2**20
-"""characters of a line that are looked at to recognise a file"""
+"""the most characters of a line that are looked at to recognise a file"""
 
 
 def first_lines(path: Path, count: int) -> list[str]:
-    """Read the first lines of a text, of each ``BEGINNING`` characters at most; empty ones of what is no text."""
+    """Read the first lines of a text, at most ``BEGINNING`` characters of each; if it is no text, they are empty."""
     with suppress(InputError, OSError), open_text(path) as text:
         return [text.readline(BEGINNING).strip() for _ in range(count)]
     return [""] * count
@@ -83,11 +86,11 @@ JSON_ENDINGS = {".jsonl", ".ndjson", ".json"}
 """the endings of files of JSON, which may be compressed"""
 
 LONGEST = 2**26
-"""characters that a line may have"""
+"""the most characters that are read as one line"""
 
 
 def first_object(file: Path) -> Mapping[str, Any]:
-    """Read the first object of a file of JSON, alone on a line or in an array or over lines; empty without one."""
+    """Read the first object of a JSON file, alone on a line, in an array or over several lines; empty without one."""
     if JSON_ENDINGS.isdisjoint(map(str.lower, file.suffixes)):
         return {}
     with suppress(Exception), open_text(file) as text:
@@ -105,7 +108,7 @@ def json_in(path: Path) -> Any:
 
 
 def settings_in(path: Path) -> dict[str, Any]:
-    """Read a JSON object."""
+    """Read a JSON file with the settings of a model; refuse a file that holds no object."""
     settings = json_in(path)
     if not isinstance(settings, dict):
         raise CheckpointError(f"{path}: expected the settings of a model, as names and values.")

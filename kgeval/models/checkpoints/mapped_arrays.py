@@ -3,7 +3,8 @@
 Readers of checkpoints call ``read_npz`` and ``read_safetensors`` for files of named arrays, and ``mapped_array`` for a
 file of one table; ``array_names`` only looks, to recognise a format.
 
-Replace such a file by another (as ``save_checkpoint`` does); one that is overwritten in place changes under the model.
+A mapped file may be replaced by another (as ``save_checkpoint`` does). If it is overwritten in place, the arrays of the
+loaded model change.
 """
 
 from __future__ import annotations
@@ -28,22 +29,22 @@ ARRAYS = {".npz", SAFE}
 """the endings of files of named arrays"""
 
 LARGE = 256 * 2**20
-"""bytes from which on an array of a ``.safetensors`` is mapped, but for bfloat16, which is widened; what is smaller is
-read, so that the file may change afterwards"""
+"""the size in bytes from which an array of a ``.safetensors`` is mapped, except for bfloat16, which is widened; smaller
+arrays are read, so that the file may change afterwards"""
 
 BFLOAT16 = "BF16"
 
 DTYPES = {"F16": "f2", "F32": "f4", "F64": "f8", BFLOAT16: "u2", "BOOL": "b1"} | {
     f"{sign}{8 * size}": f"{sign.lower()}{size}" for sign in "IU" for size in (1, 2, 4, 8)
 }
-"""the types that are read, as numpy has them: of bfloat16, which it lacks, the bits; whole numbers are for labels"""
+"""numpy's type of each type that is read; of bfloat16, which numpy lacks, the bits; whole numbers are for labels"""
 
 UNPACKED = 100
-"""how many times its size an archive of arrays may have in all"""
+"""how many times the size of an archive its unpacked arrays may have together"""
 
 
 def read_safetensors(file: Path, *, large: int = LARGE) -> SafeTensors:
-    """Read the arrays of a file that the safetensors library accepts, those of ``large`` bytes by mapping them."""
+    """Read the arrays of a file that the safetensors library accepts; arrays from ``large`` bytes on are mapped."""
     from safetensors import safe_open
 
     checked(file)
@@ -52,14 +53,14 @@ def read_safetensors(file: Path, *, large: int = LARGE) -> SafeTensors:
 
 
 class SafeTensors(NamedTuple):
-    """What a ``.safetensors`` file holds."""
+    """The content of a ``.safetensors`` file: its arrays by name, and its metadata."""
 
     arrays: dict[str, FloatArray]
     metadata: dict[str, str]
 
 
 def _arrays_in(file: Path, large: int) -> dict[str, FloatArray]:
-    """Take the arrays from where the header says; bfloat16 is widened to float32, in which every value is exact."""
+    """Take the arrays from the places in the header; bfloat16 is widened to float32, in which every value is exact."""
     with file.open("rb") as opened:
         length = int.from_bytes(opened.read(8), "little")
         header = json.loads(opened.read(length))
@@ -83,7 +84,7 @@ def _arrays_in(file: Path, large: int) -> dict[str, FloatArray]:
 
 
 def read_npz(file: Path) -> dict[str, FloatArray]:
-    """Read the arrays of an ``.npz``, after a look at what it announces."""
+    """Read the arrays of an ``.npz``, after checking the sizes that it announces."""
     with readable(file, ".npz file"):
         checked(file)
         with open_zip(file) as archive:
@@ -93,7 +94,7 @@ def read_npz(file: Path) -> dict[str, FloatArray]:
 
 
 def _refuse_bombs(archive: zipfile.ZipFile, file: Path) -> None:
-    """Refuse arrays of one name, and those that announce another size than they can have, before any is allocated."""
+    """Refuse two arrays of one name, and arrays that announce another size than they have, before any is allocated."""
     budget = Budget(file, times=UNPACKED)
     if len(set(archive.namelist())) < len(archive.namelist()):
         raise ValueError("two arrays have the same name")

@@ -17,7 +17,7 @@ FEW = 4
 """a missing option with at most this many values is assumed for now, so that one error names all missing options"""
 
 MODEL = ("model", "model_name", "scoring_type")
-"""what frameworks call the option that further options depend on"""
+"""the names that frameworks have for the option that says which model it is, on which further options depend"""
 
 
 class Options:
@@ -35,11 +35,11 @@ class Options:
         self.dataset = dataset
         """the graph that the model will be evaluated on, if it is known"""
         self.origins: dict[str, str] = {}
-        """where each option came from"""
+        """the source of each option: a file, the user (``option``), or the framework's code"""
         self.resolved: dict[str, Any] = {}
-        """what each option is"""
+        """the value of each option"""
         self._known: list[str] = []
-        """what the reader has asked for"""
+        """the names of the options that the reader has asked for"""
         self._missing: dict[str, tuple[str, list[str]]] = {}
         """for each required option that is missing: where it was searched, and how to give it"""
 
@@ -77,15 +77,15 @@ class Options:
         return self.resolved[name]
 
     def given(self, name: str, default: Any = None) -> Any:
-        """Return the user's value of an option, which is still to be resolved."""
+        """Return the user's value of an option; this does not count as asking for it, as :meth:`resolve` does."""
         return self._values.get(name, default)
 
     def require(self, name: str, stored: Any, where: str, choices: Sequence[Any], *, optional: bool = False) -> Any:
         """Return the value of an option as :meth:`resolve` does; it must be one of ``choices``.
 
-        If it is missing and ``optional``, it is the first choice.
-        If the option is missing and has few choices, the first choice is returned. So reading continues, and
-        :meth:`refuse_missing` can ask for all missing options at once.
+        A missing option that is ``optional`` has the first choice. If any other is missing and has few choices, the
+        first choice is returned for now: reading continues, and :meth:`refuse_missing` can ask for all missing options
+        at once.
 
         Raises
         ------

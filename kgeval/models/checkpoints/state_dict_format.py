@@ -103,9 +103,10 @@ class Model:
     arguments: Mapping[str, Any]
     """the family's arguments: each is a Take, an Option, or a constant"""
     marker: str = ""
-    """a tensor that none of the later models has; without a marker, only the user can say that it is this model"""
+    """the name of a tensor that none of the later models of the table has, so that it identifies the model; without a
+    marker, only the user can say that it is this model"""
     records: str = ""
-    """a tensor of one number that is recorded as an option"""
+    """the name of a tensor with one number, which is recorded as the value of an option"""
     ignored: tuple[str, ...] = ()
     """patterns of tensors that scores of this model do not depend on"""
 
@@ -157,9 +158,9 @@ class Option:
     """An argument of a family that the files do not contain, so the user must give it."""
 
     name: str
-    """the framework's name of it"""
+    """the framework's name of the option"""
     choices: Mapping[Any, Any]
-    """the framework's values, and what each makes of the argument: a Take or a constant"""
+    """for each value that the framework knows, the value of the argument: a Take or a constant"""
 
 
 @dataclass(frozen=True)
@@ -187,7 +188,7 @@ def unit_rows(take: Take) -> Take:
 
 
 def holds(suffixes: Collection[str], *groups: Collection[str]) -> Callable[[Path], bool]:
-    """Make a test of files: one of some endings, all tensors of one of some groups.
+    """Make a test of files: the ending is one of ``suffixes``, and all tensors of one of the ``groups`` are there.
 
     The files were written by ``torch.save`` or ``pickle``, or hold named arrays (``.npz``, ``.safetensors``).
     """

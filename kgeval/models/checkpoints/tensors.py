@@ -21,25 +21,25 @@ from kgeval.models.checkpoints.mapped_arrays import ARRAYS, SAFE, array_names, r
 from kgeval.models.families.convolutions import Affine
 
 COUNTERS = "*.num_batches_tracked"
-"""what batch normalisations count, and no score depends on"""
+"""the names of the tensors in which batch normalisations count batches, as a pattern; no score depends on them"""
 
 PARALLEL = "module."
-"""what PyTorch's ``DataParallel`` puts before the name of every tensor"""
+"""the prefix that PyTorch's ``DataParallel`` puts before the name of every tensor"""
 
 LIGHTNING = "model."
-"""what a PyTorch Lightning module puts before the name of every tensor of the model that it trains"""
+"""the prefix that a PyTorch Lightning module puts before the name of every tensor of the model that it trains"""
 
 WRAPPINGS = ("state_dict", "model_state_dict", "model")
-"""the names under which training scripts save a ``state_dict`` beside what they need to go on"""
+"""the keys under which training scripts save a ``state_dict``, beside what they need to continue training"""
 
 DEEPEST_MODULE = 32
-"""how deep modules may lie in each other"""
+"""the deepest nesting of modules that is read"""
 
 
 class Tensors:
     """The tensors of one file (a ``state_dict``), by name; the reader must use each of them.
 
-    Other content is ignored.
+    Content that is no array is ignored.
     """
 
     def __init__(self, path: Path, content: Any) -> None:
@@ -100,7 +100,7 @@ class Tensors:
         return float(self.take(name, *shape, least=-np.inf).reshape(()))
 
     def phases(self, name: str, extent_name: str, pi: float) -> Float64Array:
-        """Take phases, which are stored in units of a range over π."""
+        """Take phases in radians; they are stored in units of a range over π, and ``extent_name`` holds the range."""
         array, extent = self.matrix(name), self.number(extent_name)
         if not extent:
             fault = f"the tensor {self._prefix + extent_name!r} is missing or zero"
@@ -108,14 +108,14 @@ class Tensors:
         return np.asarray(array, np.float64) / (extent / pi)
 
     def under(self, prefix: str) -> Tensors:
-        """Return the tensors under a prefix, by the rest of their names; what is taken of them is used here too."""
+        """Return the tensors under a prefix, by the rest of their names; taking one of them counts as use here too."""
         inside = {name.removeprefix(prefix): array for name, array in self._arrays.items() if name.startswith(prefix)}
         view = Tensors(self.path, inside)
         view._prefix, view._unused = self._prefix + prefix, self._unused
         return view
 
     def of_model(self, starts: str | tuple[str, ...]) -> Tensors:
-        """Return the tensors of a model, some of whose names begin so: without the prefix of PyTorch Lightning."""
+        """Return these tensors; if only names after PyTorch Lightning's prefix begin with ``starts``, those tensors."""
         places = (self, self.under(LIGHTNING))
         return next((place for place in places if any(name.startswith(starts) for name in place)), self)
 
@@ -140,7 +140,7 @@ class Tensors:
 def check_shape(name: str, array: Any, *shape: int | None, least: float | None = None) -> FloatArray:
     """Return an array if it has floating-point numbers and the expected shape, in which ``None`` is any length.
 
-    With ``least``, the smallest number, all must be finite too: here, because scores need not show a wrong one.
+    With ``least``, the smallest number allowed, all numbers must be finite too: scores need not show a wrong one.
 
     >>> check_shape("bias", np.zeros(31), 32)
     Traceback (most recent call last):
@@ -159,7 +159,7 @@ def check_shape(name: str, array: Any, *shape: int | None, least: float | None =
 
 
 def joined(tables: Mapping[str, FloatArray]) -> FloatArray:
-    """Put tables of the same shape side by side, as halves; their names are for the refusal of any other."""
+    """Put tables of the same shape side by side, as halves; the names are for the message if the shapes differ."""
     if len({table.shape for table in tables.values()}) > 1:
         shapes = ", ".join(f"{table.shape} ({name})" for name, table in tables.items())
         raise CheckpointError(f"the halves of a table have different shapes: {shapes}.")
@@ -177,8 +177,8 @@ def check_same_rows(where: Path, arrays: Iterable[FloatArray]) -> None:
 def fold_batch_norm(layer: Any, width: int, *, affine: bool = True, epsilon: float = 1e-5) -> Affine:
     """Fold a trained batch normalisation of some width into a scale and a shift, in float64.
 
-    The layer is one of :class:`Tensors`, or a module of a pickled model. It holds ``running_mean`` and
-    ``running_var``; if it is affine, ``weight`` and ``bias`` too.
+    ``layer`` is the :class:`Tensors` under the layer's name, or a module of a pickled model. It holds ``running_mean``
+    and ``running_var``; if it is affine, ``weight`` and ``bias`` too.
     """
     finite = -np.inf
     mean = np.asarray(layer.take("running_mean", width, least=finite), np.float64)
@@ -190,7 +190,7 @@ def fold_batch_norm(layer: Any, width: int, *, affine: bool = True, epsilon: flo
 
 
 def unwrap_state_dict(content: Any) -> Any:
-    """Return the ``state_dict`` in what a training script saved, or that of its module; anything else as it is.
+    """Return the ``state_dict`` in what a training script saved, or of the module in it; anything else as it is.
 
     >>> unwrap_state_dict({"model_state_dict": {"E": 1}, "optimizer": {}, "epoch": 5})
     {'E': 1}
@@ -208,7 +208,8 @@ def is_module(content: Any) -> TypeGuard[StubObject]:
 def _of_module(module: StubObject, prefix: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
     """Yield the tensors of a pickled module, as its ``state_dict`` names them; one that leads to itself is read once.
 
-    What no formula uses is yielded as a number: a ``max_norm``, to which vectors are cut, and parts of other kinds.
+    A ``max_norm``, to which vectors are cut, and parts that are no arrays are yielded as one number: no formula uses
+    it, so the model is refused.
     """
     seen.add(id(module))
     tables = [module.state.get(name) for name in ("_parameters", "_buffers", "_modules")]
@@ -221,6 +222,6 @@ def _of_module(module: StubObject, prefix: str, seen: set[int]) -> Iterator[tupl
 
 
 def names_in(path: Path) -> frozenset[str]:
-    """Collect the words of a file as :func:`pickle_strings` does, and name tensors as :class:`Tensors` does."""
+    """Collect the names of arrays in an archive or all strings in pickles; tensors are named as in :class:`Tensors`."""
     words = array_names(path) if path.suffix in ARRAYS else pickle_strings(path)
     return frozenset(word.removeprefix(PARALLEL) for word in words)

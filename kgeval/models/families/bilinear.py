@@ -1,8 +1,9 @@
 """Bilinear and trilinear families: a score is a sum of products of head, relation and tail; some have a core tensor.
 
 A ``ProductFamily`` writes its formula as query vector · entity vector + offset of the query. ``query_vectors`` makes
-the first of anchor and relation; the second is the stored row, unless ``entity_vectors`` takes a part; the third is 0
-by default. ``ClampedDistMult``, a ``ScoredFamily``, compares the vectors itself. Readers of checkpoints make models.
+the query vector of anchor and relation; the entity vector is the stored row, unless ``entity_vectors`` takes a part of
+it; the offset is 0, unless ``query_offsets`` computes one. ``ClampedDistMult``, a ``ScoredFamily``, compares the
+vectors itself. Readers of checkpoints make these models of stored arrays.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class DistMult(ProductFamily):
 
 
 class RESCAL(ProductFamily):
-    """score(h, r, t) = hᵀ M_r t; a relation is its matrix, [head, tail], or a row of it, row by row.
+    """score(h, r, t) = hᵀ M_r t; M_r is given as a matrix [head, tail], or as its rows one after the other.
 
     Nickel, Tresp and Kriegel: A Three-Way Model for Collective Learning on Multi-Relational Data, ICML 2011.
     """
@@ -137,7 +138,7 @@ class AutoSF(ProductFamily):
     formula: ClassVar[str] = "Σ s ⟨h_i, r_j, t_k⟩"
 
     coefficients: tuple[tuple[int, int, int, int], ...]
-    """the blocks of head, relation and tail in each product, from 0, and its sign"""
+    """for each product, the numbers (from 0) of its blocks of head, relation and tail, and its sign"""
     width: int
     """the width of a block"""
 
@@ -184,9 +185,9 @@ class ClampedDistMult(ScoredFamily):
     equal_widths: ClassVar[bool] = True
 
     low: float
-    """the lowest score; −inf is none"""
+    """the lowest score; −inf for no limit"""
     high: float
-    """the highest score; inf is none"""
+    """the highest score; inf for no limit"""
 
     query_vectors = DistMult.query_vectors
 
@@ -206,13 +207,13 @@ class TuckER(ProductFamily):
     core: FloatArray
     """float[entity width, relation width, entity width], axes head, relation, tail"""
     head_scale: FloatArray | None = None
-    """float[entity width], the scale of B₀; none is 1"""
+    """the scale of B₀, 1 if it is None; float[entity width]"""
     head_shift: FloatArray | None = None
-    """float[entity width], the shift of B₀; none is 0"""
+    """the shift of B₀, 0 if it is None; float[entity width]"""
     product_scale: FloatArray | None = None
-    """float[entity width], the scale of B₁; none is 1"""
+    """the scale of B₁, 1 if it is None; float[entity width]"""
     product_shift: FloatArray | None = None
-    """float[entity width], the shift of B₁; none is 0"""
+    """the shift of B₁, 0 if it is None; float[entity width]"""
 
     def check_shapes(self) -> None:
         width = self.entity.shape[1]

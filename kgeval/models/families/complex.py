@@ -1,4 +1,7 @@
-"""Families of complex numbers: ComplEx, its two forms for temporal graphs, RotatE, and pRotatE with phases alone."""
+"""Families of complex numbers: ComplEx, its two forms for temporal graphs, RotatE, and pRotatE with phases alone.
+
+Readers of checkpoints make these models of stored arrays; ``kgeval/models/family.py`` explains their methods.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ class TComplEx(ComplEx):
     formula: ClassVar[str] = "Re Σ h r τ conj(t)"
 
     time: FloatArray
-    """float[time, width]"""
+    """the vector τ of each time; float[time, width]"""
 
     def check_shapes(self) -> None:
         super().check_shapes()
@@ -72,7 +75,7 @@ class TNTComplEx(TComplEx):
     formula: ClassVar[str] = "Re Σ h (r τ + r') conj(t)"
 
     timeless: FloatArray
-    """float[relation, width], the part r' of each relation that no time changes"""
+    """the part r' of each relation that no time changes; float[relation, width]"""
 
     def check_shapes(self) -> None:
         super().check_shapes()
@@ -83,7 +86,7 @@ class TNTComplEx(TComplEx):
 
 
 UNIT = 1e-3
-"""how far the modulus of a stored rotation may be from 1, as float16 leaves it"""
+"""how far the modulus of a stored rotation may be from 1: float16 rounds it so"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +126,7 @@ class RotatE(VectorFamily):
 
     @cached_property
     def rotations(self) -> Float64Array:
-        """The relations as halves [cos | sin], made once for all so that no batch can change a bit of them."""
+        """The relations as halves [re | im], made once for all relations so that no batch can change a bit of them."""
         stored = self.relation.shape[1] == self.entity.shape[1]
         return np.asarray(self.relation, np.float64) if stored else _points(self.relation)
 
@@ -135,7 +138,7 @@ class RotatE(VectorFamily):
 class PRotatE(ScoredFamily):
     """score(h, r, t) = −Σ_k |sin(h_k + r_k − t_k)|, entities and relations stored as phases in radians.
 
-    Sines and cosines are taken once of the stored phases; |sin(q − e)| = |sin q cos e − cos q sin e|.
+    Sines and cosines of the stored phases are computed once; |sin(q − e)| = |sin q cos e − cos q sin e|.
     Sun et al.: RotatE: Knowledge Graph Embedding by Relational Rotation in Complex Space, ICLR 2019.
     """
 

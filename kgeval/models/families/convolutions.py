@@ -1,4 +1,8 @@
-"""Families with a convolution: ConvE, ConvKB, ConEx and AConEx."""
+"""Families with a convolution: ConvE, ConvKB, ConEx and AConEx.
+
+Readers of checkpoints make these models of stored arrays, with ``folded_layers`` for batch normalisation;
+``kgeval/models/family.py`` explains their methods.
+"""
 
 from __future__ import annotations
 
@@ -17,20 +21,20 @@ from kgeval.models.scorer import scores_of_parts
 from kgeval.models.similarity import dot_rows
 
 BATCH_HEADS = 64
-"""heads that pass the network at a time"""
+"""the number of heads that pass the network at a time"""
 
 HELD_QUERIES = 64
-"""queries whose vectors are held at a time"""
+"""the number of queries whose vectors are held at a time"""
 
 LINES = 4
-"""of the image: the real and the imaginary part of the head, then of the relation"""
+"""the number of lines of ConEx's image: real and imaginary part of the head, then of the relation"""
 
 
 @dataclass(frozen=True, eq=False)
 class ConvE(TailNetwork):
     """score(h, r, t) = relu(relu([h; r] * K + b) D + c) · t + b_t, h and r as images of some height, one on the other.
 
-    The convolution K has stride 1 and no padding; a vector is the rows of its first input channel, then of the next.
+    The convolution K has stride 1 and no padding; a vector has the rows of its first input channel, then of the next.
     Batch normalisation is folded into K, b, D and c by the reader. Heads are scored in blocks.
     Dettmers et al.: Convolutional 2D Knowledge Graph Embeddings, AAAI 2018.
     """
@@ -39,7 +43,7 @@ class ConvE(TailNetwork):
     equal_widths: ClassVar[bool] = True
 
     kernel: FloatArray
-    """float[channel, height, width], K; float[channel, input channel, height, width] of several input channels"""
+    """K; float[channel, height, width], or with several input channels float[channel, input channel, height, width]"""
     kernel_bias: FloatArray
     """float[channel], b"""
     dense: FloatArray
@@ -141,7 +145,7 @@ class ConEx(TailNetwork):
     formula: ClassVar[str] = "Re Σ (a Re h + i b Im h) r conj(t), [a | b] = relu(relu([h; r] * K + c) D + e)"
     equal_widths: ClassVar[bool] = True
     halves: ClassVar[int] = 2
-    """how many vectors as long as half an entity the network makes"""
+    """the number of vectors that the network makes, each half as wide as an entity's"""
 
     kernel: FloatArray
     """float[channel, height, width], K; height and width are odd"""
@@ -180,7 +184,7 @@ class ConEx(TailNetwork):
 class AConEx(ConEx):
     """score(h, r, t) = Re Σ (h ∘ r + a − d + i (b + c)) ∘ conj(t), with [a | b | c | d] made as ConEx makes its halves.
 
-    Scored triple by triple, dice-embeddings adds Σ (a + b + c − d) to ComplEx instead, which moves heads alone.
+    If dice-embeddings scores triple by triple, it adds Σ (a + b + c − d) to ComplEx instead, which moves heads alone.
     The layers are those of ConEx (Demir and Ngonga Ngomo, 2021); the additive form is of dice-embeddings.
     """
 
@@ -234,7 +238,7 @@ def folded_layers(
     within: Affine | None = None,
     after: Affine | None = None,
 ) -> dict[str, Float64Array]:
-    """Fold the normalisations of a network; the arrays of the ConvE family, in float64.
+    """Fold the batch normalisations of a network into its layers; return the arrays of the ConvE family, in float64.
 
     ``kernel`` is float[channel, input channel, height, width], and ``dense`` float[entity width, features], as PyTorch
     stores it. The normalisation ``before`` is of the image, per input channel; ``within`` follows the convolution, per

@@ -1,4 +1,7 @@
-"""Families in other algebras: quaternions, Clifford algebras, and functions on an interval."""
+"""Families in other algebras: quaternions, Clifford algebras, and functions on an interval.
+
+Readers of checkpoints make these models of stored arrays; ``kgeval/models/family.py`` explains their methods.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from kgeval.models.ordered import weighted_sum
 from kgeval.models.similarity import dot_rows
 
 POINTS = 100
-"""evenly spaced points of the trapezoidal rule"""
+"""the number of evenly spaced points of the trapezoidal rule"""
 
 
 class QuatE(ProductFamily):
@@ -52,8 +55,8 @@ class Keci(ProductFamily):
     """score(h, r, t) = (h r) · t in Cl_{p,q}, of multivectors x_0 + Σ_i x_i e_i with e_i² = 1 for the first p, else −1.
 
     Vectors are stored as 1 + p + q blocks [x_0 | x_1 | …]; the blocks of h and r (not of t) are scaled by the
-    coefficients c_i. The parts of the product in e_i e_k, which meet nothing in t, are added to the score: those of
-    i, k ≤ p, those of i, k > p, and those across where p and q are at least 2.
+    coefficients c_i. The parts of the product in e_i e_k, which meet nothing in t, are added to the score: the parts of
+    i, k ≤ p, the parts of i, k > p, and the parts of i ≤ p < k if p and q are at least 2.
     Demir and Ngonga Ngomo: Clifford Embeddings – A Generalized Approach for Embedding in Normed Algebras, ECML 2023.
     """
 
@@ -114,8 +117,8 @@ class Keci(ProductFamily):
 class LFMult(ProductFamily):
     """score(h, r, t) = ∫₀¹ Σ_k tanh(h_k x + h'_k) tanh(r_k x + r'_k) tanh(t_k x + t'_k) dx, by the trapezoidal rule.
 
-    A row holds degree + 1 parts of one length; the first are the slopes h, the second the shifts h', and further ones
-    do not count. Heads and tails can change places.
+    A row holds degree + 1 parts of one length; the first are the slopes h, the second the shifts h', and further parts
+    are not used. Head and tail can be swapped.
     Kamdem Teyou, Demir and Ngonga Ngomo: Embedding Knowledge Graphs in Function Spaces, 2024.
     """
 

@@ -1,4 +1,7 @@
-"""Families with a neural network: ERMLP, ERMLPE, NTN, ProjE, CrossE, and a Transformer of head and relation."""
+"""Families with a neural network: ERMLP, ERMLPE, NTN, ProjE, CrossE, and a Transformer of head and relation.
+
+Readers of checkpoints make these models of stored arrays; ``kgeval/models/family.py`` explains their methods.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +103,7 @@ class ERMLPE(TailNetwork):
 
 @dataclass(frozen=True, eq=False)
 class NTN(ScoredFamily):
-    """score(h, r, t) = Σ_s u_s f(h W_s t + v_s · h + v'_s · t + b_s), all parameters the relation's.
+    """score(h, r, t) = Σ_s u_s f(h W_s t + v_s · h + v'_s · t + b_s); all parameters belong to the relation.
 
     A row of ``relation`` has the matrices W_s one after the other, each row by row.
     Socher, Chen, Manning and Ng: Reasoning With Neural Tensor Networks for Knowledge Base Completion, NeurIPS 2013.
@@ -190,7 +193,7 @@ class ProjE(TailNetwork):
 class CrossE(TailNetwork):
     """score(h, r, t) = f(c_r∘h + c_r∘h∘r + b) · t.
 
-    The sigmoid around the paper's score orders nothing, and is left out.
+    The paper's sigmoid around the score does not change the order, and is left out.
     Zhang, Paudel, Zhang, Bernstein and Chen: Interaction Embeddings for Prediction and Explanation in Knowledge Graphs,
     WSDM 2019.
     """
@@ -228,13 +231,13 @@ class Transformer(TailNetwork):
     position: FloatArray
     """float[2, width], p and p'"""
     attention: FloatArray
-    """float[layer, width, 3 × width], what makes queries, keys and values, each head after head"""
+    """the weights that make queries, keys and values, each head after head; float[layer, width, 3 × width]"""
     attention_bias: FloatArray
-    """float[layer, 3 × width]"""
+    """the biases of queries, keys and values; float[layer, 3 × width]"""
     joined: FloatArray
-    """float[layer, width, width], what joins the heads"""
+    """the weights that join the attention heads; float[layer, width, width]"""
     joined_bias: FloatArray
-    """float[layer, width]"""
+    """the biases of the joined heads; float[layer, width]"""
     hidden: FloatArray
     """float[layer, width, hidden width], A"""
     hidden_bias: FloatArray
@@ -244,15 +247,15 @@ class Transformer(TailNetwork):
     dense_bias: FloatArray
     """float[layer, width], b"""
     norm_scale: FloatArray
-    """float[layer, 2, width], of the two normalisations of a layer"""
+    """the scales of the two normalisations of a layer; float[layer, 2, width]"""
     norm_shift: FloatArray
-    """float[layer, 2, width]"""
+    """the shifts of the two normalisations of a layer; float[layer, 2, width]"""
     final: FloatArray
     """float[width, width], F"""
     final_bias: FloatArray
     """float[width], f"""
     heads: int
-    """how many heads attend, each to a part of the width"""
+    """the number of attention heads, each for a part of the width"""
 
     def check_shapes(self) -> None:
         width, layers = self.entity.shape[1], len(self.attention)
@@ -276,7 +279,7 @@ class Transformer(TailNetwork):
         return matmul_ordered(pooled, np.asarray(self.final, np.float64)) + self.final_bias
 
     def _attended(self, sequence: Float64Array, layer: int) -> Float64Array:
-        """Let both places attend to both: softmax over q · k / √width of a head, for each head."""
+        """Let head and relation attend to both: in each attention head, the softmax of q · k / √(width of the head)."""
         shape = (len(sequence), 2, 3, self.heads, -1)
         query, key, value = np.moveaxis(self._linear(sequence, layer, "attention").reshape(shape), 2, 0)
         scores = dot_rows(query[:, :, None] / np.sqrt(query.shape[-1]), key[:, None])

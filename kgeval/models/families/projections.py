@@ -1,4 +1,7 @@
-"""Families whose relation transforms entities before they are compared: TransH, TransR, TransD and BigGraph."""
+"""Families whose relation transforms entities before they are compared: TransH, TransR, TransD and BigGraph.
+
+Readers of checkpoints make these models of stored arrays; ``kgeval/models/family.py`` explains their methods.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ class TransR(ProjectedTranslation):
     formula: ClassVar[str] = "−‖h P_r + r − t P_r‖_p"
 
     projection: FloatArray
-    """float[relation, entity width × relation width], each row a matrix, row by row"""
+    """the matrix P_r of each relation, row by row; float[relation, entity width × relation width]"""
 
     def check_shapes(self) -> None:
         self.require_shapes(projection=(len(self.relation), self.entity.shape[1] * self.relation.shape[1]))
@@ -65,9 +68,9 @@ class TransD(ProjectedTranslation):
     formula: ClassVar[str] = "−‖(h + (h'·h)r') + r − (t + (t'·t)r')‖_p"
 
     entity_transfer: FloatArray
-    """float[entity, entity width]"""
+    """the vector e' of each entity; float[entity, entity width]"""
     relation_transfer: FloatArray
-    """float[relation, relation width]"""
+    """the vector r' of each relation; float[relation, relation width]"""
 
     def check_shapes(self) -> None:
         self.require_shapes(entity_transfer=self.entity.shape, relation_transfer=self.relation.shape)
@@ -84,11 +87,12 @@ Operator = Literal["none", "diagonal", "translation", "complex_diagonal", "linea
 
 @dataclass(frozen=True, eq=False)
 class BigGraph(RelationalFamily):
-    """score(h, r, t) = c(g_r(h), t), or c(h, g_r(t)): one entity passes the relation's operator g, then both compare.
+    """score(h, r, t) = c(g_r(h), t), or c(h, g_r(t)): the relation's operator g changes one entity, then c compares.
 
     A relation's row holds its operator: the diagonal, the translation, [re | im] of a complex diagonal, a matrix row by
-    row, or (affine) a matrix and then a translation. Where relations have operators of different kinds, the rest of a
-    row does not count. With a bias, column 0 of both entities, after the operator, is taken out and added to the score.
+    row, or (affine) a matrix and then a translation. If relations have operators of different kinds, the rest of a
+    shorter row is not used. With a bias, column 0 of both entities, after the operator, is not compared but added to
+    the score.
     Lerer et al.: PyTorch-BigGraph: A Large-scale Graph Embedding System, SysML 2019.
     """
 
@@ -99,7 +103,7 @@ class BigGraph(RelationalFamily):
     comparator: Literal["dot", "cos", "l2", "squared_l2"]
     """c; distances are negative"""
     operand: Literal["head", "tail"]
-    """the side that passes the operator"""
+    """the side whose entity the operator changes"""
     bias: bool
     """whether column 0 is a bias"""
 
@@ -133,7 +137,7 @@ class BigGraph(RelationalFamily):
         return self._rows(side, ids, relation)[:, 0] if self.bias else np.zeros(len(ids))
 
     def _rows(self, side: Side, ids: IntArray, relation: int) -> Float64Array:
-        """Return entities on one side, after the operator where that side passes it."""
+        """Return the vectors of entities on one side, changed by the operator if it changes that side."""
         entities = rows64(self.entity, ids)
         kind = self.operator[relation] if isinstance(self.operator, tuple) else self.operator
         width = entities.shape[1]
@@ -151,7 +155,7 @@ class BigGraph(RelationalFamily):
 
 
 def parameters(operator: Operator, width: int) -> int:
-    """Count the numbers of an operator on entities of a width.
+    """Count the numbers that an operator has for entities of a width.
 
     >>> parameters("affine", 3), parameters("none", 3)
     (12, 0)

@@ -1,4 +1,7 @@
-"""Families of regions: boxes that a relation's entities should be in (BoxE), and entities as distributions (KG2E)."""
+"""Families of regions: boxes that a relation's entities should be in (BoxE), and entities as distributions (KG2E).
+
+Readers of checkpoints make these models of stored arrays; ``kgeval/models/family.py`` explains their methods.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,14 @@ from kgeval.models.family import ScoredFamily, rows64
 from kgeval.models.similarity import dot_rows
 
 CACHED_NUMBERS = 2**15
-"""numbers of moved points that are in hand at a time"""
+"""the number of coordinates of moved points that are held at a time, so that they stay in cache"""
 
 LIMITS = (1e-6, 1e9)
-"""the variances that are scored: far beyond those that training leaves"""
+"""the smallest and the largest variance that is accepted: training leaves none near them"""
 
 FACTORS = 32
-"""variances that are multiplied before a logarithm is taken: within 1e-6 and 3e9 each, their product is a number"""
+"""how many variances are multiplied before the logarithm is taken: each is from 1e-6 to 3e9, so float64 holds the
+product"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +65,7 @@ class BoxE(ScoredFamily):
     def _distance(
         self, move: Float64Array, points: Float64Array, low: Float64Array, high: Float64Array
     ) -> Float64Array:
-        """Measure how far moved points are from a box, some at a time, which stay in cache; float64[point]."""
+        """Measure how far moved points are from a box, for some points at a time; float64[point]."""
         # Numba is loaded when something is scored, not before.
         from kgeval.models.kernels import distances_from_box
 
@@ -86,24 +90,24 @@ class KG2E(ScoredFamily):
     formula: ClassVar[str] = "−KL(N(µ_h − µ_t, σ_h + σ_t), N(µ_r, σ_r)), or the expected likelihood"
     equal_widths: ClassVar[bool] = True
     by_dimension: ClassVar[bool] = True
-    """candidates come as float64[dim, candidate], for the compiled loops; those of BoxE as float64[candidate, dim]"""
+    """candidates are compared as float64[dim, candidate], for compiled loops; in BoxE as float64[candidate, dim]"""
 
     measure: Literal["kl", "el"]
-    """which of the two"""
+    """which of the two formulas it is"""
 
     def check_shapes(self) -> None:
         width = self.entity.shape[1]
         self.require(width % 2 == 0, "means and variances are stored as halves of an even width")
         for name, array in self.arrays.items():
             variances = array[:, width // 2 :]
-            # What is no number shows in the scores.
+            # NaN passes here; it shows in the scores.
             if float(variances.min(initial=1)) < LIMITS[0] or float(variances.max(initial=1)) > LIMITS[1]:
                 raise CheckpointError(f"KG2E: a variance of {name!r} is not between {LIMITS[0]:g} and {LIMITS[1]:g}.")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         """Lay side by side the mean that a candidate should have, and the variance that is added to its own.
 
-        For ``kl``, 1 / σ_r follows, and what the scores of all candidates share.
+        For ``kl``, 1 / σ_r follows, and a number that is part of the scores of all candidates.
         """
         mean, variance = np.split(rows64(self.entity, queries.anchors), 2, axis=1)
         relation_mean, relation_variance = np.split(rows64(self.relation, queries.relations), 2, axis=1)

@@ -1,4 +1,7 @@
-"""Families of translations: a relation moves the head, perhaps stretched, and the tail should be near."""
+"""Families of translations: a relation moves the head, perhaps stretched, and the tail should be near.
+
+Readers of checkpoints make these models of stored arrays; ``kgeval/models/family.py`` explains their methods.
+"""
 
 from __future__ import annotations
 
@@ -116,11 +119,11 @@ class MuRE(RelationalFamily):
     equal_widths: ClassVar[bool] = True
 
     diagonal: FloatArray
-    """float[relation, width], the stretching R"""
+    """the factors R of each relation; float[relation, width]"""
     head_bias: FloatArray
-    """float[entity]"""
+    """the bias b of each entity as a head; float[entity]"""
     tail_bias: FloatArray
-    """float[entity]"""
+    """the bias b' of each entity as a tail; float[entity]"""
 
     def check_shapes(self) -> None:
         rows = (len(self.entity),)
@@ -179,7 +182,7 @@ class LineaRE(PairRE):
 
 @dataclass(frozen=True, eq=False)
 class SE(NormDistance, RelationalFamily):
-    """score(h, r, t) = −‖R_r h − R'_r t‖_p, relations stored as the rows of R, and those of R' as ``tail_relation``.
+    """score(h, r, t) = −‖R_r h − R'_r t‖_p; ``relation`` has the rows of R, ``tail_relation`` the rows of R'.
 
     Bordes, Weston, Collobert and Bengio: Learning Structured Embeddings of Knowledge Bases, AAAI 2011.
     """
@@ -187,7 +190,7 @@ class SE(NormDistance, RelationalFamily):
     formula: ClassVar[str] = "−‖R h − R' t‖_p"
 
     tail_relation: FloatArray
-    """float[relation, relation width × entity width], each row the matrix R' of tails, row by row"""
+    """the matrix R' of each relation, row by row; float[relation, relation width × entity width]"""
 
     def check_shapes(self) -> None:
         whole = self.relation.shape[1] % self.entity.shape[1] == 0

@@ -1,4 +1,7 @@
-"""Candidates: the entities that are ranked with the answers of a query, the same for all queries or different ones."""
+"""Candidates: the entities that are ranked with the answers of a query, the same for all queries or different ones.
+
+Corruptions return them; ``model_ranking`` and ``predictions/predict`` put them into a ``RankingTask``.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +27,12 @@ class Candidates:
     """
 
     rows: Rows
-    """one row a query, ascending, and distinct unless ``as_listed``; a single row if all queries share it"""
+    """entity ids, one row a query, ascending, and distinct unless ``as_listed``; a single row if all queries share
+    it"""
     notes: tuple[str, ...] = ()
     """what a reader of the results should know about these candidates"""
     as_listed: bool = False
-    """whether every place of a list is a candidate: an entity as often as it is listed, and the answer itself"""
+    """whether every entry of a row is a candidate: an entity as often as it is listed, and the answer itself"""
     is_shared: bool = False
     """whether all queries have the same candidates"""
 
@@ -42,7 +46,7 @@ class Candidates:
 
     @property
     def shared_ids(self) -> IntArray | None:
-        """The candidates of every query, if all have the same; int64[candidate]."""
+        """The candidates of every query, int64[candidate], if all queries have the same; else None."""
         return self.rows.ids if self.is_shared else None
 
     @property
@@ -63,7 +67,7 @@ class Candidates:
         return Rows.sized(self.num_candidates(num_queries), np.tile(self.rows.ids, num_queries))
 
     def alike(self, num_queries: int) -> Iterator[tuple[slice, Candidates]]:
-        """Cut queries where the next has other candidates; yield each part, and the candidates that it shares."""
+        """Cut queries into runs with the same candidates; yield each run, and its candidates as shared ones."""
         rows = [self.ids_of(query) for query in range(1 if self.is_shared else num_queries)]
         starts = [at for at, ids in enumerate(rows) if not (at and np.array_equal(ids, rows[at - 1]))]
         for start, stop in zip(starts, [*starts[1:], num_queries], strict=True):

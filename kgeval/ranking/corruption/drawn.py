@@ -1,5 +1,6 @@
 """Candidates that are drawn: a given number of entities for each query, uniformly or by frequency in train.
 
+Each class is a corruption: a configuration names it by its ``kind``, and ranking asks it for the candidates of queries.
 To add a way to draw, add a subclass of ``Sampled`` whose ``read`` returns the weights of entities.
 """
 

@@ -1,4 +1,4 @@
-"""Negatives of a split: for every triple and side, the triples with its candidates, as tables or in a file.
+"""Negatives of a split: each triple with every candidate in the place of its head or tail, as tables or in a file.
 
 ``kgeval negatives`` writes them; triple classification takes them for its false triples.
 """

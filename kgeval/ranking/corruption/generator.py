@@ -1,4 +1,8 @@
-"""Corruption generators choose the candidates of queries. A subclass of your own adds one."""
+"""Corruption generators: the base class of the rules that choose the candidates of queries.
+
+``model_ranking``, ``predictions/predict`` and ``export`` call ``choose``: queries, known answers and the dataset go in,
+``Candidates`` come out. A subclass of your own adds a rule.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +29,12 @@ if TYPE_CHECKING:
 
 
 ALONE = "; each such answer ranks 1 of 1"
-"""a part of a note on queries that have no candidates from a corruption, which is true if no other adds any"""
+"""the end of a note on queries that get no candidates from a corruption; true unless another part of a union adds
+some"""
 
 
 def without_alone(notes: Iterable[str]) -> tuple[str, ...]:
-    """Return each note once, without its words on ranks."""
+    """Return each different note once, without the part ``ALONE``."""
     every = map(Note.of, notes)
     return tuple(dict.fromkeys(Note(note.kind, *(part for part in note.parts if part != ALONE)) for note in every))
 
@@ -38,10 +43,10 @@ class ReadOnce(Settings):
     """Settings that read files or compute something once for a dataset; no file is read again later."""
 
     _prepared: tuple[Dataset | None, Any] = PrivateAttr(default=(None, None))
-    """the dataset that they are prepared for, and what :meth:`read` returned for it"""
+    """the dataset that the settings were prepared for, and what :meth:`read` returned for it"""
 
     def prepare(self, dataset: Dataset) -> Self:
-        """Return the same settings with what they read; a file that is missing or malformed is refused here."""
+        """Return the same settings with what :meth:`read` returned; a missing or malformed file is refused here."""
         if self._prepared[0] is not None and self._prepared[0].is_same(dataset):
             return self
         prepared = self.model_copy()
@@ -53,7 +58,7 @@ class ReadOnce(Settings):
         return None
 
     def content(self, dataset: Dataset) -> Any:
-        """Return what :meth:`read` gives for a dataset; it is read now if that has not been prepared."""
+        """Return what :meth:`read` returns for a dataset; it is called now if :meth:`prepare` has not called it."""
         return self.prepare(dataset)._prepared[1]
 
 
@@ -87,14 +92,15 @@ class CorruptionGenerator(ReadOnce):
     """whether known answers may be among its negatives"""
 
     leaves_out_answers: ClassVar[bool] = False
-    """whether it chooses negatives of answers, which are not among them, so that nothing is predicted from them"""
+    """whether its candidates are negatives, which leave out the answers, so that no answers can be predicted from
+    them"""
 
     answers_relations: ClassVar[bool] = False
     """whether it chooses relations too, for the queries of the side relation"""
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that it reads: that of its setting ``path``, if it has one."""
+        """The files that it reads: by default the file of its setting ``path``, if it has this setting."""
         path = getattr(self, "path", None)
         return () if path is None else (Path(path),)
 
@@ -104,11 +110,11 @@ class CorruptionGenerator(ReadOnce):
         return ()
 
     def known_splits(self, dataset: Dataset) -> tuple[Split, ...] | None:
-        """Return the splits that are filtered by default if these candidates decide it; ``None``: the protocol does."""
+        """Return the splits of the default filter, if these candidates decide it; ``None`` if the protocol does."""
         return None
 
     def queries(self, triples: Triples, side: Side) -> Queries:
-        """Collect the queries that get candidates: each distinct one, once for all of its answers."""
+        """Collect the queries that get candidates: by default each distinct query once, with all of its answers."""
         from kgeval.data.queries import Queries
 
         return Queries.of(triples, side)

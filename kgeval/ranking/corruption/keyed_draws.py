@@ -1,7 +1,8 @@
-"""Keyed draws without replacement: what is drawn for a query is a function of its key and of what may be drawn.
+"""Keyed draws without replacement: the draw for a query depends only on its key and on the numbers that may be drawn.
 
-So batches, shards and models change nothing. The corruptions of ``drawn`` call ``draw`` and ``draw_weighted``; numba
-compiles the loops. A key is a seed and a side (the argument ``key``), with the anchor and the relation of the query.
+So batches, shards and models do not change a draw. The corruptions of ``drawn`` call ``draw`` and ``draw_weighted``
+with the numbers to avoid, and get an ascending row of numbers for each query. A key is a seed and a side (the argument
+``key``), with the anchor (the entity of the query) and the relation. numba compiles the loops.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def _draw_rows(begin, end, key, size, avoided, queries, offsets, out):  # type: 
             seen[number] = query
             row[index] = number
         row.sort()
-        # From the numbers that are left to the numbers themselves: step over those to avoid.
+        # The row has places among the numbers that may be drawn: step over those to avoid.
         skipped = 0
         for index in range(len(row)):
             while skipped < len(avoid) and avoid[skipped] - skipped <= row[index]:
@@ -66,9 +67,9 @@ def draw_weighted(
 ) -> Rows:
     """Draw up to ``count`` numbers for each query, one after the other, none of which is in its row of ``avoid``.
 
-    Each draw takes number ``i`` with probability ``weights[i]`` over the weights that are left; weights of 0 are never
-    drawn. The sums of the weights are kept in a binary indexed tree (Fenwick, 1994), from which what is drawn or
-    avoided is taken out, and put back for the next query. The generator is that of :func:`draw`.
+    Each draw takes number ``i`` with probability ``weights[i]`` over the sum of the weights that are left; weights of 0
+    are never drawn. The sums of the weights are kept in a binary indexed tree (Fenwick, 1994): the weights of drawn and
+    avoided numbers are taken out, and put back for the next query. The generator is the same as in :func:`draw`.
 
     Weights are int64[number], at least 0; rows of ``avoid`` and of the result ascend, and a row is short where fewer
     numbers are left.
@@ -155,13 +156,13 @@ def _find(tree, top, value):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def keyed(seed: int, side: int) -> int:
-    """Begin the key of every query; its anchor and relation are mixed in one after the other."""
+    """Return the part of the key that all queries share; the loops then mix in the anchor and relation of each."""
     return mix(mix(seed) + uint64(side))  # type: ignore[no-any-return]
 
 
 @njit(cache=True)
 def mix(z: int) -> int:
-    """Scramble 64 bits, each value to another one."""
+    """Scramble 64 bits, different values to different ones."""
     z = uint64(z) + uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> uint64(27))) * uint64(0x94D049BB133111EB)

@@ -1,6 +1,6 @@
-"""Negatives that a file lists: of queries (``file``, ``tgb``), or of each triple, as OGB does (``ogb``).
+"""Negatives that a file lists: for queries (``file``, ``tgb``), or for each triple, as in OGB (``ogb``).
 
-Each is a corruption: a configuration names it by its ``kind``, and ranking asks it for the candidates of queries.
+Each class is a corruption: a configuration names it by its ``kind``, and ranking asks it for the candidates of queries.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kgeval.ranking.corruption.candidates import Candidates
 from kgeval.ranking.corruption.generator import ALONE, CorruptionGenerator, size_range
 
 BATCH_TRIPLES = 4096
-"""triples whose negatives are looked through at a time"""
+"""the number of triples whose negatives are checked at a time"""
 
 
 class FileNegatives(CorruptionGenerator):
@@ -101,7 +101,7 @@ class OGBNegatives(CorruptionGenerator):
     def read(self, dataset: Dataset) -> tuple[dict[Side, IntArray], TripleIndex, IntArray]:
         """Read the negatives of each side (int64[triple, negative]), an index of the triples, and the row of each.
 
-        The row is the first one where the file has a triple twice; int64[number in the index].
+        The third is int64[number in the index]: the first row in the file of each triple, which the file may repeat.
         """
         path = Path(self.path)
         content = read_content(path)

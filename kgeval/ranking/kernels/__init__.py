@@ -1,6 +1,7 @@
 """The kernels: ways to compute scores and count them. All of them give the same integers.
 
-``engine_choice`` makes one by its name with ``kernel``. A new one is a ``collectors.Kernel``, with a case there.
+``engine_choice`` and others call ``kernel`` with a name. To add a kernel, write a ``collectors.Kernel`` and a case in
+``kernel``.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ if TYPE_CHECKING:  # numba is loaded when something is ranked, not before
 
 
 def kernel(name: KernelName = "auto", *, block: int = BLOCK) -> Kernel:
-    """Make a kernel; ``"auto"`` is screening in the precision that this machine counts fastest in.
+    """Make a kernel; ``"auto"`` screens in the precision that is fastest on this machine.
 
-    Where there are many queries, some are counted in each precision in question, and timed.
+    To screen is to decide most comparisons by cheap scores with a known error, and only the others by exact scores. If
+    there are many queries, some of them are counted in each precision in question, and timed.
 
     Screening keeps the scores of ``block`` queries in memory at a time.
 

@@ -15,11 +15,11 @@ from kgeval.base.compiling import njit
 from kgeval.ranking.kernels.collectors import ALL, KNOWN, BestAnswers
 
 LARGEST_CLASS = 64
-"""columns whose maximum stands for them where a row's best are found: more make the bound weaker"""
+"""the largest number of columns in a class of ``bound_of_best``: more make the bound weaker"""
 
 
 class BestArrays(NamedTuple):
-    """The best answers as plain arrays, for the compiled loops."""
+    """The arrays of ``BestAnswers``, whose attributes are described there, for the compiled loops."""
 
     scores: Float64Array
     positions: IntArray
@@ -34,7 +34,7 @@ class BestArrays(NamedTuple):
 
 
 def best_arrays(best: BestAnswers) -> BestArrays:
-    """See the best answers as plain arrays: what is merged into these is merged into the answers."""
+    """View the best answers as plain arrays: candidates that are merged into these are merged into the answers."""
     return BestArrays(
         *(best.scores, best.positions, best.tied, best.undefined),
         *(best.known.offsets, best.known.ids, best.drops_known, best.nan_last),
@@ -50,7 +50,7 @@ def select_rows(begin, end, scores, first, best):  # type: ignore[no-untyped-def
 
 @njit(cache=True)
 def select_row(query, scores, first, best):  # type: ignore[no-untyped-def]
-    """Merge a row; only candidates that are no worse than a bound of the last place's score are merged one by one."""
+    """Merge a row of scores; first, a lower bound of the last place's score rules out most candidates."""
     is_nan = np.isnan(scores)
     if is_nan.any():
         if not best.nan_last:
@@ -75,10 +75,10 @@ def known_within(query, first, end, best):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def bound_of_best(row, places):  # type: ignore[no-untyped-def]
-    """Bound the score of the last place from below: so many columns of the row, if it has them, reach the bound.
+    """Find a score that at least ``places`` columns of a row reach, or all if it has fewer: a bound for the last place.
 
-    The columns fall into classes, each a stride apart, so that neighbours are in different ones; as many classes as
-    there are places have a maximum that reaches the bound.
+    The columns of a class are a stride apart, so that neighbours are in different classes. The bound is the
+    ``places``-th largest of the classes' maxima.
     """
     if len(row) <= places:
         return row.min()

@@ -1,8 +1,9 @@
 """The compiled kernel: numba loops that score canonically and count while the scores are in cache.
 
-The operations of a canonical score and their order are those of ``kgeval.models.similarity``. The terms are
-written down first, many at a time; then eight scalars, the eight lanes, take them up in order. numba neither reorders
-additions nor fuses them with multiplications, so the bits are the reference's.
+``kernels.kernel`` makes it; the screened kernel extends it. A canonical score is a float64 score that is summed in one
+fixed order: that of ``kgeval.models.similarity``. The terms of a sum are computed first, many at a time; then they are
+added in eight partial sums, the lanes. numba neither reorders additions nor fuses them with multiplications, so all
+bits equal those of the reference kernel.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Kernel, Span
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 
 TILE = 64
-"""candidates that a group of queries meets before the next ones are fetched"""
+"""the number of candidates that are scored for a group of queries before the next candidates are fetched"""
 
 GROUP = 32
-"""queries that a thread takes at a time, whose scores are many"""
+"""the number of queries that a thread takes at a time, if each has many scores"""
 
 GROUP_OF_ROWS = 512
-"""queries that a thread works on at a time, if each has a short list"""
+"""the number of queries that a thread takes at a time, if each has a short list"""
 
 
 class CompiledKernel(Kernel):
@@ -64,7 +65,7 @@ class CompiledKernel(Kernel):
 
 
 def run_loop(loop: Callable[..., None], total: int, *arguments: Any, group: int = GROUP) -> None:
-    """Run a compiled loop over so many rows, ``group`` at a time in a thread: it takes where to begin and to end."""
+    """Run a compiled loop over ``total`` rows, ``group`` at a time in a thread; it takes the first row and the end."""
     parallel_for(lambda part: loop(part.start, part.stop, *arguments), total, group)
 
 
@@ -133,21 +134,26 @@ class Packed(NamedTuple):
     """Queries and entities as plain arrays, for the compiled loops."""
 
     similarity: int
+    """the code of the similarity: its index in ``SIMILARITIES``"""
     queries: Float64Array
+    """float64[query, dim], the vectors of the queries"""
     offsets: Float64Array
+    """float64[query], the number that is added to all scores of a query"""
     entities: np.ndarray[Any, Any]
+    """float[entity, dim], the vectors of the entities"""
     biases: Float64Array
+    """float64[entity], the number that is added to each score of an entity"""
 
 
 def arrays_of(queries: QueryVectors, entities: EntityVectors) -> Packed:
-    """Take vectors as plain arrays; those of entities are made contiguous."""
+    """Take vectors as plain arrays; the vectors of entities are made contiguous."""
     code, vectors = SIMILARITIES.index(queries.similarity), np.ascontiguousarray(entities.vectors)
     return Packed(code, queries.vectors, queries.offsets, vectors, entities.biases)
 
 
 @njit(cache=True)
 def score(arrays, query, candidates, out):  # type: ignore[no-untyped-def]
-    """Write the canonical scores of some entities, by their rows."""
+    """Write to ``out`` (float64[candidate]) the canonical scores of a query and the entities in rows ``candidates``."""
     similarity, vector, offset = arrays.similarity, arrays.queries[query], arrays.offsets[query]
     entities, biases = arrays.entities, arrays.biases
     terms = np.empty(len(vector) // 2 if similarity == MODULUS else len(vector))

@@ -19,7 +19,7 @@ from kgeval.ranking.kernels.compiled import arrays_of, run_loop, score
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 
 GROUP = 16
-"""queries that a thread takes at a time"""
+"""the number of queries that a thread takes at a time"""
 
 
 @dataclass(frozen=True, eq=False)

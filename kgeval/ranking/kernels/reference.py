@@ -1,8 +1,7 @@
 """The reference kernel: numpy, float64, nothing clever. What other kernels count must equal its counts, bit for bit.
 
-``Kernel`` in ``collectors.py`` says what each method does; ``engine.py`` calls them. ``intervals`` are not of
-confidence: each has the scores that tie with an answer. Small evaluations are ranked here too: numba is not worth
-loading for them.
+``Kernel`` in ``collectors.py`` says what each method does; collectors call them. ``intervals`` are tie intervals: each
+holds the scores that tie with an answer. Small evaluations are ranked here too: numba is not worth loading for them.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ def _select_row(query: int, row: Float64Array, first: int, best: BestAnswers) ->
     best.scores[query], best.positions[query] = scores[order], positions[order]
     last = best.scores[query, -1]
     tied = positions[(scores == last) & (last > -np.inf)]
-    if last == before:  # those that were counted before and have a place would be counted twice
+    if last == before:  # ties among the earlier best were counted before
         tied = tied[tied >= first]
     else:
         best.tied[query] = 0

@@ -1,4 +1,4 @@
-"""Rounded vectors: vectors in float32 or bfloat16, the norm of what their rounding lost, and what sums of them lose.
+"""Rounded vectors: vectors in float32 or bfloat16, the norm of their rounding error, and bounds for sums over them.
 
 Most candidates are clearly above or below the answer, so cheap products of rounded vectors decide them; those within a
 bound on the error are scored again, exactly (``screening/screens.py`` has the bound). ``vectors`` rounds each chunk of
@@ -20,10 +20,10 @@ Precision = Literal["bfloat16", "float32"]
 """what vectors are rounded to"""
 
 SPARE = 3
-"""columns beside the dimensions: a number in float32 is the sum of three in bfloat16"""
+"""the number of spare columns beside the dimensions: a number in float32 is the sum of three in bfloat16"""
 
 ROWS = 2048
-"""vectors that a thread takes at a time"""
+"""the number of vectors that a thread takes at a time"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Rounded:
     def add(self, column: Float64Array) -> Float64Array:
         """Replace the ones in the spare columns by a number (float64[row]), as a sum of ``SPARE`` pieces.
 
-        A product with rows that still have ones then adds it. Returns what the pieces leave out.
+        A product with rows that still have ones then adds the number. Returns the rest that the pieces leave out.
         """
         rest = column.copy()
         for place in range(-SPARE, 0):
@@ -49,7 +49,7 @@ class Rounded:
 
 
 def round_rows(vectors: FloatArray, order: IntArray, *, precision: Precision, manhattan: bool) -> Rounded:
-    """Round the rows of an order (int64[row]), and measure what each loses, in the norm of ``norms_of``."""
+    """Round the rows ``order`` (int64[row]), and measure the rounding error of each, by the norm of ``norms_of``."""
     brief, errors = precision == "bfloat16", np.empty(len(order))
     out = np.empty((len(order), vectors.shape[1] + SPARE), np.uint16 if brief else np.float32)
 
@@ -110,13 +110,13 @@ U32, U64 = 2.0**-24, 2.0**-53
 
 
 def canonical_growth(dim: int) -> float:
-    """Bound what rounding in float64 may change in two scores of a pair, in parts of the sizes that are added up."""
+    """Bound the rounding errors of two float64 scores of a pair, relative to the sizes of the numbers in their sums."""
     return (2 * dim + 64) * U64
 
 
 def growth(terms: int, unit: float) -> float:
-    """Bound what rounding changes in a sum of products, γ(n) = n u / (1 − n u), in parts of the sizes of its terms.
+    """Bound the rounding error of a sum of products, γ(n) = n u / (1 − n u), relative to the sizes of its terms.
 
-    In any order of summation, with or without fused operations (Higham, 2002, section 3.1).
+    The bound holds for any order of summation, with or without fused operations (Higham, 2002, section 3.1).
     """
     return terms * unit / (1 - terms * unit)

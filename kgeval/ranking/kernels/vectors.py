@@ -1,4 +1,7 @@
-"""Vectors of queries and of entities, as the kernels take them: fetched from a scorer, with norms and roundings."""
+"""Vectors of queries and of entities, as the kernels take them: fetched from a scorer, with norms and roundings.
+
+``engine`` fetches them for each block of queries and chunk of candidates; kernels and collectors take them.
+"""
 
 from __future__ import annotations
 
@@ -24,25 +27,25 @@ STORED = (np.float16, np.float32, np.float64)
 """the precisions that entity vectors are ranked in; other numbers become float64"""
 
 QUERY_VECTOR_BATCH = 2048
-"""queries whose vectors a scorer computes at a time"""
+"""the number of queries whose vectors a scorer computes at a time"""
 
 
 @dataclass(frozen=True, eq=False)
 class QueryVectors:
-    """Queries as numbers: their vectors, and what is added to all their scores."""
+    """Queries as numbers: their vectors, and the number that is added to all scores of a query."""
 
     similarity: Similarity
     vectors: Float64Array
     """float64[query, dim]"""
     offsets: Float64Array
-    """float64[query]"""
+    """float64[query], the number that is added to all scores of the query"""
 
     def __getitem__(self, part: slice) -> QueryVectors:
         return QueryVectors(self.similarity, self.vectors[part], self.offsets[part])
 
     @cached_property
     def norms(self) -> Float64Array:
-        """The norms of the vectors, of the kind that their rounding is measured in; float64[query]."""
+        """The norms of the vectors, sums of absolute values or Euclid's, as rounding errors add up; float64[query]."""
         from kgeval.ranking.kernels.rounding import norms_of
 
         return norms_of(self.vectors, manhattan=self._manhattan)
@@ -62,18 +65,18 @@ class QueryVectors:
 
     @property
     def _manhattan(self) -> bool:
-        """Whether errors add up as sums of absolute values, and not as Euclid's norm."""
+        """Whether rounding errors add up as sums of absolute values, and not as Euclid's norm."""
         return self.similarity in {"l1", "modulus"}
 
 
 @dataclass(frozen=True, eq=False)
 class EntityVectors:
-    """Entities as numbers: their vectors, and what is added to their scores."""
+    """Entities as numbers: their vectors, and the number that is added to each score of an entity."""
 
     vectors: FloatArray
     """float[entity, dim], in the precision they are stored in"""
     biases: Float64Array
-    """float64[entity]"""
+    """float64[entity], the number that is added to each score of the entity"""
 
     def __getitem__(self, ids: slice | IntArray) -> EntityVectors:
         return EntityVectors(self.vectors[ids], self.biases[ids])
@@ -119,7 +122,7 @@ def fetch_entity_vectors(scorer: VectorScorer, side: Side, ids: IntArray) -> Ent
 
 
 def gather_unique_entities(scorer: VectorScorer, side: Side, ids: IntArray) -> tuple[EntityVectors, IntArray]:
-    """Fetch entities, each once where that is less; return them, and the row of each id."""
+    """Fetch the vectors of ``ids``, each entity once if that is less work; return them, and the row of each id."""
     if len(ids) <= ids.max(initial=0):
         return fetch_entity_vectors(scorer, side, ids), np.arange(len(ids))
     present = np.zeros(ids.max() + 1, np.bool_)

@@ -1,7 +1,8 @@
 """Candidates for language models: the best answers of a base, written without knowledge of the evaluated split.
 
-A list that leaves out the other answers of its split tells which answer is asked for: the predictions here leave out
-known answers of other splits alone. ``kgeval predict --out-format`` calls the functions in ``WRITERS``.
+A base is a model whose best answers a language model puts in another order. A list that leaves out the other answers of
+its split would give away which answer is asked for, so the lists here leave out known answers of other splits alone.
+``kgeval predict --out-format`` calls the functions in ``WRITERS`` with a prediction table, its dataset and a path.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ WRITERS: Mapping[str, Callable[[PredictionTable, Dataset, Path], Path]] = {
 
 
 def _queries(table: PredictionTable, timeless: str = "") -> Iterator[BestOfQuery]:
-    """Take the best answers query by query; for files without times, refuse times: queries would become one."""
+    """Yield the best answers query by query; for a format without times (``timeless``), refuse times."""
     if timeless and TIME in table.columns:
         raise InputError(f"{timeless} have no times, and these queries have. Use --out-format candidates.")
     asked = [table.column(name).tolist() for name in ("side", "anchor", "relation")]

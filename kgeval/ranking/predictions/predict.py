@@ -1,6 +1,6 @@
 """``kgeval.predict``: the best answers of queries by one model: queries → candidates → the best by score → a table.
 
-Jobs that keep predictions call ``ModelPredictions``. ``engine`` finds the best candidates, in blocks of queries;
+Runs that keep predictions call ``ModelPredictions``. ``engine`` finds the best candidates, in blocks of queries;
 ``_columns`` lays each block out as rows of the table.
 """
 
@@ -133,7 +133,7 @@ def predict(  # noqa: PLR0913
 
 
 IDS_PER_PLACE = 4
-"""a prediction, with the columns of its row, takes the memory of so many ids of a ranking task"""
+"""a prediction, with the columns of its row, takes the memory of this many ids of a ranking task"""
 
 UNANSWERED = "some queries have no prediction: no candidate is left, or none has a score above −∞ (NaN counts as −∞)."
 
@@ -162,9 +162,9 @@ class ModelPredictions(ModelOnDataset):
     ) -> Iterator[PredictionTable]:
         """Find the best answers of queries among the candidates that the model knows.
 
-        The queries are ``rows``, int64[query, 3] ids with −1 for what is sought, int64[query, 4] with times; by default
-        those of the split. ``drops_known`` leaves known answers out. Of ``at_a_time`` queries each there is a table; by
-        default one of all.
+        The queries are ``rows``, int64[query, 3] ids with −1 for the missing entity, int64[query, 4] with times; by
+        default the queries of the split. ``drops_known`` leaves known answers out. One table is yielded for every
+        ``at_a_time`` queries; by default one for all.
         """
         if isinstance(places, bool) or not isinstance(places, int | np.integer) or places < 1:
             raise InputError(f"k: expected how many answers each query gets, at least 1; found {places!r:.40}.")
@@ -203,7 +203,7 @@ class ModelPredictions(ModelOnDataset):
                 sizes: list[IntArray] = []
                 for parts in [known] if at_a_time is None else _divided(known, at_a_time):
                     found, of_parts = prepared._predict_parts(engine, parts, about, allowed)
-                    sizes += of_parts  # the words on candidates are of all parts up to here
+                    sizes += of_parts  # the text on candidates describes all parts up to here
                     yield replace(
                         found, candidates=self.candidates_in_words(corruption, np.concatenate(sizes), allowed)
                     )
@@ -222,7 +222,7 @@ class ModelPredictions(ModelOnDataset):
         return replace(table, data=data, notes=notes, work=work, queries=queries), [sizes for _, _, sizes in sides]
 
     def _known(self, parts: Sequence[NumberedQueries]) -> tuple[list[NumberedQueries], list[str]]:
-        """Keep the queries whose entity and relation the model knows; note, or refuse, that there are others."""
+        """Keep the queries whose entity and relation the model knows; note the others, or refuse them."""
         answerable = [(part, self.scorer.can_answer(part.queries)) for part in parts]
         kept = [part.where(known) for part, known in answerable]
         unknown = [part.queries.where(~known) for part, known in answerable]
@@ -271,7 +271,7 @@ class ModelPredictions(ModelOnDataset):
         return data, tuple(notes), np.concatenate(sizes)
 
     def _columns(self, task: RankingTask, best: BestAnswers, numbers: IntArray, split: str | None) -> pa.Table:
-        """Lay out the best answers of the queries of a task, whose numbers are int64[query], without labels."""
+        """Lay out the best answers of a task's queries as rows without labels; ``numbers`` are int64[query]."""
         dataset, queries, (owners, places) = self.dataset, task.queries, np.nonzero(best.scores > -np.inf)
         entities, scores = task.candidates.ids_of(0)[best.positions[owners, places]], best.scores[owners, places]
         types = observed_entities([dataset.train], queries.side, dataset)
@@ -330,7 +330,7 @@ def _with_labels(dataset: Dataset, table: pa.Table) -> pa.Table:
 def _counts(
     task: RankingTask, best: BestAnswers, owners: IntArray, places: IntArray, outsiders: RankCounts
 ) -> list[IntArray | pa.Array]:
-    """Count as a rank table does: greater, tied and candidates, filtered and raw."""
+    """Count as a rank table does: greater, tied and candidates, filtered and raw; int64[prediction] each."""
     each = (owners, places)
     above, beside, further = outsiders.columns
     everyone = task.num_candidates[owners] + further - 1
@@ -348,9 +348,9 @@ def _counts(
 
 
 def _in_list(best: BestAnswers, counted: BoolArray, tied_with_last: IntArray) -> tuple[IntArray, IntArray]:
-    """Count some of the best answers, bool[query, place]: those above each, and its ties, which go beyond the list.
+    """For each place, count the ``counted`` answers (bool[query, place]) above it and tied; int64[query, place] both.
 
-    Int64[query, place] both.
+    Ties with the last place go beyond the list: ``tied_with_last``, int64[query], counts them.
     """
     scores, (starts, ends) = best.scores, best.spans_of_ties
     upto = np.hstack([np.zeros((len(scores), 1), np.int64), np.cumsum(counted, axis=1)])
@@ -360,7 +360,7 @@ def _in_list(best: BestAnswers, counted: BoolArray, tied_with_last: IntArray) ->
 
 
 def _known_from(dataset: Dataset, queries: Queries, owners: IntArray, entities: IntArray) -> pa.DictionaryArray:
-    """Name the first split that has each triple."""
+    """Name the first split that has each triple, or ``new`` if no split has it."""
     names = [*dataset.splits, NEW]
     codes = np.full(len(owners), len(names) - 1, np.int32)
     for code, triples in reversed([*enumerate(dataset.splits.values())]):

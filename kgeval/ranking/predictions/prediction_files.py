@@ -1,7 +1,7 @@
 """Predictions in files: rows, OGB-LSC's array of the ten best tails, TREC's run with its qrels.
 
-``kgeval predict`` calls ``write_parts`` with the table of some queries after the other, so that not all are in memory,
-and ``write_top10`` and ``write_trec`` with a prediction table and its dataset.
+``kgeval predict`` calls ``write_parts`` with one table of queries after the other, so that not all are in memory, and
+``write_top10`` and ``write_trec`` with a whole prediction table and its dataset.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kgeval.ranking.rank_table import TIME
 
 ROWS: tuple[str, ...] = ("query", "head", "relation", "tail", TIME, "side")
 ROWS += ("entity", "score", PROBABILITY, "rank", "raw_rank", "known", "of_type")
-"""the columns of rows, of those that there are"""
+"""the columns of a written row, as far as the table has them"""
 
 
 def flat_rows(table: PredictionTable) -> pd.DataFrame:

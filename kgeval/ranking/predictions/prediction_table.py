@@ -1,4 +1,8 @@
-"""The prediction table: the best answers of queries, one row per (query, place)."""
+"""The prediction table: the best answers of queries, one row per (query, place).
+
+``kgeval.predict`` and runs make it. ``prediction_files`` and ``candidate_lists`` write it in other formats; reports and
+``kgeval.rerank`` read it.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,7 @@ QUERIES = 3
 """how many queries are shown"""
 
 NEW = "new"
-"""what stands for a split where no split has the triple"""
+"""the value of the column ``known`` if no split has the triple"""
 
 PROBABILITY = "probability"
 """a further column: the calibrated probability of being true"""
@@ -74,11 +78,11 @@ class PredictionTable(StoredTable):
     queries: int = 0
     """how many queries there were; one without any candidate has no row"""
     split: str | None = None
-    """the split whose queries they are; none where the queries were given"""
+    """the split that the queries come from; None if the queries were given"""
     notes: tuple[str, ...] = ()
     """what a reader of the predictions should know: dropped queries, labels that were matched, …"""
     work: Mapping[str, Any] = field(default_factory=dict)
-    """how they were found: the kernel, and how many candidates needed a canonical score"""
+    """how the answers were found: the kernel, and how many candidates needed a canonical score"""
     filter: tuple[str, ...] = ()
     """the splits whose triples are known answers"""
     drops_known: bool = False
@@ -88,9 +92,9 @@ class PredictionTable(StoredTable):
     history: str | None = None
     """for a temporal graph, the facts before a query's time that the model had in view; none if that is not said"""
     model: str = UNKNOWN
-    """what predicted"""
+    """the name of the model"""
     dataset: str = UNKNOWN
-    """the graph"""
+    """the name of the dataset"""
 
     def _brief(self) -> str:
         predictions, queries = counted(len(self), "prediction"), counted(self.queries, "query")
@@ -191,7 +195,7 @@ class PredictionTable(StoredTable):
 
 
 def calibrated(table: PredictionTable, calibrate: Calibrator, least: float) -> PredictionTable:
-    """Add the probabilities that a fitted function gives, and keep the predictions with at least some score."""
+    """Add the probabilities that ``calibrate`` gives, and keep the predictions with a score of at least ``least``."""
     scores = table.column("score")
     found = replace(table, data=with_columns(table.data, {PROBABILITY: pa.array(calibrate(scores))}))
     return found if least == -np.inf else found.where(scores >= least)

@@ -1,7 +1,7 @@
 """Queries to predict: rows with a question mark, in Python or in a file, become ids, and then queries of each side.
 
-``kgeval.predict`` and the option ``--queries`` read them here; ``ModelPredictions``, in ``predict.py``, answers them
-side by side.
+``kgeval.predict`` and the option ``--queries`` read them here; ``ModelPredictions``, in ``predict.py``, answers them,
+one side after the other.
 """
 
 from __future__ import annotations
@@ -129,8 +129,8 @@ def read_query_file(path: str | Path, dataset: Dataset) -> IntArray:
     """Read queries as ids; int64[query, 3], −1 for the missing entity, or int64[query, 4] with times.
 
     The file is a table of head, relation and tail, by label, with ``?`` for the missing entity, and in a temporal graph
-    perhaps a time; its columns are found as those of triples are. Or it is a ``.npy`` of int[query, 2], the head and
-    the relation of queries about tails, by the numbers that the labels of the dataset are, or else by its ids.
+    perhaps a time; its columns are found as in files of triples. Or it is a ``.npy`` of int[query, 2], the head and the
+    relation of queries about tails: labels of the dataset if all of these are numbers, or else ids.
     """
     path = Path(path)
     if not exists_safely(path):
@@ -157,7 +157,7 @@ def _from_array(path: Path, dataset: Dataset) -> IntArray:
 
 
 def _ids_of(numbers: IntArray, labels: Vocabulary, path: Path) -> IntArray:
-    """Find the ids of numbers; int64[query]."""
+    """Find the ids of entities or relations by their numbers (``numbers_of``); int64[query]."""
     places = pc.index_in(pa.array(numbers.astype(np.int64)), pa.array(numbers_of(labels)))
     ids = np.asarray(places.fill_null(-1), np.int64)
     if (ids < 0).any():
@@ -167,7 +167,7 @@ def _ids_of(numbers: IntArray, labels: Vocabulary, path: Path) -> IntArray:
 
 
 def numbers_of(labels: Vocabulary) -> IntArray:
-    """Return the number that each label is, or where one is no whole number the ids; int64[id].
+    """Return each label as a number, or the ids if a label is no whole number; int64[id].
 
     >>> numbers_of(Vocabulary(["20", "7"])), numbers_of(Vocabulary(["Q42", "7"]))
     (array([20,  7]), array([0, 1]))
@@ -180,11 +180,11 @@ def numbers_of(labels: Vocabulary) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class NumberedQueries:
-    """Queries of one side, and the number of each."""
+    """Queries of one side, with the number that each query has in a prediction table."""
 
     queries: Queries
     numbers: IntArray
-    """int64[query]"""
+    """int64[query], the column ``query`` of a prediction table"""
 
     @classmethod
     def without_answers(cls, queries: Queries, numbers: IntArray) -> NumberedQueries:
@@ -198,7 +198,7 @@ class NumberedQueries:
 
 
 def queries_of_triples(triples: Triples, sides: Sequence[Side]) -> Iterator[NumberedQueries]:
-    """Collect the distinct queries of triples, one side after the other, numbered on."""
+    """Collect the distinct queries of triples, one side after the other, numbered from 0 over all sides."""
     count = 0
     for side in sides:
         queries = Queries.of(triples, side)
@@ -223,7 +223,7 @@ def queries_of_rows(ids: IntArray) -> Iterator[NumberedQueries]:
 
 
 def as_triples(parts: Sequence[NumberedQueries]) -> Triples:
-    """Take one triple for each query, with its anchor on both sides, to measure the work by."""
+    """Make a triple for each query, with its anchor on both sides: ``engine_choice`` measures the work by triples."""
     asked = [part.queries for part in parts]
     ids = [np.stack([it.anchors, it.relations, it.anchors], axis=1) for it in asked]
     return Triples.concatenated([Triples(rows, it.contexts) for rows, it in zip(ids, asked, strict=True)])

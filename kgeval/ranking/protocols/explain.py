@@ -51,8 +51,8 @@ FIELDS_BY_CAUSE = {
     "cut-off": ("cutoff",),
     "averaging": ("side_aggregation", "mean", "order"),
 }
-"""the fields of a protocol by cause of a difference, in the order in which they are changed; the quirks of a framework,
-each a separate cause, come between tolerance and ties"""
+"""the cause of a difference -> the fields of a protocol that are changed for it, in this order; the quirks of a
+framework, each a separate cause, come between tolerance and ties"""
 
 
 @takes(Evaluation, RankingKeywords)
@@ -161,14 +161,14 @@ def explain_numbers(
     ranking = _RankingByProtocol(scorer, dataset, evaluation, metric, progress)
     tables = {"standard": ranking.table(find_protocol("standard"))}
     for name, protocol in protocols().items():
-        with suppress(InputError):  # some rank no part of a small split, or want candidates that few datasets bring
+        with suppress(InputError):  # some rank no part of a small split, or need candidates that few datasets have
             tables[name] = ranking.table(replace(protocol, quirks=protocol.applicable_to(scorer)))
     return check_numbers(tables, numbers)
 
 
 @dataclass(frozen=True, eq=False)
 class _RankingByProtocol:
-    """The ranks of one model by any protocol; those of protocols with the same ranks are computed once."""
+    """The ranks of one model by any protocol; protocols with the same settings and rules share a table."""
 
     scorer: Aligned
     dataset: Dataset
@@ -230,7 +230,7 @@ def _switches(current: Protocol, target: Protocol) -> Iterator[tuple[str, Protoc
 
 
 NO_CHANGE = "·"
-"""the text of a change that would be printed as zero, such as that of sums in float32"""
+"""the text of a change that would be printed as zero, such as a change by sums in float32"""
 
 
 @dataclass(frozen=True, repr=False)
@@ -261,7 +261,7 @@ class Explanation(Shown):
     standard: float
     """the value under kgeval's own protocol"""
     provenance: Provenance
-    """the provenance of that value"""
+    """the provenance of the standard value"""
     rows: tuple[ProtocolExplanation, ...]
     notes: tuple[str, ...]
     """the notes on the standard ranks, and on their ties if these change the metric"""

@@ -30,18 +30,19 @@ class FrameworkMetric:
     """A number that a framework prints."""
 
     name: str
-    """the framework's name"""
+    """the framework's name of the metric"""
     metric: str
-    """kgeval's name"""
+    """kgeval's name of the metric"""
     side: Part = "both"
     setting: Setting = "filtered"
     from_zero: bool = False
-    """whether the framework calls the first rank 0 here"""
+    """whether the framework counts ranks from 0 in this metric"""
 
     def values(self, competitors: IntArray) -> Values:
-        """The function of ranks whose mean it is; ``competitors`` (int64[row]) are their candidates without the answer.
+        """Return the function of ranks whose mean is the metric.
 
-        A member of hits@k_n is the sum that its formula has, term by term, as ULTRA computes it.
+        ``competitors`` (int64[row]) is the number of candidates of each rank without the answer. A value of hits@k_n is
+        summed term by term, as ULTRA does it.
         """
         name = parse(self.metric)
         if name.metric.pair:
@@ -82,7 +83,7 @@ def hits(pattern: str, *ks: int) -> dict[str, str]:
 
 
 Values = Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
-"""ranks -> the value of each, in the same precision"""
+"""ranks, float[row] -> the value of each rank, in the same precision"""
 
 MeanFunction = Callable[[Float64Array, Values], Any]
 """(ranks, function of ranks) -> the mean of its values, in the precision of the computation"""
@@ -133,7 +134,7 @@ def histogram32(ranks: Float64Array, values: Values, most: int = 0) -> Any:
 
 
 def sum_as_torch(terms: np.ndarray[Any, Any]) -> Any:
-    """Add float32 numbers in the order of torch on a processor: four rows of eight lanes, in a cascade of four levels.
+    """Add float32 numbers in the order of torch on a CPU: four rows of eight lanes, in a cascade of four levels.
 
     >>> sum_as_torch(np.arange(9, dtype=np.float32))
     np.float32(36.0)

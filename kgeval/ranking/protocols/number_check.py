@@ -1,5 +1,6 @@
-"""``kgeval.check_numbers``: which protocol gives a printed number, from the ranks of a table by the rules of every one.
+"""``kgeval.check_numbers``: which protocol gives a printed number, if the ranks of a table are read by its rules.
 
+It takes a rank table (or one for each protocol) and the printed numbers, and returns a ``NumberCheck`` of readings.
 A *reading* is one way to compute numbers from ranks: filtered or raw, of one side or both, under a tie policy.
 ``kgeval.explain_numbers`` (``explain.py``) ranks the model by every protocol first.
 """
@@ -105,12 +106,12 @@ class NumberCheck(Shown):
 
     @property
     def matches(self) -> tuple[NumberReading, ...]:
-        """The readings that give every number; without a side in a metric's name, those of both sides first."""
+        """The readings that give every number; without a side in a metric's name, readings of both sides come first."""
         return tuple(reading for reading in self.readings if not reading.distance)
 
     @property
     def heads(self) -> tuple[str, ...]:
-        """Whether a protocol gives the numbers, or else the nearest."""
+        """A sentence: the readings that give the numbers, or else the nearest reading."""
         printed = ", ".join(f"{it.metric} {it.text}" for it in self.numbers)
         if not self.matches:
             return (f"{printed}: no protocol gives this number from these ranks. The nearest is {self.readings[0]}.",)
@@ -177,12 +178,14 @@ class NumberReading:
 
 @dataclass(frozen=True)
 class PrintedNumber:
-    """A number as it was printed, which stands for all that round to it."""
+    """A number as it was printed, which stands for all values that round to it."""
 
     metric: MetricName
     text: str
     value: float
+    """the number; hits and MRR in percent are divided by 100"""
     half_a_digit: float
+    """half a unit of the last printed digit, divided likewise"""
 
     @classmethod
     def of(cls, metric: str, printed: float | str) -> PrintedNumber:
@@ -197,15 +200,16 @@ class PrintedNumber:
         return cls(name, text, *(float(part / 100 if percent else part) for part in (exact, half)))
 
     def distance(self, value: float) -> float:
-        """Return how far a value is from what rounds to the number, as a share of it; 0 where it does round to it."""
+        """Return the distance of a value from the values that round to the number, as a share of it; 0 inside them."""
         beyond = abs(value - self.value) - self.half_a_digit
         return max(0.0, beyond / max(abs(self.value), self.half_a_digit) - ROUNDING)
 
 
 def _readings(protocol: Protocol, table: RankTable, printed: Sequence[PrintedNumber]) -> Iterator[NumberReading]:
-    """Yield what a protocol gives for the numbers, of filtered and raw ranks, of both sides and of each.
+    """Yield a protocol's readings: its values for the numbers, of filtered and raw ranks, of both sides and each.
 
-    A number may come from the framework's sums, or from exact ones, as a reader of its ranks computes them.
+    Means are taken by the framework's sums, and by exact ones, as a reader of its ranks computes them; the nearer one
+    counts.
     """
     reported = _reported(protocol, table)
     unfiltered: list[Setting] = [] if table.knows_no_raw else ["raw"]
@@ -218,7 +222,7 @@ def _readings(protocol: Protocol, table: RankTable, printed: Sequence[PrintedNum
         metrics = [_as_printed(protocol, entry.metric, entry.metric.side or side, setting) for entry in printed]
         sums = [replace(protocol, ties=ties, mean=mean) for mean in dict.fromkeys([protocol.mean, float64])]
         with suppress(Undefined, TableError):  # some need raw counts, which a file of ranks may lack
-            if ties == EXPECTED.name:  # of a metric, not of ranks, so that no rules make it
+            if ties == EXPECTED.name:  # a policy of metrics, not of ranks, which no rules apply
                 candidates = [tuple(_expected_value(table, metric) for metric in metrics)]
             else:
                 candidates = [tuple(rules.value(table, metric) for metric in metrics) for rules in sums]
@@ -241,7 +245,7 @@ def _reported(protocol: Protocol, table: RankTable) -> set[tuple[str, Ties, Part
     is_ranked_by_it = table.protocol == protocol.name
     if not _has_candidates_of(protocol, table):
         return set()
-    # Some rules rank one side alone, of some models: that is then both sides to their framework.
+    # Quirks may rank one side alone: the framework then calls the metric of this side that of both.
     ranked = [side for side in protocol.sides if all(quirk.predicts_side(side) for quirk in protocol.quirks)]
     one_side = ranked if len(ranked) == 1 else ()
     whole = {pooled_side(table.provenance.sides)} if is_ranked_by_it else {pooled_side(protocol.sides), *one_side}
@@ -249,7 +253,7 @@ def _reported(protocol: Protocol, table: RankTable) -> set[tuple[str, Ties, Part
     by_layout = [it["filter"] for it in protocol.of_layout.values() if is_ranked_by_it and "filter" in it]
     filters = [filtered_by(table.split, of_split, None) for of_split in (protocol.filter, *by_layout)]
     if is_ranked_by_it and protocol.corruption is not None and not table.filter:
-        filters = [()]  # the negatives decide the filter, as those of TGB
+        filters = [()]  # the negatives decide the filter, as TGB's do
     reported: set[tuple[str, Ties, Part, Setting]] = set()
     for metric in metrics:
         setting: Setting = metric.setting if filters[0] else "raw"
@@ -293,6 +297,6 @@ def _is_filter_of(splits: Sequence[str], table: RankTable) -> bool:
 
 
 def _as_printed(protocol: Protocol, name: MetricName, side: Part, setting: Setting) -> FrameworkMetric:
-    """Take a metric as the framework prints it, perhaps from rank 0; filtered or not, it does so in both settings."""
+    """Make a metric as a framework prints it: with ranks from 0 in every setting, if it counts so in one."""
     printed = (metric for metric in protocol.framework_metrics if (metric.metric, metric.side) == (name.base, side))
     return FrameworkMetric(str(name), name.base, side, setting, any(metric.from_zero for metric in printed))

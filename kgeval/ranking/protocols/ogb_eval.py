@@ -1,4 +1,7 @@
-"""``kgeval.ogb_eval``: ranks among lists of negative scores, which OGB and TGB evaluate."""
+"""``kgeval.ogb_eval``: ranks among lists of negative scores, which OGB and TGB evaluate.
+
+Users call it with the dictionary of scores that OGB's evaluator takes; it returns a ``RankTable``.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +88,7 @@ def ogb_eval(scores: Mapping[str, Any]) -> RankTable:
 def _lists(negative: Any, number: int) -> tuple[Float64Array, IntArray, IntArray, bool]:
     """Lay the negatives of all triples out one after the other.
 
-    Also return where each list begins, its length, and whether there is but one list for all.
+    Also return where each list begins, its length, and whether all triples share one list.
     """
     if isinstance(negative, Sequence):
         rows: list[Float64Array] = [as_float64(row, f"{NEGATIVE}[{place}]") for place, row in enumerate(negative)]

@@ -1,7 +1,8 @@
 """Evaluation protocols: the rules in which frameworks (PyKEEN, LibKGE, OpenKE, …) differ, as data; one field, one rule.
 
-``find_protocol`` finds one by its name, ``Protocol.resolve`` completes the settings of an evaluation by it, ``rank``
-ranks a model, and ``value`` computes a metric of the ranks as the framework does. To add one, declare a ``Protocol`` in
+``find_protocol`` finds one by its name. ``Protocol.resolve`` completes the settings of an evaluation by it,
+``ResolvedEvaluation.rank`` ranks a model, and ``Protocol.value`` computes a metric of the ranks as the framework does.
+``kgeval.evaluate``, ``kgeval.explain`` and runs call them. To add a protocol, declare a ``Protocol`` in
 ``frameworks/``.
 """
 
@@ -50,16 +51,16 @@ SplitFilter = Mapping[Split, tuple[Split, ...]]
 """the evaluated split -> the splits that it is filtered by"""
 
 EVERY_SPLIT: SplitFilter = dict.fromkeys(SPLITS, SPLITS)
-"""train, valid and test, whichever of them is evaluated"""
+"""the filter by train, valid and test, whichever of them is evaluated"""
 
 EVALUATED_SPLIT: SplitFilter = {split: (split,) for split in SPLITS}
-"""the split that is evaluated"""
+"""the filter by the evaluated split alone"""
 
 NOTHING: SplitFilter = dict.fromkeys(SPLITS, ())
-"""no split: the raw setting"""
+"""the filter by no split: the raw setting"""
 
 TRAIN_ALONE: SplitFilter = dict.fromkeys(SPLITS, ("train",))
-"""train, which is the inference graph of an inductive dataset"""
+"""the filter by train alone, which is the inference graph of an inductive dataset"""
 
 SelfCounting = Literal["never", "raw", "subtracted"]
 """whether an answer competes with itself: never; in the raw setting; or always, and then all known answers with at
@@ -70,8 +71,8 @@ least its score, itself included, are subtracted from its rank"""
 class Protocol(Brief, Rules):
     """The rules of an evaluation, as data. Explicit settings of an evaluation take precedence.
 
-    Those that decide the counts of a rank table are fields of :class:`kgeval.ranking.rules.Rules`. By the others, ranks
-    and metrics are computed from the counts.
+    The rules that decide the counts of a rank table are fields of :class:`kgeval.ranking.rules.Rules`. By the other
+    rules, ranks and metrics are computed from the counts.
     """
 
     name: str
@@ -79,13 +80,13 @@ class Protocol(Brief, Rules):
     ties: Ties = "realistic"
     """the tie policy"""
     filter: SplitFilter = field(default_factory=lambda: EVERY_SPLIT)
-    """the splits whose triples are known answers, by the split that is evaluated"""
+    """the evaluated split -> the splits whose triples are known answers"""
     of_layout: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """the layout of a dataset (``inductive``: any other with a training graph) -> what is different for it: the
     ``split`` that is ranked by default, the ``filter`` as above, the ``sides``"""
     corruption: Callable[[Corruption | None, Dataset, str], Corruption] | None = None
-    """returns the corruption for a split, given the evaluation's corruption, if it has one; by default that, or all
-    entities"""
+    """returns the corruption for a split, given the evaluation's corruption or None; by default the evaluation's, or
+    all entities"""
     cutoff: int | None = None
     """the length of prediction lists, unfiltered: an answer beyond it, or in no list, has an infinite rank"""
     self_counting: SelfCounting = "never"
@@ -111,7 +112,7 @@ class Protocol(Brief, Rules):
     text: Callable[[float], str] = repr
     """the framework's number format"""
     texts: Mapping[str, Callable[[float], str]] = field(default_factory=dict)
-    """its other formats, by its own name of the metric"""
+    """other number formats of the framework, by its own name of the metric"""
     tie_note: str = ""
     """the note on answers that tie: which scores tie, or how ties count"""
 
@@ -126,7 +127,7 @@ class Protocol(Brief, Rules):
 
     @property
     def rules(self) -> Rules:
-        """The rules that decide the counts, alone: protocols in which these are the same rank alike."""
+        """The rules that decide the counts, alone; protocols with equal rules give the same counts."""
         return Rules(**{rule.name: getattr(self, rule.name) for rule in fields(Rules)})
 
     def resolve(
@@ -270,7 +271,7 @@ class ResolvedEvaluation:
 
 
 def most_candidates(table: RankTable) -> int:
-    """Return the most candidates of an answer, known answers among them where the table counts these."""
+    """Return the largest number of candidates of an answer, known answers included if the table counts them."""
     return int(table.column("candidates" if table.knows_no_raw else "raw_candidates").max(initial=0))
 
 

@@ -85,7 +85,7 @@ class FrameworkMetrics(Displayed):
     headline: dict[str, str]
     """the texts that the command line shows: the main metrics of a framework with many"""
     tie_notes: tuple[str, ...] = ()
-    """those of the notes that are on ties"""
+    """the notes on ties, which are among ``notes`` too"""
 
     def __getitem__(self, name: str) -> float:
         refuse_unknown(f"{self.protocol} reports no", name, self.values, MetricError)

@@ -1,12 +1,13 @@
 """Sampled ranking: rank growing samples of a split, until the interval of one metric is narrow enough.
 
-Protocols, jobs of runs and the evaluator of PyKEEN call ``rank_all_or_sample``, which samples only if
-``evaluation.estimate`` is set; with ``estimate.triples`` a wanted number of triples is ranked.
+Protocols, the jobs of a run (one for each model) and the evaluator for PyKEEN call ``rank_all_or_sample``. It samples
+only if ``evaluation.estimate`` is set; with ``estimate.triples``, a wanted number of triples is ranked.
 
 The order of the triples is seeded, and each sample is the beginning of the next. Ranks among the candidates of the
-right type ("typed ranks") cost little and say much of the ranks among all. In two-phase sampling, typed ranks of many
-triples correct, by regression, the full ranks of few: after the first sample, ``_decide_on_regression`` compares saving
-and cost. Strata are groups of the triples by their relations; each is sampled in proportion.
+right type ("typed ranks") cost little and say much about the ranks among all entities. In two-phase sampling, typed
+ranks of many triples correct, by regression, the full ranks of few: after the first sample, ``_decide_on_regression``
+compares saving and cost. Strata are groups of the triples by their relations; each is sampled in proportion to its
+size.
 
 first sample ─► regression or not ─► larger samples, until the interval is narrow ─► rank table
 """
@@ -76,9 +77,9 @@ class SampledRanking:
     title: str
     options: MetricOptions
     rows: IntArray
-    """the rows of the split that are ranked if all are, ascending; int64[triple]"""
+    """int64[triple], the rows of the split that samples are drawn from, ascending"""
     strata: Strata
-    """of these triples"""
+    """the strata of these triples"""
 
     def rank(self, earlier: RankTable | None) -> RankTable:
         """Rank one sample after the other, each the beginning of the next."""
@@ -137,9 +138,9 @@ class SampledRanking:
         return phases.ratio, Note("intervals", f"regression on typed ranks: {gain}.")
 
     def _wanted_variance(self, drawn: int, half_width: float) -> float:
-        """The variance that the estimate may have, in units of that of one triple: 1/n − 1/N for n of N triples.
+        """Return the variance that the estimate may have, in units of one triple's variance: 1/n − 1/N for n of N.
 
-        For a wanted error, the first sample's is scaled: a variance is as the square of the interval's width.
+        For a wanted error, the variance of the first sample is scaled: it grows as the square of the interval's width.
         """
         if self.settings.triples is not None:
             return 1 / self.settings.triples - 1 / len(self.rows)
@@ -154,7 +155,7 @@ class SampledRanking:
         return next_size(drawn, half_width, error, len(self.rows)) if half_width > error else None
 
     def _half_width(self, table: RankTable) -> float:
-        """Half the width of the interval of the metric of the error; infinite if it has none."""
+        """Return half the width of the interval of ``estimate.metric``; infinite if it has none."""
         summary = rank_summary(table, [self.settings.metric], by=(), options=self.options)
         try:
             interval, value = summary.interval(self.settings.metric), summary[self.settings.metric]
@@ -163,7 +164,7 @@ class SampledRanking:
         return max(value - interval.low, interval.high - value)
 
     def _explained_share(self, table: RankTable) -> float:
-        """R² of the regression of that metric."""
+        """Return R² of the regression of ``estimate.metric`` on typed ranks."""
         view = TableView(table, self.options)
         name = parse(self.settings.metric).of_part(view.pooled)
         estimates = TableEstimates.of(view)
@@ -187,7 +188,7 @@ class GrowingRanks:
     order: IntArray
     """int64[triple], rows of the split"""
     earlier: RankTable | None = None
-    """ranks that were computed before, and are taken from there"""
+    """the ranks of a smaller sample, which are not computed again"""
     parts: list[RankedPart] = field(default_factory=list)
     size: int = 0
 
@@ -219,7 +220,7 @@ class GrowingRanks:
 
 
 GATHERED = 8
-"""about how many candidates of a full rank take the time of one that is gathered by its type"""
+"""about the time of a candidate that is gathered by its type, in units of a candidate of a full rank"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,11 +229,12 @@ class TypedRanks:
 
     ranks: GrowingRanks
     cost: float
-    """the work of a rank, where one among all entities is 1; counted, not timed, so that every machine has the same"""
+    """the work of a typed rank, relative to a rank among all entities; counted, not timed, so that every machine has
+    the same"""
 
     @classmethod
     def of(cls, ranking: ModelRanking, order: IntArray) -> TypedRanks | None:
-        """Prepare them; ``None`` where candidates are not all entities, or no triples show the types."""
+        """Prepare typed ranks; ``None`` if candidates are not all entities, or no triples show the types."""
         types, dataset, evaluation = TypeConstrained(), ranking.dataset, ranking.evaluation
         if not isinstance(evaluation.corruption, AllEntities) or not set(types.learns_from) & set(dataset.splits):
             return None
@@ -247,7 +249,7 @@ class TypedRanks:
         return cls(GrowingRanks(among_typed, order), float(GATHERED * size / len(dataset.entities)))
 
     def columns(self, table: RankTable) -> dict[str, IntArray]:
-        """Return the counts of the rows of a sample; int64[row] each."""
+        """Return the typed counts of the rows of a sample, greater and tied; int64[row] each."""
         keys, greater, tied = self.ranks.counts()
         places = np.searchsorted(keys, row_keys(table.column("triple"), table.column("side") == "tail"))
         return dict(zip(TYPED, (greater[places], tied[places]), strict=True))

@@ -122,7 +122,7 @@ class Classification(LabelOptions, ReadOnce):
         return parts
 
     def source(self, dataset: Dataset) -> Negatives | None:
-        """Return what the negatives are from; None for the labels of the dataset."""
+        """Return the source of the negatives; None if they are those that the dataset calls false."""
         return None if dataset.negatives and "negatives" not in self.model_fields_set else self.negatives
 
     def __call__(
@@ -130,8 +130,8 @@ class Classification(LabelOptions, ReadOnce):
     ) -> LabelTable:
         """Score the true and false triples of validation and test; see :func:`classify`.
 
-        ``title`` is what the result calls the model; by default what the model calls itself. The labels are those of
-        the model's ids, ``entities`` and ``relations``.
+        ``title`` is the name of the model in the result, by default the model's own title. ``labels`` are those of the
+        model's ids: ``entities`` and ``relations``.
         """
         return score_labelled(self, model, as_dataset(dataset), title, **labels)[1]
 
@@ -171,9 +171,10 @@ def score_labelled(
 def score_triples(scorer: Aligned, triples: Triples, dataset: Dataset, *, side: EntitySide = "tail") -> Float64Array:
     """Score triples that the scorer knows; float64[triple].
 
-    The score is that of the answer in a ranking task without candidates, so it is the number that ranks are computed
-    from, bit for bit: the canonical score of vectors, or the score that the model returns. A model with inverse
-    relations scores a triple differently as an answer to (h, r, ?) and to (?, r, t): ``side`` chooses one.
+    Each triple is scored as the answer of a ranking task without candidates. So its score is, bit for bit, the number
+    that ranks are computed from: the canonical score of vectors (float64, summed in a fixed order), or the score that
+    the model returns. A model with inverse relations scores a triple differently as the answer of a tail query and of a
+    head query: ``side`` chooses one.
 
     >>> from kgeval import load_dataset
     >>> from kgeval.models.alignment import align

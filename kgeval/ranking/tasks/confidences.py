@@ -1,6 +1,7 @@
-"""Prediction of confidences: a weighted graph gives scores and ranks of its facts, by the model and by the baselines.
+"""Prediction of confidences: the facts of a weighted graph are scored and ranked, by a model and by baselines.
 
-``kgeval.runs`` calls the task; ``kgeval.metrics.confidence_metrics`` computes the metrics of its tables.
+``kgeval.runs`` calls the task with a model and a dataset. It returns ``ConfidenceTables``, whose metrics
+``kgeval.metrics.confidence_metrics`` computes.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Confidences(ConfidenceOptions, ReadOnce):
         return self.model_copy(update=changed)
 
     def source(self, dataset: Dataset) -> NegativesFromFiles | None:
-        """Return what the negatives are from; None for the labels of the dataset, if it has some."""
+        """Return the source of the negatives; None for those that the dataset calls false, if it has some."""
         return self.negatives
 
     def read(self, dataset: Dataset) -> dict[str, LabelledSplit]:
@@ -85,8 +86,8 @@ class Confidences(ConfidenceOptions, ReadOnce):
     ) -> ConfidenceTables:
         """Score the facts of validation and test, and rank those of test among all entities.
 
-        ``title`` is what the result calls the model; by default what the model calls itself. The labels are those of
-        the model's ids, ``entities`` and ``relations``.
+        ``title`` is the name of the model in the result, by default the model's own title. ``labels_of_ids`` are the
+        labels of the model's ids: ``entities`` and ``relations``.
         """
         dataset = as_dataset(dataset)
         task = self.prepare(dataset)
@@ -108,7 +109,7 @@ class ConfidenceTables:
 
     labels: LabelTable
     ranks: Mapping[str, RankTable]
-    """by predictor: the model's under ``score``, each baseline's under its name"""
+    """the rank tables: the model's under ``score``, each baseline's under its name"""
 
     @property
     def predictors(self) -> list[str]:
@@ -137,7 +138,7 @@ class ConfidenceTables:
         tails = table.column("side") == "tail"
         pairs = np.stack([table.column("head"), table.column("relation")], 1)
         queries: IntArray = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
-        # nDCG is of tails alone: rows of heads belong to no list (-1).
+        # nDCG is computed from tails alone: rows of heads belong to no list (-1).
         relations = table.column("relation_label").astype(str)
         return RankedFacts(ranks, weights, table.column("score"), np.where(tails, queries, -1), relations)
 
@@ -155,7 +156,7 @@ def _triples(table: RankTable | LabelTable) -> Triples:
 def as_scorer(rule: TripleRule, scorer: Aligned, dataset: Dataset) -> CallableScorer:
     """Make a scorer of a baseline's rule, which knows the same entities and relations as the model beside it.
 
-    The two are then ranked among the same candidates. The rule takes ids of the dataset.
+    Both are then ranked among the same candidates. ``rule`` takes triples in the ids of the dataset.
     """
     entities, relations = (np.flatnonzero(rows >= 0) for rows in (scorer.entity_rows, scorer.relation_rows))
 

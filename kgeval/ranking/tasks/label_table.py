@@ -52,7 +52,7 @@ class LabelTable(StoredTable):
     notes: tuple[str, ...] = ()
     """what a reader of the results should know"""
     thresholds: Mapping[str, float] = field(default_factory=dict)
-    """by baseline: the thresholds that are constants, not fitted on validation"""
+    """the constant thresholds of baselines, by name; all other thresholds are fitted on validation"""
     model: str = UNKNOWN
     """the name of the model"""
     dataset: str = UNKNOWN

@@ -1,7 +1,7 @@
 """The labelled triples of a split: its own, then negatives from files, from a corruption or from the dataset itself.
 
-The tasks (``kgeval.classify``, confidences) score them. A source of negatives is a settings class: ``triples`` gives
-those of a split, ``describe`` says where they are from.
+The tasks (``kgeval.classify``, confidences) call ``labelled_split`` and score the triples that it returns. A source of
+negatives is a settings class: ``triples`` gives the negatives of a split, ``describe`` says where they come from.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class LabelledSplit:
 
 
 def notes_on_negatives(dataset: Dataset, split: str, part: LabelledSplit) -> list[str]:
-    """Count the negatives that some split has as a fact."""
+    """Count the negatives that some split contains as a fact."""
     negatives = ~part.is_positive
     facts = part.rows.triples.ids[negatives & part.known]
     if not len(facts):

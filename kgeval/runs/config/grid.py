@@ -22,7 +22,7 @@ from kgeval.stored.contents import is_folder_name
 SEEDS = "seeds"
 
 KEYS = ("datasets", "suite", SEEDS)
-"""the keys of which one makes a configuration a grid; models may have seeds of their own"""
+"""a configuration with any of these keys is a grid; so is one with seeds of a single model"""
 
 PARTS = ("dataset", "model", "seed")
 """the names that ``--only`` takes"""
@@ -34,7 +34,7 @@ class Grid:
 
     document: Document
     only: Mapping[str, set[str]]
-    """the values of those parts of which not all are run: datasets, models or seeds"""
+    """by part (``dataset``, ``model``, ``seed``), the values that are run; all are run of a part that is not named"""
     problems: list[Problem] = field(default_factory=list)
     """the mistakes, which :meth:`expand` finds"""
 
@@ -97,7 +97,7 @@ class Grid:
         return parts or {"": (keys, None)}
 
     def _refuse_alike(self, keys: Place, named: Sequence[tuple[str, Any]]) -> None:
-        """Refuse names that results would take for one."""
+        """Refuse different names that results would take for the same one."""
         from kgeval.analysis.comparison.comparable import bare_name
 
         keys_of = [bare_name(name) or name for name, _ in named]
@@ -108,7 +108,7 @@ class Grid:
             self._refuse(keys, f"{len(same)} datasets are called {called}", f"Name them, as in datasets: {{{listed}}}.")
 
     def _groups(self, datasets: Sequence[str]) -> dict[str, Any]:
-        """The block of a suite as each dataset has it: groups of datasets, of which one has them all."""
+        """The block ``suite`` that each dataset gets: the groups of datasets, and one group with all of them."""
         from kgeval.analysis.comparison.over_graphs import ALL
 
         suite = _block(self.document.content.get("suite"))
@@ -215,7 +215,7 @@ def _name_of(block: Any) -> str:
 
 
 def _titled(block: Any, name: str, *, even: bool) -> Any:
-    """Give a dataset the name that it has in the configuration; ``even`` if its path, perhaps a link, has it."""
+    """Give a dataset the name that it has in the configuration; ``even`` if its path, perhaps a link, ends in it."""
     content = dataset_block(block)
     is_named = name == "" or (name == _name_of(block) and not even)
     return block if not isinstance(content, Mapping) or is_named else {**content, "title": name}

@@ -76,7 +76,7 @@ def check(document: Document) -> RunConfig:
 def _check_all(
     document: Document, parts: Mapping[str, Document], known: Sequence[Problem] = ()
 ) -> dict[str, RunConfig]:
-    """Check the parts of a configuration; refuse it with all of their problems, and with those that were found."""
+    """Check the parts of a configuration; refuse it with all of their problems, and with the ``known`` ones."""
     configs, messages = {}, []
     for name, part in parts.items():
         problems = [*_wrong_trainings(part.content)]
@@ -105,15 +105,15 @@ def _wrong_trainings(content: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _is_told(problem: Problem, known: Sequence[Problem]) -> bool:
-    """Whether it is of a value that was found to be wrong, or of a block around one."""
+    """Whether a problem is of a value that a known problem is of already, or of a block around that value."""
     place = as_texts(problem.location)
     return bool(place) and any(as_texts(other.location)[: len(place)] == place for other in known)
 
 
 def _with_cure(problem: Problem, document: Document) -> Problem:
-    """Add to a path in the file that is not there what it is relative to, and how to name another.
+    """Add advice to a problem: for a missing path, which folder it is relative to, and how to give another.
 
-    A name that nobody has, though a run was made with it, is one of a package.
+    For an unknown name in the configuration of a stored run, the advice is to install the package that has it.
     """
     if document.line(problem) in ("", "--set"):
         return problem

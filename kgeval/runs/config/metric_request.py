@@ -126,7 +126,7 @@ def _exponents(value: Any) -> tuple[float, float]:
 
 
 Exponents = Annotated[tuple[float, float], BeforeValidator(_exponents, json_schema_input_type=tuple[float, float])]
-"""βe and βr, of popularity"""
+"""the exponents βe and βr of ``popularity``"""
 
 POLICIES = ("ties", "seed", "chance", "popularity")
 

@@ -220,7 +220,7 @@ def _files_by_key(corruption: Corruption) -> dict[str, str]:
 
 
 def expand_shorthand(place: list[str], value: Any) -> Any:
-    """The block that a value is short for, at a place where there is a short form."""
+    """The block that a value is short for, if there is a short form at its place, the list of its keys."""
     if place == ["intervals"] and isinstance(value, str):
         return {"unit": value}
     if place == ["evaluation", "estimate"] and isinstance(value, int | float):

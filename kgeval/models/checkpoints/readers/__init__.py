@@ -1,6 +1,7 @@
 """Readers of checkpoint formats: which one recognises a checkpoint, and the message on files that none recognises.
 
-Each file of the folder declares the readers of a framework, or of a kind of files.
+Each file of the folder declares the readers of a framework, or of a kind of files. ``load_checkpoint`` calls
+``recognise`` with a path, and then the ``read`` of the reader that it returns.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ def holds_models(path: Path) -> bool:
 
 
 def files_of(path: Path) -> list[Path]:
-    """List what is in a folder; of a file, the file itself."""
+    """List the files and folders in a folder; for a file, the file itself."""
     return sorted(path.iterdir()) if path.is_dir() else [path]
 
 
@@ -126,12 +127,12 @@ def _checkpoints_in(path: Path) -> list[str]:
 
 
 SHOWN = 4
-"""files or tensors that a message names"""
+"""the most files or tensors that a message names"""
 
 NAME_OPTIONS = "--option model=MODEL --option entity=NAME --option relation=NAME"
 
 NAME_TENSORS = f"Name its tensors: {NAME_OPTIONS}, or evaluate the live model in Python."
-"""what to do with the state_dict of a user's own model"""
+"""the advice for the state_dict of a user's own model"""
 
 
 def _describe_unknown(path: Path) -> str:
@@ -157,7 +158,7 @@ def _describe_unknown(path: Path) -> str:
 
 
 def _nearest(names: set[str]) -> list[str]:
-    """Name the formats, two at most, of which at least half the files or tensors are there, and what is missing."""
+    """Name the formats, two at most, with at least half of their files or tensors there, and the missing ones."""
     groups = [(name, group) for name, reader in formats().items() for group in reader.known_by]
     lacking = [(name, sorted(group - names)) for name, group in groups if 0 < 2 * len(group - names) <= len(group)]
     near = sorted(lacking, key=lambda lack: len(lack[1]))[:2]

@@ -1,7 +1,8 @@
 """AmpliGraph's models: version 2 saves TensorFlow's numbered variables and a pickle of labels, version 1 one pickle.
 
-AmpliGraph compares scores in thousandths; here they are compared as they are. The evaluation of version 1, which is not
-that of version 2, is the protocol ``ampligraph1``.
+``load_checkpoint`` calls the readers: a path and the user's options become a ``Checkpoint``. AmpliGraph compares scores
+in thousandths; here they are compared as they are. Version 1 evaluates otherwise than version 2: the protocol
+``ampligraph1`` has its rules.
 
 The files of TensorFlow
 -----------------------
@@ -45,7 +46,7 @@ from kgeval.models.family import Family
 KERAS = "keras_metadata.pb"
 
 NORM = 1
-"""the p of TransE's distance where its hyperparameters do not say it"""
+"""the p of TransE's distance if its hyperparameters do not say it"""
 
 VARIABLE = "variables/{}/.ATTRIBUTES/VARIABLE_VALUE"
 
@@ -135,8 +136,8 @@ def _number(settings: dict[str, Any], name: str) -> int:
 
 
 def _rotate(entity: FloatArray, relation: FloatArray, settings: dict[str, Any]) -> Family:
-    """Phases are stored in units of Glorot's range over π; the second half of the relations is not used."""
-    size, width = _number(settings, "max_rel_size"), _number(settings, "k")  # so many complex dimensions
+    """Phases are stored in units of (the range of Glorot's initialisation / π); half of the columns are not used."""
+    size, width = _number(settings, "max_rel_size"), _number(settings, "k")  # width: the number of complex dimensions
     extent = np.sqrt(6 / (2 * width * size))
     return RotatE(entity, np.asarray(relation[:, :width], np.float64) / (extent / np.pi), 1)
 
@@ -157,16 +158,16 @@ MAGIC = 0xDB4775248B80FB57
 FOOTER = 48
 
 BLOCKS = 2
-"""how many times the size of a table its blocks may have in all"""
+"""how many times the size of a table its blocks may have together"""
 
 KEY = 2**12
-"""bytes that a key may have: each may repeat the one before it"""
+"""the most bytes of a key: a key may begin with the whole key before it, so a short table could hold very long ones"""
 
 FLOAT = 1
 """TensorFlow's number for float32"""
 
 Message = dict[int, list[Any]]
-"""the fields of a protocol buffer, by number: whole numbers, and bytes"""
+"""the fields of a protocol buffer: the number of a field -> its values, which are whole numbers or bytes"""
 
 
 def read_bundle(folder: Path) -> dict[str, FloatArray]:
@@ -182,7 +183,7 @@ def read_bundle(folder: Path) -> dict[str, FloatArray]:
 
 
 def _table(data: bytes, budget: Budget) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the keys and values of a LevelDB table; several of its handles may lead to the same block."""
+    """Yield the keys and values of a LevelDB table; ``budget`` limits their size, as handles may repeat a block."""
     if len(data) < FOOTER or int.from_bytes(data[-8:], "little") != MAGIC:
         raise ValueError("no table")
     _, at = _handle(data, len(data) - FOOTER)
@@ -227,7 +228,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _tensor(value: bytes, numbers: Any) -> FloatArray:
-    """Take the numbers of a tensor: fields 2 shape, 3 file, 4 offset, 5 size."""
+    """Take a tensor from the data file, by its entry ``value``: fields 2 shape, 3 file, 4 offset, 5 size."""
     fields = message(value)
     dimensions = [part for shape in fields.get(2, []) for part in message(shape).get(2, [])]
     shape = [int(message(dimension).get(1, [0])[0]) for dimension in dimensions]
@@ -239,7 +240,7 @@ def _tensor(value: bytes, numbers: Any) -> FloatArray:
 
 
 def message(data: bytes) -> Message:
-    """Read the fields of a protocol buffer: integers, and what has a length.
+    """Read the fields of a protocol buffer by their numbers: integers, and everything else as bytes.
 
     >>> message(bytes([0x08, 0x96, 0x01, 0x12, 0x02, 0x68, 0x69]))
     {1: [150], 2: [b'hi']}
@@ -262,7 +263,7 @@ def message(data: bytes) -> Message:
 
 
 def keras_settings(path: Path) -> dict[str, Any]:
-    """Read the configuration of the model from ``keras_metadata.pb``: the first that there is."""
+    """Read the configuration of the model, the first one in ``keras_metadata.pb``."""
     with readable(path, "metadata of Keras"):
         for node in message(read_bytes(path)).get(1, []):
             for text in message(node).get(5, []):

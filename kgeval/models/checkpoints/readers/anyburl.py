@@ -1,7 +1,8 @@
 """AnyBURL's predictions: for each triple of a split a list of heads and a list of tails, with confidences.
 
-An entity that is not listed has no confidence, so it shares the lowest place. Each list is that of its triple alone: it
-leaves out the other answers of the query, and the lists of one query may differ in the last digits of confidences.
+``load_checkpoint`` calls the reader: a path and the user's options become ``Predictions``, a scorer of lists. Entities
+that are not listed have no confidence: they tie below the listed ones. Each list belongs to one triple: it leaves out
+the other answers of the query, and the lists of one query may differ in the last digits of confidences.
 
 The file has three lines for each triple: ``head relation tail``, ``Heads: entity confidence …``, ``Tails: …``.
 """
@@ -34,8 +35,8 @@ def read(path: Path, options: Options) -> Predictions:
     """Read the lists of each triple for its head and its tail.
 
     Entities and confidences are separated by tabs, or are ``entity_{confidence}`` between spaces. With the option
-    ``order=listed``, candidates are ranked by their places in the list, so that equal confidences do not tie. Of a
-    triple that occurs again, the last lists count, as in AnyBURL's own evaluation.
+    ``order=listed``, candidates are ranked by their places in the list, so that equal confidences do not tie. If a
+    triple occurs again, its last lists count, as in AnyBURL's own evaluation.
     """
     lists, order = CheckedLists(path, options), options.require("order", None, str(path), ORDERS, optional=True)
     _add_lines(path, lists)
@@ -78,7 +79,7 @@ def _add_lines(path: Path, lists: CheckedLists) -> None:
 
 
 def _cells(line: str) -> list[str]:
-    """Cut a line at tabs, and what is before them at spaces if it is a triple; a list begins with its mark."""
+    """Cut a line into cells: a triple at its tabs, or else at its spaces; a list into its mark and its cells."""
     text = line.strip()
     mark, listed = text[:6], text[6:].strip()
     if mark not in MARKS:

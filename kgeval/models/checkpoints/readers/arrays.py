@@ -1,7 +1,7 @@
 """Folders of stored arrays with a row for the query of each triple: finished scores, or the vectors of dual encoders.
 
-``queries.tsv`` names the triples of the rows, ``entities.txt`` the entities. The scorers that it
-makes are in ``adapters/array_scorers.py``.
+``queries.tsv`` names the triples of the rows, ``entities.txt`` the entities. ``load_checkpoint`` calls the readers: a
+path and the user's options become an ``ArrayModel``, with a scorer of ``adapters/array_scorers.py``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from kgeval.models.similarity import Similarity
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ArrayModel(ModelWithoutFormula):
-    """A scorer of arrays that were made for the queries of some triples."""
+    """A scorer that was read from arrays with a row for the query of each of some triples."""
 
     model: TripleArrays  # type: ignore[assignment]
 
@@ -124,7 +124,7 @@ def _array_model(
     options: Options,
     *first: Path,
 ) -> ArrayModel:
-    """Make the model of the tables of some names, of which each side has one; the ``first`` files are read already.
+    """Make the model of a folder's tables: ``names`` has the name of each side's; the ``first`` files are read already.
 
     Entities without labels have the ids of the dataset.
     """
@@ -155,7 +155,7 @@ def _table_file(folder: Path, name: str) -> Path | None:
 
 
 def _entities(folder: Path, options: Options) -> tuple[Vocabulary | None, tuple[Path, ...]]:
-    """Read ``entities.txt``, a label a line, or labels as checkpoints have them, perhaps in the folder ``labels``."""
+    """Read the entity labels, from ``entities.txt`` (one a line) or label files as of a checkpoint; list the files."""
     file = (named_folder(options) or folder) / ENTITIES
     if not file.is_file():
         beside = find_labels(folder, options)
@@ -168,7 +168,8 @@ def _entities(folder: Path, options: Options) -> tuple[Vocabulary | None, tuple[
 def _triples_of_rows(folder: Path, dataset: Dataset, options: Options) -> tuple[Triples, str, tuple[Path, ...]]:
     """Find the triples of the rows, where they come from, and the files that were read.
 
-    They are in ``queries.tsv``, or those of the split that the option ``split`` names, by default test, in its order.
+    The triples are in ``queries.tsv``. Without this file, they are the triples of the split that the option ``split``
+    names (by default test), in the order of the split.
     """
     split = options.resolve("split", None, "")
     queries = folder / QUERIES
@@ -201,7 +202,7 @@ def _triples_of_file(file: Path, dataset: Dataset) -> Triples:
 
 
 def _in_ids_of(entities: Vocabulary, triples: Triples, dataset: Dataset) -> Triples:
-    """Give the heads and tails the ids of the model; those that it does not know get new ones, which no query uses."""
+    """Give heads and tails the ids of the model; entities that it does not know get new ids, which no query uses."""
     ids = triples.ids.copy()
     rows = entities.ids(dataset.entities.labels)[ids[:, 0::2]]
     ids[:, 0::2] = np.where(rows < 0, len(entities) + ids[:, 0::2], rows)

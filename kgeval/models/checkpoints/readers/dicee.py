@@ -1,8 +1,9 @@
 """Models of dice-embeddings: tensors that are read as the configuration beside them says, with the ids of the labels.
 
-A folder has ``model.pt``, ``configuration.json``, and the ids as pickles or CSV files. Where the relations have
-inverses (``<r>_inverse``), heads are asked for with them. ``Pykeen_…`` are models of PyKEEN's that dice-embeddings
-trained: their tensors have PyKEEN's names, and what these do not say is asked for.
+``load_checkpoint`` calls the reader: a path and the user's options become a ``Checkpoint``. A folder has ``model.pt``,
+``configuration.json``, and the ids as pickles or CSV files. If the relations have inverses (``<r>_inverse``), heads are
+predicted with these. ``Pykeen_…`` are models of PyKEEN's that dice-embeddings trained: their tensors have PyKEEN's
+names, and the user is asked for options that these do not show.
 """
 
 from __future__ import annotations
@@ -38,17 +39,17 @@ from kgeval.models.families.translations import TransE
 from kgeval.models.family import Family
 
 MODEL, AVERAGED, CONFIG = "model.pt", "aswa.pt", "configuration.json"
-"""the last is written too where weights are averaged over epochs, and may be there alone"""
+"""``aswa.pt`` is written too if weights are averaged over epochs, and may be there without ``model.pt``"""
 
 INVERSE = "_inverse"
 
 ENTITY, RELATION = "entity_embeddings.weight", "relation_embeddings.weight"
 
 PYKEEN = "Pykeen_"
-"""what names of models begin with that are PyKEEN's"""
+"""the beginning of the names of PyKEEN's models"""
 
 EPSILON = 1e-6
-"""what PyTorch's pairwise distance adds to every difference"""
+"""the number that PyTorch's pairwise distance adds to every difference"""
 
 BY_TRIPLE, BY_QUERY = ("NegSample", "FixedNegSample"), ("KvsAll", "1vsAll", "AllvsAll", "1vsSample", "KvsSample")
 """the scoring techniques whose models dice-embeddings evaluates triple by triple, and query by query"""
@@ -98,13 +99,16 @@ READER = Reader(
 
 
 def _file(folder: Path) -> Path:
-    """Return the file of the weights; the averaged ones are those of the model, where it is there too."""
+    """Return the file of the weights: ``aswa.pt`` if it is there alone, else ``model.pt``.
+
+    If both are there, ``model.pt`` has the averaged weights too.
+    """
     averaged = folder / AVERAGED
     return averaged if averaged.is_file() and not (folder / MODEL).is_file() else folder / MODEL
 
 
 def _model_name(path: Path, config: dict[str, Any], options: Options) -> str:
-    """Find which model it is, and put into the configuration what the user says of it."""
+    """Return the name of the model, and put the user's options into the configuration."""
     known = [*MODELS, *(PYKEEN + name for name in sorted(REQUIRED_OPTIONS))]
     name = str(options.require("model", config.get("model"), CONFIG, known))
     if str(config.get("normalization")) not in {"None", "none"}:
@@ -118,7 +122,7 @@ def _model_name(path: Path, config: dict[str, Any], options: Options) -> str:
 
 
 def _labels(folder: Path, kind: str, count: int) -> tuple[Path, Vocabulary]:
-    """Read the labels of a kind: of a pickled dictionary, or of a table whose header calls their column so."""
+    """Read the labels of a kind from a pickled dictionary, or from the column of a table that is called as the kind."""
     file, table_file = (folder / f"{kind}_to_idx{ending}" for ending in (".p", ".csv"))
     if file.is_file():
         labels = vocabulary_of_ids(file, read_pickled(file), kind)
@@ -136,7 +140,7 @@ def _labels(folder: Path, kind: str, count: int) -> tuple[Path, Vocabulary]:
 
 
 def _pykeens(name: str, tensors: Tensors, order: list[int], options: Options) -> Family:
-    """Make a model of PyKEEN's, whose tensors lie under ``model.``, and some of them a second time."""
+    """Make a model of PyKEEN's: its tensors lie under ``model.``, and some again under dice-embeddings' names."""
     inside = tensors.under(LIGHTNING)
     arrays = {key: inside.get(key) for key in inside}
     relations = [key for key in arrays if key.startswith("relation_representations.")]
@@ -153,7 +157,7 @@ def _pykeens(name: str, tensors: Tensors, order: list[int], options: Options) ->
 
 
 class SavedModel(NamedTuple):
-    """What a model of dice-embeddings is made of."""
+    """The tables, all tensors and the configuration of a model of dice-embeddings."""
 
     entity: FloatArray
     relation: FloatArray
@@ -172,7 +176,7 @@ def _keci(parts: SavedModel) -> Family:
 
 
 def _blocks(array: FloatArray, p: int, q: int) -> FloatArray:
-    """Bring [x_0 | x_1 x_2 … of each dimension in turn] into blocks, first those of p, then those of q."""
+    """Reorder [x_0 | x_1 x_2 … of each dimension in turn] into blocks [x_0 | x_1 | x_2 | …], those of p before q."""
     width, rest = divmod(array.shape[1], 1 + p + q)
     if rest:
         raise CheckpointError(f"{array.shape[1]} columns cannot be divided into multivectors of Cl_({p},{q}).")
@@ -187,7 +191,7 @@ def _aconex(parts: SavedModel) -> Family:
 
 
 def _layers(parts: SavedModel, halves: int) -> dict[str, Float64Array]:
-    """Take the layers of ConEx, whose network makes so many vectors as long as half an entity."""
+    """Take the layers of ConEx, whose network makes ``halves`` vectors, each half as long as an entity's."""
     tensors = parts.tensors
     kernel = tensors.take("conv2d.weight", None, 1, 3, 3)
     channels, width = len(kernel), parts.entity.shape[1]

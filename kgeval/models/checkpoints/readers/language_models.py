@@ -1,8 +1,10 @@
 """Answers of language models that re-rank a base, in the files that the code of KICGPT and of DIFT writes.
 
-Both answer by names: the option ``names`` looks them up. KICGPT writes a line for each triple, a file for each side;
-DIFT one array, with the best answers of its base beside the name that the model picked. ``ranks_in`` reads the ranks
-that DIFT and SimKGC write beside their answers.
+``load_checkpoint`` calls the readers: a path and the user's options become ``Predictions``, a scorer of lists. A base
+is the model whose best answers the language model re-ranks. Both answer with names of entities, not with labels; the
+option ``names`` looks them up. KICGPT writes a file for each side, with a line for each triple. DIFT writes one array:
+the best answers of the base, and the name that the language model picked. ``ranks_in`` reads the ranks that DIFT and
+SimKGC write beside their answers.
 """
 
 from __future__ import annotations
@@ -26,17 +28,18 @@ from kgeval.models.checkpoints.readers.prediction_model import CheckedLists, Pre
 from kgeval.models.checkpoints.readers.predictions import LISTED, SCORES, SIMKGC, add_list, objects_in, tail_first
 
 ANSWERS = ("pred", "base")
-"""what a list of DIFT holds: the answer that the model picked, or the best answers of its base, with scores"""
+"""the option ``answers``: a list of DIFT is the answer that the model picked, or the best answers of its base, with
+scores"""
 
 RANKS = ("rank", "pred_rank")
-"""the ranks in records; in those of DIFT, of the base and by a rule of its own"""
+"""the keys of ranks in a record; in DIFT's records, the base's rank and a rank by a rule of DIFT"""
 
 
 def read_kicgpt(path: Path, options: Options) -> Predictions:
     """Read lines of HeadEntity, Question (the relation), Answer (the tail) and Prediction: ``name | name | …``.
 
-    The side is that of the file's name (``output_tail.txt``), or of the option ``side``. Names are in lower case: they
-    are found with ``names=casefold``.
+    The file's name (``output_tail.txt``) or the option ``side`` says the side. Names are in lower case: they are found
+    with ``names=casefold``.
     """
     lists, named = CheckedLists(path, options), {*re.findall("(?<![a-z])(?:head|tail)(?![a-z])", path.name)}
     side = options.require("side", next(iter(named)) if len(named) == 1 else None, path.name, SIDES)
@@ -75,9 +78,10 @@ def triple_of_dift(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def ranks_in(path: Path, dataset: Dataset) -> pd.DataFrame:
-    """Read records of ranks, as of SimKGC (also those of its folder) or DIFT, as the rows of a file, with labels.
+    """Read the ranks that SimKGC (a file or its folder) or DIFT wrote, as a table of texts, with a row for each record.
 
-    Text that is no label is the name of an entity; of several, that of a triple of the dataset.
+    The texts of a triple become labels. Text that is no label is the name of an entity; if several entities have it,
+    the one counts that makes a triple of the dataset.
     """
     if DIFT.recognises(path):
         rows = [_of_ranks(record | triple_of_dift(record)) for record in records_of_dift(path)]

@@ -1,7 +1,8 @@
 """LibKGE's checkpoints and packages, whose own configuration says which tensor is which array.
 
-A folder is read as ``kge test`` reads it: ``checkpoint_best.pt``, or else the package ``model_best.pt``, or else the
-only checkpoint there is. A package keeps labels; a checkpoint does not.
+``load_checkpoint`` calls the reader: a path and the user's options become a ``Checkpoint``. A folder is read as
+``kge test`` reads it: ``checkpoint_best.pt``, or else the package ``model_best.pt``, or else the only checkpoint there
+is. A package keeps labels; a checkpoint does not.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from kgeval.models.ordered import normalized
 RECIPROCAL = "reciprocal_relations_model"
 
 COPIES = ("_entity_embedder.*", "_relation_embedder.*", "_scorer.*")
-"""what a reciprocal model holds beside its base model: the same tensors"""
+"""the tensors that a reciprocal model stores twice: in its base model, and again under these names"""
 
 
 def _is(name: str) -> Callable[[Path], bool]:
@@ -95,7 +96,7 @@ class LibKGEModel:
 
     tensors: Tensors
     settings: Mapping[str, Any]
-    """the configuration of the model, its type's defaults below it"""
+    """the configuration of the model, with the defaults of its type for what it does not set"""
     options: Options
 
     @property
@@ -117,7 +118,7 @@ class LibKGEModel:
 
 
 def _conve(parts: LibKGEModel) -> Family:
-    """Column 0 of the entities is the bias of a tail; that of the relations is not used."""
+    """Column 0 of the entities is the bias of a tail; column 0 of the relations is not used."""
     entity, relation, tensors = parts.entity, parts.relation, parts.tensors.under("_scorer.")
     width = entity.shape[1] - 1
     plain = all(parts.settings.get(name, usual) == usual for name, usual in (("stride", 1), ("padding", 0)))
@@ -150,7 +151,7 @@ def _transh(parts: LibKGEModel) -> Family:
 
 
 def _tucker(parts: LibKGEModel) -> Family:
-    """A relation's matrix is a projection of its vector: a core tensor, seen from the side."""
+    """LibKGE projects the vector of a relation to its matrix; the projection is the core tensor in another shape."""
     base = parts.tensors.matrix("_relation_embedder.base_embedder._embeddings.weight")
     projection = parts.tensors.matrix("_relation_embedder.projection.weight")
     width = parts.entity.shape[1]

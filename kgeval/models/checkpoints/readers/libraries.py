@@ -1,7 +1,8 @@
 """State dictionaries of four libraries: OpenKE, TorchKGE, pykg2vec and PyTorch Geometric, a reader for each.
 
-The first three are tables (``state_dict_format.py``); PyTorch Geometric's state dictionaries
-are read by the formulas of its live models.
+``load_checkpoint`` calls the readers: a path and the user's options become a ``Checkpoint``. The first three readers
+are tables of models (``state_dict_format.py``); PyTorch Geometric's state dictionaries are read by the formulas of its
+live models.
 
 The files and formulas
 ----------------------
@@ -12,9 +13,9 @@ normalised first: kgeval asks for these under OpenKE's own names.
 TorchKGE's ``state_dict``, saved with torch or as a plain pickle, has no labels: entities and relations have the ids of
 their sorted labels. It evaluates with the stored rows as they are; only its training normalises them.
 
-pykg2vec saves ``model.vec.pt``, and ``config.npy`` beside it, a pickle that is not opened. Older code of OpenKE calls
-its files and tensors the same, and numbers other labels: without ``config.npy``, the format has to be named. Ids are
-those of the sorted labels of all splits. A TransE normalises entities and relations.
+pykg2vec saves ``model.vec.pt``, and ``config.npy`` beside it, a pickle that is not opened. Older code of OpenKE uses
+the same names of files and tensors, but other ids: without ``config.npy``, the format has to be named. pykg2vec's ids
+are those of the sorted labels of all splits. A TransE normalises entities and relations.
 
 PyTorch Geometric's models are in ``torch_geometric.nn.kge``; live models have the same formulas. The library saves
 nothing and keeps no labels: ids are the user's. A ``state_dict`` does not tell TransE from DistMult, nor TransE's
@@ -66,7 +67,7 @@ from kgeval.models.families.translations import TransE
 ENTITY, RELATION = "ent_embeddings.weight", "rel_embeddings.weight"
 
 CONSTANTS = ("zero_const", "pi_const")
-"""what every model holds beside its tables"""
+"""the tensors that every model of OpenKE holds beside its tables"""
 
 NORMAL, MATRICES = "norm_vector.weight", "transfer_matrix.weight"
 
@@ -83,20 +84,20 @@ def _openke_tensors(file: Path) -> Tensors:
 def _openke_json(file: Path) -> Tensors:
     with readable(file, "model of OpenKE"):
         arrays = {name: np.asarray(values) for name, values in read_json(file).items()}
-    # OpenKE's numbers are float32; what is no number is refused where it is used.
+    # OpenKE's numbers are float32; arrays of other types are refused where they are used.
     singles = {name: array.astype(np.float32) for name, array in arrays.items() if array.dtype == np.float64}
     return Tensors(file, arrays | singles)
 
 
 def _openke_phases(tensors: Tensors) -> FloatArray:
-    """OpenKE's π is a float32."""
+    """Take the relations of a RotatE as phases in radians; OpenKE's π is a float32."""
     return tensors.phases(RELATION, RANGE, tensors.number("pi_const") or float(np.float32(np.pi)))
 
 
 def _is_openke(file: Path, prefix: str = "") -> bool:
-    """Whether a file has OpenKE's tables, and its ending, its constants, or its labels beside it.
+    """Whether a file has OpenKE's tables, and OpenKE's ending or constants, or its label file beside it.
 
-    pykg2vec gives its tables the same names, and its ids to other labels.
+    pykg2vec's tables have the same names, but other ids.
     """
     if file.suffix not in {".ckpt", ".pt", ".pth"}:
         return False
@@ -123,7 +124,8 @@ def _negative(take: Take) -> Take:
 
 FORM = named("rel_matrices.weight")
 LOSSES = {"MarginLoss": FORM, "SoftplusLoss": _negative(FORM), "SigmoidLoss": _negative(FORM)}
-"""a MarginLoss makes the form of a RESCAL large for facts, the other losses small; OpenKE ranks as for the others"""
+"""a MarginLoss makes the form of a RESCAL large for facts, the other losses small; OpenKE always ranks small ones
+first"""
 
 DISTANCE = {"norm": Option("p_norm", {1: 1, 2: 2})}
 OPENKE_PROJECTED = {
@@ -154,7 +156,7 @@ OPENKE_FORMAT = StateDictFormat(
         "TransD": Model(TransD, OPENKE_PROJECTED | OPENKE_TRANSFERS | {"normalization": "unit"}, "ent_transfer.weight"),
         "RESCAL": Model(RESCAL, OPENKE_TABLES | {"relation": Option("loss", LOSSES)}, FORM.text),
         "ComplEx": Model(ComplEx, OPENKE_HALVES, "ent_re_embeddings.weight"),
-        # Its prediction takes the relation as it is, and no account of the inverse that it has trained.
+        # OpenKE's prediction uses the relation alone, not the inverse relation that was trained with it.
         "SimplE": Model(DistMult, OPENKE_TABLES, "rel_inv_embeddings.weight", ignored=("*rel_inv_embeddings.weight",)),
         "RotatE": Model(RotatE, OPENKE_ROTATE, RANGE, records=RANGE),
     },
@@ -267,10 +269,10 @@ PYKG2VEC = replace(PYKG2VEC_FORMAT.reader(), recognises=lambda path: contains_fi
 
 
 PYG_TENSORS = frozenset({"node_emb.weight", "rel_emb.weight"})
-"""the tensors that all of its models have"""
+"""the tensors that all models of PyTorch Geometric have"""
 
 PYG_MODULES = "torch_geometric.nn.kge."
-"""what the classes of a pickled module begin with"""
+"""the beginning of the names of classes in a pickled module"""
 
 
 def read_pyg(path: Path, options: Options) -> Checkpoint:

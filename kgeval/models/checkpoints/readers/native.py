@@ -1,6 +1,7 @@
 """The native format, read and written: one safetensors file with the arrays and the labels of a model.
 
-A plain ``.safetensors`` or ``.npz`` of arrays under the same names is read too. ``save_checkpoint`` writes the format.
+A plain ``.safetensors`` or ``.npz`` of arrays under the same names is read too. ``load_checkpoint`` calls the reader: a
+path and the user's options become a ``Checkpoint``. ``save_checkpoint`` writes the format.
 
 The format
 ----------
@@ -15,10 +16,10 @@ time_labels         likewise, of a temporal model's times
 ==================  ====================================================================================================
 
 Its metadata are strings: ``format`` ("kgeval"), ``version`` ("1"), ``model`` (the family), ``options`` (a JSON object),
-``reciprocal`` ("true" or "false"), ``numbering`` (what ids without labels are: "dataset", those of the dataset;
-"sorted", the places of its sorted labels; "files", those of its framework's files; "unknown"), ``layouts`` (a
+``reciprocal`` ("true" or "false"), ``numbering`` (the meaning of ids without labels: "dataset", the ids of the dataset;
+"sorted", the places of its sorted labels; "files", the ids in the files of its framework; "unknown"), ``layouts`` (a
 JSON list of the layouts of datasets that have such files, if there are any), ``lower_is_better`` ("true" or "false":
-whether the framework's own evaluator ranks the lowest score first). ``name`` is what the framework calls the model, if
+whether the framework's own evaluator ranks the lowest score first). ``name`` is the framework's name of the model, if
 the family has another name. All but ``model`` may be missing: then there are no options, nothing is true, and the
 numbering is unknown.
 """
@@ -56,7 +57,7 @@ from kgeval.models.scorer import Numbering
 FORMAT, VERSION = "kgeval", "1"
 
 LABELS = {"entity_labels": "entity", "relation_labels": "relation", "time_labels": "time"}
-"""the tensors that are labels, of what"""
+"""the tensors that hold labels, and what each labels"""
 
 
 def save_checkpoint(
@@ -136,9 +137,9 @@ def _saveable(model: Checkpoint) -> Family | Reciprocal:
 
 
 def _write(path: Path, tensors: dict[str, np.ndarray[Any, Any]], metadata: dict[str, str]) -> None:
-    """Write the same bytes each time, which the library of this format does not do."""
+    """Write the file: the same bytes for the same model, which the safetensors library does not do."""
     header: dict[str, Any] = {"__metadata__": metadata}
-    ordered = sorted(tensors.items(), key=lambda named: -named[1].itemsize)  # so that each begins where it may
+    ordered = sorted(tensors.items(), key=lambda named: -named[1].itemsize)  # so that every array is aligned
     end = 0
     for name, array in ordered:
         begin, end = end, end + array.nbytes
@@ -200,7 +201,7 @@ class Metadata(BaseModel):
 
 
 def _metadata(file: Path, arrays: dict[str, FloatArray], said: Mapping[str, Any]) -> Metadata:
-    """Check what a file says of its arrays, and take the labels out of these."""
+    """Check the metadata of a file, ``said``; take the tensors with labels out of ``arrays`` into the metadata."""
     budget = Budget(file, times=JSON)
     encoded = {name: arrays.pop(name) for name in LABELS if name in arrays and file.suffix == SAFE}
     budget.take(JSON * sum(array.nbytes for array in encoded.values()))
@@ -216,7 +217,7 @@ def _metadata(file: Path, arrays: dict[str, FloatArray], said: Mapping[str, Any]
 
 
 def _labels_of(file: Path, stored: Metadata, options: Options) -> CheckpointLabels:
-    """Take the labels in the file before those beside it or in the folder of the option ``labels``."""
+    """Take the labels in the file, or else the labels beside it or in the folder of the option ``labels``."""
     with readable(file, f"{SAFE} file"):
         inside = {
             kind: Vocabulary(labels, kind)

@@ -1,15 +1,17 @@
 """Models of the code of three papers, kbc, tkbc and RotatE: tables of tensors, a reader for each.
 
+``load_checkpoint`` calls the readers: a path and the user's options become a ``Checkpoint``.
+
 The files and formulas
 ----------------------
 Models of facebookresearch/kbc and tkbc are trained with reciprocal relations. The scripts save nothing; a
 ``state_dict`` is what their users save. The labels are in ``ent_id``, ``rel_id`` and ``ts_id``; without them, ids are
-those of the sorted labels of all splits, as the code gives them. The static ComplEx of tkbc has the tensors of kbc's,
-and is read as such.
+those of the sorted labels of all splits, as the code gives them. tkbc's ComplEx without times has the same tensors as
+kbc's ComplEx, and is read as this.
 
-The RotatE code, and OGB's examples that grew out of it, write ``config.json``, which names the model, and
-``checkpoint``; and the arrays beside it, by which a folder without a ``checkpoint`` is read. γ is the same for every
-candidate, so no rank depends on it; the range of the embeddings, in whose units phases are stored, is in the
+The RotatE code, and OGB's examples that grew out of it, write ``config.json``, which names the model, ``checkpoint``,
+and the tables as ``.npy`` files, from which a folder without a ``checkpoint`` is read. γ is the same for every
+candidate, so no rank depends on it. Phases are stored in units of the range of the embeddings; this is in the
 checkpoint, or follows from γ and the width of the relations.
 """
 
@@ -78,7 +80,7 @@ TKBC = StateDictFormat(
 ROTATE_FILE, CONFIG = "checkpoint", "config.json"
 
 ROTATE_ARRAYS = ("entity_embedding.npy", "relation_embedding.npy")
-"""what the code writes beside the checkpoint, which people may not have kept"""
+"""the arrays that the code writes beside the checkpoint, which users may have lost"""
 
 
 PROTATE_PI = 3.14159262358979323846
@@ -166,13 +168,14 @@ def _arrays(files: list[Path], name: str, settings: dict[str, Any], options: Opt
 
 
 ADDED_TO_GAMMA = 2.0
-"""what the RotatE code and DGL-KE add to γ"""
+"""the number that the RotatE code and DGL-KE add to γ"""
 
 
 def embedding_range(where: Path, relation: FloatArray, settings: Mapping[str, Any], options: Options) -> float:
     """Return the range of the embeddings of the RotatE code and DGL-KE, in whose units phases are stored.
 
-    γ and the width of the relations make it; the settings and the user may name both.
+    It is (γ + 2) / the width of the relations. The settings or the user give γ as ``gamma``, and may give the width as
+    ``hidden_dim``.
     """
     gamma, width = options.resolve("gamma", settings.get("gamma"), where.name), relation.shape[1]
     if not isinstance(gamma, int | float) or isinstance(gamma, bool) or not gamma:

@@ -1,11 +1,14 @@
 """PyTorch-BigGraph's models: HDF5 files of the version that ``checkpoint_version.txt`` names, and their configuration.
 
+``load_checkpoint`` calls the reader: a path and the user's options become a ``Checkpoint``.
+
 The files and formulas
 ----------------------
-With dynamic relations every relation has an operator for heads and one for tails, and each side's queries use their
-own; without, each has one operator of its kind, for tails. Entities may be of several types: a relation takes heads of
-one and tails of one, and only these are candidates. A maximal norm and a global embedding are applied to the entities
-when they are read. Needs h5py: the extra ``kgeval[pbg]``.
+An operator of a relation changes the vector of an entity before two vectors are compared. With dynamic relations, every
+relation has an operator for heads and one for tails, and the queries of a side use the one of their side. Otherwise, a
+relation has one operator, for tails, whose kind may differ by relation. Entities may be of several types: a relation
+takes heads of one type and tails of one type, and only these are candidates. A maximal norm and a global embedding are
+applied to the entities when they are read. Needs h5py: the extra ``kgeval[pbg]``.
 """
 
 from __future__ import annotations
@@ -75,7 +78,7 @@ READER = Reader(
 
 
 def _family(model: PBGModel, entity: FloatArray, relation: FloatArray) -> Family:
-    """Make the family of a model: an equivalent one of vectors for a static operator with a dot product.
+    """Make the family of a model: for static operators and dot products, an equivalent family such as DistMult.
 
     With ``bias``, the first number of every row is a bias.
     """
@@ -118,7 +121,7 @@ class PBGModel:
 
     @property
     def dynamic(self) -> bool:
-        """Whether relations are rows of one operator."""
+        """Whether relations are dynamic: rows of the parameters of one operator."""
         return self.truth_value("dynamic_relations")
 
     def truth_value(self, name: str) -> bool:
@@ -126,7 +129,7 @@ class PBGModel:
 
     @property
     def relations(self) -> list[dict[str, Any]]:
-        """The settings of each relation; of dynamic ones, those of all together."""
+        """The settings of each relation; if relations are dynamic, one entry for all of them."""
         return list(self.config["relations"])
 
     @property
@@ -135,7 +138,7 @@ class PBGModel:
 
     @property
     def operator(self) -> str | tuple[str, ...]:
-        """The kind of all operators, or of each relation's where they differ."""
+        """The kind of all operators, or the kind of each relation's operator if they differ."""
         if len(self.operators) == 1:
             return self.operators[0]
         return tuple(str(relation["operator"]) for relation in self.relations)
@@ -155,7 +158,7 @@ class PBGModel:
 
 
 Shape = Callable[[int], tuple[int, ...]]
-"""the shape of a parameter for entities of a width"""
+"""a function from the width of the entities to the shape of a parameter"""
 
 PARAMETERS: dict[str, dict[str, Shape]] = {
     "none": {},
@@ -165,7 +168,8 @@ PARAMETERS: dict[str, dict[str, Shape]] = {
     "linear": {"linear_transformation": lambda width: (width, width)},
     "affine": {"linear_transformation": lambda width: (width, width), "translation": lambda width: (width,)},
 }
-"""the tensors of each operator; those of dynamic relations are in the plural, but for real and imag"""
+"""the tensors of each kind of operator and their shapes; for dynamic relations, all names but real and imag are in the
+plural"""
 
 
 def read_model(folder: Path) -> PBGModel:
@@ -195,14 +199,14 @@ def read_model(folder: Path) -> PBGModel:
 
 
 def relation_names(model: PBGModel, folder: Path | None) -> list[str]:
-    """Return the names of the relations, those of dynamic relations from a folder, by default the ``entity_path``."""
+    """Return the names of the relations; if they are dynamic, from a folder, by default the ``entity_path``."""
     if model.dynamic:
         return list(read_names((folder or entity_path(model)) / "dynamic_rel_names.json", "relation"))
     return [str(relation["name"]) for relation in model.relations]
 
 
 def entity_path(model: PBGModel) -> Path:
-    """Return the folder of the names, relative to the folder that ``checkpoint_path`` is relative to."""
+    """Return the folder of the names; ``entity_path`` and ``checkpoint_path`` are relative to the same folder."""
     names, checkpoint = (Path(str(model.config.get(key))) for key in ("entity_path", "checkpoint_path"))
     if names.is_absolute() or ".." in names.parts:
         fault = f"its entity_path {str(names)!r:.200} leads to another place"
@@ -279,9 +283,10 @@ def entities_of(model: PBGModel, kind: str) -> FloatArray:
 
 
 def operators_of(model: PBGModel, width: int) -> FloatArray:
-    """Read the parameters of the operators, one row per relation; of dynamic ones those of heads, then of tails.
+    """Read the parameters of the operators, a row for each relation; float[relation, longest row].
 
-    Rows of operators of several kinds are filled up with zeros to the longest.
+    If relations are dynamic, there are the rows for heads, then the rows for tails. If operators are of several kinds,
+    shorter rows are filled up with zeros.
     """
     if model.operators == ["none"]:
         count = len(relation_names(model, None))
@@ -298,7 +303,7 @@ def operators_of(model: PBGModel, width: int) -> FloatArray:
 
 
 def _shapes(operator: str, width: int, *, dynamic: bool = False) -> dict[str, tuple[int, ...]]:
-    """List the tensors of an operator; those of dynamic relations are in the plural, but for real and imag."""
+    """Return the shapes of an operator's tensors, by their names in the file."""
     shapes = {name: shape(width) for name, shape in PARAMETERS[operator].items()}
     return {name if not dynamic or name in {"real", "imag"} else f"{name}s": shape for name, shape in shapes.items()}
 

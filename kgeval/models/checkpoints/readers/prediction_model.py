@@ -1,7 +1,8 @@
 """The model that a file of prediction lists makes; the readers of JSON, of AnyBURL and of TREC share it.
 
 A reader takes the lines of its file apart. ``CheckedLists`` turns labels, or names, into ids of the dataset, or refuses
-them; ``model_of_lists`` makes the model. The options that all formats share are read here.
+them; ``model_of_lists`` makes the model. The options that all formats share are read here. A *label* identifies an
+entity in the files of the dataset; its *name* is for people, and several entities may have the same.
 """
 
 from __future__ import annotations
@@ -29,18 +30,21 @@ NO_NAMES = "predictions do not name every entity"
 KEEP_OR_DROP = " Text that names no entity keeps its place with unmatched=keep, and is left out with unmatched=drop."
 
 UNMATCHED = ("error", "keep", "drop")
-"""listed text that names no entity is refused; kept, as a wrong answer at its place; or left out. ``drop`` also leaves
-out listed entities that are no candidates of the query"""
+"""the values of the option ``unmatched``. ``error``: listed text that names no entity is refused; ``keep``: it is a
+wrong answer at its place; ``drop``: it is left out, and so are listed entities that are no candidates of the query"""
 
 NAMES = ("labels", "exact", "casefold")
-"""text is a label; or else the name of an entity, as it is written; or in other case, with blanks for underscores"""
+"""the values of the option ``names``. ``labels``: text is a label; ``exact``: or else the name of an entity, as it is
+written; ``casefold``: or the name in any case, with blanks for underscores"""
 
 HOMONYMS = ("error", "first", "all")
-"""a name of several entities is refused; names the first of them; or all of them, which tie at its place"""
+"""the values of the option ``homonyms``. ``error``: a name of several entities is refused; ``first``: it stands for the
+first of them; ``all``: for all of them, which tie at its place"""
 
 MISSING = ("error", "unanswered", "not-retrieved")
-"""``error``: a query without a list is refused; ``unanswered``: it has an empty list; ``not-retrieved``: likewise, and
-an answer that its list leaves out is 0 in metrics of lists, where it otherwise ties with all that is not listed"""
+"""the values of the option ``missing``. ``error``: a query without a list is refused; ``unanswered``: it has an empty
+list; ``not-retrieved``: likewise, and an answer that its list leaves out counts as 0 in metrics of lists (with the
+other values, it ties there with all entities that are not listed)"""
 
 
 class CheckedLists:
@@ -55,7 +59,7 @@ class CheckedLists:
         self._lookup = NameLookup(self.dataset, casefold=self._names == "casefold")
         self._invented = self._repeated = self._named = self._homonymous = 0
         self.unread: set[str] = set()
-        """keys of the file that its reader has no meaning for"""
+        """the keys in the file that its reader does not read"""
         kinds = {"entity": self.dataset.entities, "relation": self.dataset.relations, "time": self.dataset.times}
         self._ids = {kind: {label: row for row, label in enumerate(labels or ())} for kind, labels in kinds.items()}
         self.found: dict[Side, dict[Key, OneList]] = {side: {} for side in SIDES}
@@ -89,7 +93,7 @@ class CheckedLists:
     def query(self, where: str, side: Side, anchor: Any, relation: Any, *answer: Any) -> Key:
         """Look up the ids of a query's entity and relation, and of the answer that its list was made for, if any.
 
-        Of names that several have, those count that a triple of the dataset has, if it is a single one.
+        If several entities have a name, the one counts that makes a triple of the dataset, if only one triple does.
         """
         texts = (anchor, relation, *answer)
         if self._names != "labels" and answer and all(isinstance(text, str) for text in texts):
@@ -100,7 +104,7 @@ class CheckedLists:
         return self.id(where, "entity", anchor), self.id(where, "relation", relation), of_answer
 
     def add(self, where: str, side: Side, key: Key, pairs: Sequence[tuple[str, float]], what: str = "scores") -> None:
-        """Take one list, of pairs of label and score; the first of a label counts."""
+        """Take one list of pairs of label and score; if a label is there twice, its first pair counts."""
         scores: dict[str, float] = {}
         for label, score in pairs:
             if scores.setdefault(label, score) != score:
@@ -117,7 +121,7 @@ class CheckedLists:
         self.found[side][key] = OneList(np.array(ids, np.int64), np.array(values, np.float64))
 
     def _named_by(self, where: str, text: str) -> Sequence[int]:
-        """List the entities that listed text stands for, and count what was found by name, and what was not found."""
+        """List the entities that a listed text stands for; count the texts found by name and the texts not found."""
         if text in self._ids["entity"]:
             return [self._ids["entity"][text]]
         named = [] if self._names == "labels" else self._lookup.find("entity", text)
@@ -132,7 +136,7 @@ class CheckedLists:
         return named[:1] if self._homonyms == "first" else named
 
     def predictions(self, format: str, *, by_place: bool = False) -> Predictions:
-        """Make the model; ``by_place`` scores what is listed by its place alone."""
+        """Make the model; ``by_place`` scores listed entities by their places alone."""
         sides = {side: SideLists.of(lists) for side, lists in self.found.items() if lists}
         made = model_of_lists(format, self._path, self._options, sides, self._notes())
         return replace(made, model=made.model.by_place()) if by_place else made
@@ -185,13 +189,13 @@ def model_of_lists(
 
 
 def files_in(path: Path) -> list[Path]:
-    """Return the file itself, or SimKGC's in a folder: those of tails (forward) and of heads (backward)."""
+    """Return the file itself, or SimKGC's files in a folder: for tails (forward) and for heads (backward)."""
     return sorted(path.glob("*ward_prediction*.json")) if path.is_dir() else [path]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Predictions(ModelWithoutFormula):
-    """A scorer that was read from a file of predictions. It speaks the ids of its dataset."""
+    """A scorer that was read from a file of predictions. Its ids are those of the dataset."""
 
     model: PredictionLists  # type: ignore[assignment]
     numbering: Numbering = "dataset"

@@ -1,6 +1,7 @@
 """Prediction lists as JSON: what rules, language models or rankers of candidates answer to the queries of a split.
 
-A model without parameters has no other form than such lists; ``read`` makes a scorer of them.
+A model without parameters has no other form than such lists. ``load_checkpoint`` calls the reader: a path and the
+user's options become ``Predictions``, a scorer of lists.
 
 The format
 ----------
@@ -35,15 +36,15 @@ from kgeval.models.checkpoints.readers.prediction_model import CheckedLists, Pre
 LISTED, SCORES = "predictions", "scores"
 
 SIMKGC = "topk_score_info"
-"""what SimKGC calls a list; its text is an object of names and rounded scores, best first"""
+"""the key of a list in SimKGC's files; its value is text, an object of names and rounded scores, best first"""
 
 INVERSE = "inverse "
-"""how the relation of SimKGC's lists of heads begins, whose head is the tail of the triple"""
+"""the beginning of the relation in SimKGC's lists of heads; the head of such a list is the tail of the triple"""
 
 TIMES = ("time", "timestamp")
 
 KEYS = {*SIDES, "relation", LISTED, SCORES, "names", "side", *TIMES}
-"""the keys of an object that are read; a note names any other key, but not the further ones that SimKGC writes"""
+"""the keys of an object that are read; a note names all other keys, except in objects of SimKGC"""
 
 
 def read(path: Path, options: Options) -> Predictions:
@@ -73,7 +74,7 @@ READER = Reader(
 
 
 def objects_in(path: Path) -> Iterator[tuple[str, Any]]:
-    """Yield what is in each line, or in an array that begins in one; with where it is."""
+    """Yield the content of each line, or each element of an array; before it, its place in the file for messages."""
     checked(path, times=JSON)
     with open_text(path) as text:
         for number, line in enumerate(iter(lambda: text.readline(LONGEST), ""), 1):
@@ -93,7 +94,7 @@ def _parsed(where: str, text: str) -> Any:
 
 
 def add_list(where: str, content: Any, lists: CheckedLists) -> None:
-    """Take one list as an object has it; ``where`` is its place in the file, for refusals."""
+    """Add the list of one object to ``lists``; ``where`` is the place of the object in the file, for refusals."""
     if not has_list(content) or not {*SIDES} & content.keys():
         shown = (", ".join(map(repr, content)) or "none") if isinstance(content, dict) else repr(content)
         raise CheckpointError(f"{where}: expected keys head (or tail), relation and predictions; found {shown:.80}.")
@@ -119,7 +120,7 @@ def add_list(where: str, content: Any, lists: CheckedLists) -> None:
 
 
 def tail_first(content: dict[str, Any], dataset: Dataset) -> dict[str, Any]:
-    """Turn what SimKGC writes for a head, whose relation is ``inverse …``, into the triple and its side."""
+    """Turn an object that SimKGC writes for a head (its relation is ``inverse …``) into the triple and its side."""
     relation = str(content.get("relation"))
     if SIMKGC not in content or not relation.startswith(INVERSE) or relation in dataset.relations:
         return content
@@ -128,7 +129,7 @@ def tail_first(content: dict[str, Any], dataset: Dataset) -> dict[str, Any]:
 
 
 def _pairs(where: str, predictions: Any, scores: Any) -> list[tuple[str, float]]:
-    """Take the label and the score of each prediction; of labels alone, the score is one less for each place."""
+    """Return the label and the score of each prediction; labels alone have the scores −1, −2, … by their places."""
     pairs = list(predictions.items()) if isinstance(predictions, dict) else predictions
     if scores is not None:
         if not isinstance(predictions, list) or not isinstance(scores, list) or len(predictions) != len(scores):
@@ -143,7 +144,7 @@ def _pairs(where: str, predictions: Any, scores: Any) -> list[tuple[str, float]]
 
 
 def _pair(where: str, pair: Any) -> tuple[str, float]:
-    with suppress(TypeError, ValueError, OverflowError):  # it has other parts than two, or its score is too large
+    with suppress(TypeError, ValueError, OverflowError):  # it does not have two parts, or its score is too large
         label, score = pair
         if isinstance(label, str) and type(score) in (int, float) and math.isfinite(score):
             return label, float(score)

@@ -1,13 +1,14 @@
 """PyKEEN's models: a ``save_to_directory`` folder, a bare ``trained_model.pkl``, or a state dictionary.
 
-``pykeen_modules.py`` has the tree of modules in such a file, ``pykeen_interactions.py`` the family of each interaction.
+``load_checkpoint`` calls the reader: a path and the user's options become a ``Checkpoint``. ``pykeen_modules.py`` has
+the tree of modules in such a file, ``pykeen_interactions.py`` the family of each interaction.
 
 The files
 ---------
 The pickle holds the whole model as a tree of modules; current layouts and those before 1.8 are read. Nothing of it is
 executed (see ``kgeval.base.unpickle``): the tree is walked, and its arrays are taken out. A state dictionary (bare, as
-``pykeen.checkpoints.save_model`` wraps it, or in a training loop's checkpoint) holds tensors, and a training loop's
-labels: the interaction is asked for, and its norm, normaliser and the like.
+``pykeen.checkpoints.save_model`` wraps it, or in a training loop's checkpoint) holds tensors; a training loop's also
+holds labels. The user is asked for the interaction, and for its norm, normaliser and the like.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ from kgeval.models.ordered import ACTIVATIONS
 MODEL_FILE = "trained_model.pkl"
 
 LABELS = (PYKEEN_SAVED, PYKEEN, TSV, JSON)
-"""where labels of PyKEEN lie: in a saved folder, or beside the model; other files beside it have other ids"""
+"""the files of PyKEEN's labels, in a saved folder or beside the model; other files beside it have other ids"""
 
 STATE = ("entity_representations.", "entity_embeddings._embeddings.")
-"""how names of tensors begin in a state dictionary, today and before 1.8"""
+"""the beginnings of the names of entity tensors in a state dictionary, today and before 1.8"""
 
 NORM, SWITCH, NORMALIZER = [1, 2], [True, False], ["normalize", "none"]
 
@@ -58,10 +59,10 @@ REQUIRED_OPTIONS: dict[str, dict[str, list[Any]]] = {
 """the interactions that a state dictionary can be read as, and the options that each needs"""
 
 NORMALIZERS = {"entity": "torch.nn.functional.normalize", "relation": "pykeen.nn.quaternion.normalize"}
-"""what ``normalize`` is for entities (of PairRE) and for relations (of QuatE)"""
+"""the function that ``normalize`` stands for, for entities (of PairRE) and for relations (of QuatE)"""
 
 IGNORED_TENSORS = (COUNTERS, "*regularizer*", "loss.*", "interaction.table")
-"""the tensors of a state dictionary that no score depends on; the table is that of the products of quaternions"""
+"""the tensors of a state dictionary that no score depends on; the table multiplies quaternions"""
 
 
 def read(path: Path, options: Options) -> Checkpoint:
@@ -97,7 +98,7 @@ def _fits(file: Path) -> bool:
     if file.suffix not in PICKLED:
         return False
     names = names_in(file)
-    if not {f"{kind}_embeddings.weight" for kind in ("entity", "relation")} <= names:  # those of dice-embeddings
+    if not {f"{kind}_embeddings.weight" for kind in ("entity", "relation")} <= names:  # dice-embeddings has both
         names = frozenset(name.removeprefix(LIGHTNING) for name in names)
     is_model = any(name.startswith(("pykeen.models.", *STATE)) for name in names)
     return is_model or {"model_state_dict", "entity_to_id_dict"} <= names
@@ -120,7 +121,7 @@ def _refuse_without_formula(model: Module) -> None:
 
 
 def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkpoint:
-    """Read a state dictionary, and the ids of the labels where a training loop saved them or they lie beside it."""
+    """Read a state dictionary, and the ids of the labels if a training loop saved them or they lie beside it."""
     tensors = Tensors(file, unwrap_state_dict(content)).of_model(STATE)
     if not any(name.startswith(STATE) for name in tensors):
         fault = f"holds no vectors of entities under PyKEEN's names ({STATE[0]}… or {STATE[1]}…)"
@@ -141,7 +142,7 @@ def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkp
 
 
 def model_of_state(tensors: Tensors, name: str, options: Options, where: str) -> Module:
-    """Make the tree of modules of a state dictionary, with the attributes that its interaction needs: options."""
+    """Make the tree of modules of a state dictionary; the attributes that its interaction needs are options."""
     model = Module.from_state_dict(tensors)
     model.state["_modules"].setdefault("interaction", Module.from_state_dict(Tensors(tensors.path, {})))
     for key, choices in REQUIRED_OPTIONS[name].items():
@@ -159,7 +160,7 @@ def _set_attribute(model: Module, key: str, value: Any) -> None:
 
 
 def _is_reciprocal(file: Path, count: int, relations: Vocabulary | None, options: Options) -> bool:
-    """Tell inverse relations from how many relations there are by the labels or the dataset, or else by the option."""
+    """Whether the model has inverse relations: twice as many as the labels or the dataset say; else the option says."""
     stored, where = None, file.name
     if relations is not None:
         stored = count == 2 * len(relations)

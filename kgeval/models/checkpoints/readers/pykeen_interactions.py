@@ -1,7 +1,8 @@
 """PyKEEN's interactions as model families: one function for each makes the family of its representations and layers.
 
-``family_of`` is what readers and ``kgeval.pykeen`` call. The table ``FAMILIES``, at the end, has the function of each
-interaction; to add one, write the function, in alphabetical order, and its line in the table.
+Readers and ``kgeval.pykeen`` call ``family_of`` with a ``PyKEENModel`` and the name of its interaction; it returns a
+``Family``. The table ``FAMILIES``, at the end, has the function of each interaction; to add one, write the function, in
+alphabetical order, and its line in the table.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def _boxe(parts: PyKEENModel) -> Family:
 
 
 def _finite(parts: PyKEENModel, index: int) -> FloatArray:
-    """Take a relation representation whose infinite numbers would vanish in a tanh."""
+    """Take a relation representation, and refuse infinite numbers here: a tanh would hide them."""
     table = parts.relation(index)
     return check_shape(f"relation_representations.{index}", table, *table.shape, least=-np.inf)
 
@@ -182,7 +183,7 @@ def _kg2e(parts: PyKEENModel) -> Family:
 
 
 MEASURES = {"NegativeKullbackLeiblerDivergence": "kl", "ExpectedLikelihood": "el"}
-"""how distributions are compared: PyKEEN's classes, and its synonyms"""
+"""PyKEEN's classes that compare distributions, and PyKEEN's short name of each"""
 
 
 def _multilinear_tucker(parts: PyKEENModel) -> Family:
@@ -217,7 +218,7 @@ def _proje(parts: PyKEENModel) -> Family:
 
 
 def _simple(parts: PyKEENModel) -> Family:
-    """Since version 1.8 it is the mean of two DistMults, before that it followed the paper."""
+    """Since version 1.8, PyKEEN's SimplE is the mean of two DistMults; before, it followed the paper."""
     if parts.model.child("tail_entity_embeddings") is not None:
         if parts.interaction.state.get("clamp_score") is not None:
             raise NoFormula("its scores are clamped, in a layout from before PyKEEN's interaction modules.")
@@ -238,7 +239,7 @@ def _transd(parts: PyKEENModel) -> Family:
 
 
 def _transformer(parts: PyKEENModel) -> Family:
-    """The layers of the encoder, which are alike: arrays of each name are stacked."""
+    """The layers of the encoder have arrays of the same names and shapes, which are stacked."""
     layers = _layers(_part(parts, "transformer"), "layers")
     if not layers or any(layer.state.get("norm_first") for layer in layers):
         raise NoFormula("its encoder has no layers, or normalises before them (norm_first).")
@@ -265,7 +266,7 @@ def _transformer(parts: PyKEENModel) -> Family:
 
 
 KINDS = {"": "weight", "_bias": "bias"}
-"""the arrays of a linear layer: how kgeval's names end, and PyTorch's"""
+"""the arrays of a linear layer: the ending of kgeval's name, and the ending of PyTorch's name"""
 
 
 def _transposed(module: Module, name: str) -> FloatArray:
@@ -283,7 +284,7 @@ def _transh(parts: PyKEENModel) -> Family:
 
 
 def _transr(parts: PyKEENModel) -> Family:
-    """Projected entities are shortened to norm 1 where theirs is larger, by the norm of the distance."""
+    """Projected entities whose norm is above 1 are shortened to 1, by the norm of the distance."""
     if parts.interaction.state.get("max_projection_norm") != 1.0:
         raise NoFormula("its projections are shortened to another norm than 1.")
     relations = parts.relations("relation", "projection")
@@ -291,7 +292,7 @@ def _transr(parts: PyKEENModel) -> Family:
 
 
 def _triplere(parts: PyKEENModel) -> Family:
-    """A number, u, is added to what stretches heads and tails."""
+    """A number u is added to the vectors that stretch heads and tails."""
     added = parts.interaction.state.get("u")
     forward, between, backward = (np.asarray(parts.relation(index), np.float64) for index in range(3))
     stretch = 0.0 if added is None else float(added)
@@ -313,18 +314,18 @@ def _tucker(parts: PyKEENModel) -> Family:
 
 
 def _um(parts: PyKEENModel) -> Family:
-    """A TransE whose relations move nothing."""
+    """A TransE whose relations are zero."""
     entity = parts.entity()
     return TransE(entity, np.zeros((parts.num_relations, entity.shape[1]), entity.dtype), norm=norm_of(parts, 2))
 
 
 def side_by_side(table: Callable[[int], FloatArray], count: int = 2) -> FloatArray:
-    """Put the first representations of entities or of relations side by side."""
+    """Put the first ``count`` representations side by side; ``table`` returns one of entities or relations by index."""
     return joined({f"representation {index}": table(index) for index in range(count)})
 
 
 def norm_of(parts: PyKEENModel, default: Any) -> Literal[1, 2]:
-    """Tell the norm of a distance; its power (``power_norm``) ranks as the distance does."""
+    """Return the p of a distance's norm; the power of the distance (``power_norm``) ranks as the distance does."""
     truth_value("interaction", "power_norm", parts.interaction.state.get("power_norm"))
     norm = parts.interaction.state.get("p", default)
     if norm not in (1, 2) or isinstance(norm, bool):
@@ -333,7 +334,7 @@ def norm_of(parts: PyKEENModel, default: Any) -> Literal[1, 2]:
 
 
 def from_interleaved(array: FloatArray, parts: int = 2) -> FloatArray:
-    """Turn [re, im, re, im, …] rows into halves, or those of numbers of more parts into as many blocks.
+    """Turn rows [re, im, re, im, …] into halves [re | im]; numbers of more ``parts`` become as many blocks.
 
     >>> from_interleaved(np.array([[1, 10, 2, 20]]))
     array([[ 1,  2, 10, 20]])

@@ -23,7 +23,7 @@ class PyKEENModel:
 
     model: Module
     interaction: Module
-    """the model itself in layouts that had no interaction module"""
+    """the module that computes scores; in layouts that had no interaction module, the model itself"""
     inverse: bool
     """whether relations 2r and 2r + 1 are a relation and its inverse"""
 
@@ -44,20 +44,20 @@ class PyKEENModel:
         return {name: self.relation(index) for index, name in enumerate(names)}
 
     def bias(self, index: int) -> FloatArray:
-        """Return an entity representation that is one number for each."""
+        """Return an entity representation that has one number for each entity; float[entity]."""
         table = self.entity(index)
         return check_shape(f"entity_representations.{index}", table, len(table), 1)[:, 0]
 
     @property
     def num_relations(self) -> int:
-        """How many relations the model knows, inverses counted; for models that store nothing of them."""
+        """How many relations the model knows, inverses counted; for models that store no vectors of relations."""
         count = self.model.state.get("num_relations")
         if type(count) is not int:
             raise NoFormula("it does not store its number of relations.")
         return count
 
     def _table(self, kind: str, index: int, old: tuple[str, str]) -> FloatArray:
-        """Return stored vectors as the model computes with them: normalised where it does that on every use."""
+        """Return stored vectors as the model computes with them: normalised if it normalises them on every use."""
         module = self.model.child(f"{kind}_representations.{index}", *old[index : index + 1])
         table = module and module.child("_embeddings")
         if module is None or table is None or table.array("weight") is None:
@@ -76,7 +76,7 @@ class Module:
     class_name: str
     state: dict[str, Any]
     place: str = ""
-    """what the names of its tensors begin with in a state dictionary"""
+    """the beginning of the names of its tensors in a state dictionary"""
 
     @classmethod
     def of(cls, pickled: Any, name: str = "") -> Module:
@@ -99,7 +99,7 @@ class Module:
         return root
 
     def child(self, *names: str) -> Module | None:
-        """Return the first child that there is under one of some names (dots lead further down)."""
+        """Return the child of the first name that has one (dots lead further down); None if no name has a child."""
         for name in names:
             first, _, rest = name.partition(".")
             pickled = self.state["_modules"].get(first)
@@ -114,7 +114,7 @@ class Module:
         return stored if isinstance(stored, np.ndarray) else None
 
     def is_without(self, name: str) -> bool:
-        """Whether it was made without a parameter or buffer: it keeps ``None`` in its place."""
+        """Whether the module was made without a parameter or buffer: PyTorch stores ``None`` under its name."""
         return any(name in arrays and arrays.get(name) is None for arrays in self._arrays)
 
     def take(self, name: str, *shape: int | None, least: float | None = None) -> FloatArray:
@@ -141,7 +141,7 @@ def _bare(tensors: Tensors) -> dict[str, Any]:
 
 
 def _normalised(weight: FloatArray, normalizer: Any, kind: str, shape: Any) -> Float64Array:
-    """Do what the normaliser does, if it is one of PyKEEN's defaults: unit vectors, or unit quaternions."""
+    """Apply the normaliser, if it is one of PyKEEN's defaults: unit vectors, or unit quaternions."""
     function, settings = _function(normalizer)
     vectors = np.asarray(weight, np.float64)
     if function == "pykeen.nn.quaternion.normalize" and not settings and vectors.shape[-1] % 4 == 0:
@@ -154,7 +154,7 @@ def _normalised(weight: FloatArray, normalizer: Any, kind: str, shape: Any) -> F
 
 
 def _function(normalizer: Any) -> tuple[str, dict[str, Any]]:
-    """Tell a function's name and its fixed arguments, from itself, its name or a ``functools.partial`` of it."""
+    """Return the name and the fixed arguments of a function: given as itself, by name or as a ``functools.partial``."""
     if isinstance(normalizer, str):
         return normalizer, {}
     settings: Any = {}

@@ -1,5 +1,7 @@
 """DGL-KE's and Marius's models: tables of vectors in files of their own, and a configuration beside them.
 
+``load_checkpoint`` calls the readers: a path and the user's options become a ``Checkpoint``.
+
 The files and formulas
 ----------------------
 DGL-KE's ``config.json`` names an ``.npy`` for each array: entities, relations, and TransR's projections. Without it the
@@ -7,8 +9,8 @@ files' own names say the model, or the option ``model``. γ is the same for ever
 scales the phases of RotatE. SimplE's scores are read without the clamp of DGL-KE's own evaluation, which its inference
 does not have.
 
-Marius's nodes are raw numbers, and its relations lie in a TorchScript archive, of which nothing is executed. With
-inverse edges, heads are asked for with the inverse relations. Marius ranks and trains its TransE so that larger
+Marius's nodes (entities) are raw numbers, and its relations lie in a TorchScript archive, of which nothing is executed.
+With inverse edges, heads are predicted with the inverse relations. Marius ranks and trains its TransE so that larger
 distances are more plausible, and so it is read.
 """
 
@@ -45,7 +47,7 @@ from kgeval.models.family import Family
 DGLKE_CONFIG = "config.json"
 
 ENTITY, RELATION = "_entity.npy", "_relation.npy"
-"""how the names of the files of a model end"""
+"""the endings of the names of a model's two tables"""
 
 
 def read_dglke(path: Path, options: Options) -> Checkpoint:
@@ -89,7 +91,7 @@ def _dglke_config(folder: Path) -> dict[str, Any]:
 
 
 def _dglke_name(path: Path) -> str:
-    """Return what the names of the files of a model begin with."""
+    """Return the common beginning of the names of a model's files."""
     file = find_checkpoint_file(path, [lambda file: file.name.endswith(ENTITY)], f"file …{ENTITY}")
     return file.name.removesuffix(ENTITY).removesuffix(RELATION)
 

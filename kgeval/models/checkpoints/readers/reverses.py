@@ -1,5 +1,7 @@
 """Models of the ConvE code and the TuckER code, in which a relation and its reverse (``<r>_reverse``) have a row each.
 
+``load_checkpoint`` calls the readers: a path and the user's options become a ``Checkpoint``.
+
 The files
 ---------
 A model of the ConvE code is ``saved_models/<data>_<model>….model``. Its vocabularies (``vocab_e1``, ``vocab_rel``) are
@@ -36,10 +38,10 @@ from kgeval.models.families.convolutions import ConvE, folded_layers
 from kgeval.models.family import Family
 
 REVERSE = "_reverse"
-"""what the code adds to the name of a relation for that of its inverse"""
+"""the ending that makes the name of a relation the name of its reverse"""
 
 CONVE_TABLES = (frozenset({"emb_e.weight", "emb_rel.weight"}), frozenset({"emb_e_real.weight", "emb_rel_real.weight"}))
-"""the tables that a model has"""
+"""the tables of entities and relations: of a ConvE or DistMult, and of a ComplEx"""
 
 _is_conve = holds({".model", ".pt", ".pth"}, *CONVE_TABLES)
 
@@ -99,10 +101,10 @@ def _with_dataset_spelling(lowered: Iterable[str], labels: Vocabulary | None, ki
 
 
 DISTINGUISHING_TENSOR = {"ConvE": "conv1.weight", "ComplEx": "emb_e_real.weight", "DistMult": "emb_e.weight"}
-"""the tensor that distinguishes a model from the next ones"""
+"""a tensor of each model that the models after it do not have"""
 
 BILINEAR: dict[str, Callable[[FloatArray, FloatArray], Family]] = {"ComplEx": ComplEx, "DistMult": DistMult}
-"""the models that are two tables"""
+"""the models that consist of two tables alone"""
 
 KERNELS = (32, 1, 3, 3)
 """the code's convolution: channels, input channels, height and width"""
@@ -113,7 +115,7 @@ def _conve(tensors: Tensors, entity: FloatArray, relation: FloatArray, options: 
     dense = tensors.take("fc.weight", width, None)
     layers = folded_layers(
         kernel=tensors.take("conv1.weight", *KERNELS),
-        kernel_bias=tensors.find("conv1.bias", channels),  # only where it was asked for
+        kernel_bias=tensors.find("conv1.bias", channels),  # there only if the user asked for it
         dense=dense,
         dense_bias=tensors.take("fc.bias", width),
         before=fold_batch_norm(tensors.under("bn0."), 1),
@@ -171,9 +173,9 @@ TUCKER = Reader(
 
 
 def _tucker_rows(dataset: Dataset, count: int, file: Path) -> tuple[list[str], list[int]]:
-    """Return the relations, and their rows followed by those of their reverses.
+    """Return the relations, and their rows followed by the rows of their reverses.
 
-    The rows are sorted names and reverses of train, then those that come later.
+    The code numbers the sorted relations and reverses of train first, then further ones of the next splits.
     """
     known: dict[str, None] = {}
     for triples in dataset.splits.values():

@@ -1,10 +1,10 @@
 """A user's own state_dict or pickled module: the options say which tensor is which array, and which family it is.
 
 The option ``model`` names the family. ``entity=ent.weight`` names the tensor of an array, ``entity=ent_re,ent_im``
-several that are put side by side, and ``ignored=gamma,loss.*`` those that no score depends on.
+several tensors that are put side by side, and ``ignored=gamma,loss.*`` tensors that no score depends on.
 
-No file is recognised as this format: ``recognise`` (in ``__init__.py``) chooses it where no other reader fits and the
-options name tensors.
+No file is recognised as this format: ``recognise`` (in ``__init__.py``) chooses it if no other reader fits and the
+options name tensors. ``load_checkpoint`` calls the reader, which returns a ``Checkpoint``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """TLogic's candidates (``…_cands_….json``): for each query of a split an object of the scores of some entities.
 
-Queries are numbered in the order of the split's file: first all that ask for the tails of its facts, then as many that
-ask for the heads. Entities are the ids of ``entity2id.json``. The rules of TITer, xERTE and others are no such files.
+``load_checkpoint`` calls the reader: a path and the user's options become ``Predictions``, a scorer of lists. Queries
+are numbered in the order of the split's file: first all queries for the tails of its facts, then as many for the heads.
+Entities are the ids of ``entity2id.json``. The rules of TITer, xERTE and others are no such files.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ READER = Reader(
 
 
 def _queries(path: Path, lists: CheckedLists, options: Options) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the candidates of each query as the list of one triple, with where they are."""
+    """Yield the candidates of each query as the list of one triple; before them, their place, for messages."""
     dataset, split, content = lists.dataset, str(options.resolve("split", None, "") or "test"), json_in(path)
     labels, facts = find_labels(path.parent, options).entities, dataset.split(split)
     if labels is None:

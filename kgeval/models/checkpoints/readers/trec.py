@@ -1,6 +1,7 @@
 """Runs of TREC: scored entities of each query, one in each line, as ``trec_eval`` reads them and kgeval writes them.
 
-Queries and entities have the names that kgeval gives them in such files (``ranking/predictions/prediction_files.py``).
+``load_checkpoint`` calls the reader: a path and the user's options become ``Predictions``, a scorer of lists. Queries
+and entities have the names that kgeval gives them in such files (``ranking/predictions/prediction_files.py``).
 """
 
 from __future__ import annotations
@@ -34,15 +35,15 @@ CELLS = (
     ("entity", rf"^{ID}$", "is not an id."),
     ("score", NUMBER, "is not a number."),
 )
-"""the pattern that the cells of a column must match"""
+"""columns, the pattern that their cells must match, and the words of the refusal"""
 
 
 def read(path: Path, options: Options) -> Predictions:
     """Read a run: lines of query, ``Q0``, entity, rank, score and the name of the run.
 
-    A query is called ``tail-12-3``: its side, and the ids of its anchor and relation in the dataset, and in a temporal
-    graph that of its time; an entity by its id. Entities are ranked by their scores, as by ``trec_eval``, which leaves
-    ranks aside; equal scores tie.
+    A query is called ``tail-12-3``: its side, the ids of its anchor and relation in the dataset, and in a temporal
+    graph the id of its time. An entity is called by its id. Entities are ranked by their scores, as by ``trec_eval``,
+    which leaves ranks aside; equal scores tie.
     """
     return model_of_lists("trec", path, options, _lists_of_run(path, options.needed_dataset(path, NO_NAMES)))
 
@@ -110,7 +111,7 @@ def _beyond(what: str, dataset: Dataset, size: int) -> str:
 def _lists_of_queries(
     chosen: BoolArray, ids: list[IntArray], owners: IntArray, entities: IntArray, scores: Float64Array
 ) -> SideLists:
-    """Make the lists of the chosen queries (bool[query]) of rows that are in the order of queries."""
+    """Make the lists of the chosen queries (bool[query]); rows, whose queries are ``owners``, are sorted by query."""
     rows = chosen[owners]
     anchors, relations, *times = (column[chosen].tolist() for column in ids)
     keys = zip(anchors, relations, [ALL_LISTS] * len(anchors), *times, strict=True)

@@ -1,12 +1,14 @@
 """Vectors without a model: files of word2vec, gensim and RDF2Vec (text, binary or a pickle), and text files of KB2E.
 
+``load_checkpoint`` calls the readers: a path and the user's options become a ``Checkpoint``.
+
 The files
 ---------
 In the files of word2vec, entities and relations share one array without a name. The first line of a text is how many
 rows follow and how wide they are; a row is a label (often a URI) and its numbers. Any label may be an entity or a
 relation, as the dataset has it. The files do not say how two vectors make a score: the option ``model`` names a family
-of ``kgeval list models`` whose entities and relations are equally wide; its options are given too. Arrays that gensim
-holds to be large lie beside the pickle, each in an ``.npy`` called after it and the attribute.
+of ``kgeval list models`` whose entities and relations are equally wide; the user also gives the family's options.
+gensim stores large arrays beside the pickle, each in an ``.npy`` called after the pickle and the attribute.
 
 KB2E and Fast-TransX write ``entity2vec.bern`` and ``relation2vec.bern`` (``.unif``, ``.vec``), rows by id: a TransE,
 whose distance is L1 or L2 (``L1_flag``); no file says which. The programs for TransH, TransR and TransD write matrices
@@ -62,7 +64,7 @@ def read_word2vec(path: Path, options: Options) -> Checkpoint:
 
 
 def _is_word2vec(file: Path) -> bool:
-    """Whether gensim wrote it, or its first line has two sizes; in a text, the second one has as many cells."""
+    """Whether gensim wrote it, or its first line has two sizes; in a text, line 2 has more cells than columns."""
     with suppress(OSError):  # the user may not open a file beside it
         if _is_of_gensim(file):
             return True
@@ -84,10 +86,10 @@ LABELS, TABLES = ("index_to_key", "index2word"), ("vectors", "syn0")
 """the attributes of gensim 4, and of versions before"""
 
 APART = "__numpys"
-"""the attribute with the names of those whose arrays lie beside the pickle"""
+"""the attribute that names the attributes whose arrays lie beside the pickle"""
 
 LONGEST_PICKLE = 64
-"""bytes that have room for the first name in a pickle"""
+"""the number of bytes at the beginning of a pickle that hold its first name"""
 
 
 def _is_of_gensim(file: Path) -> bool:
@@ -134,10 +136,10 @@ def _table(file: Path, attributes: dict[str, Any], prefix: str) -> tuple[Any, tu
 
 
 def _read_binary(file: Path) -> tuple[list[str], FloatArray]:
-    """Read labels, which hold no spaces, and float32[row, width], of a little-endian machine."""
+    """Read labels, which hold no spaces, and the table as little-endian float32[row, width]."""
     content = read_bytes(file)
     with suppress(UnicodeDecodeError):
-        # Numbers of one digit after the point have four characters, as many as float32 has bytes.
+        # Text can look like binary rows: a number such as '0.1 ' has four characters, as many as float32 has bytes.
         if "\0" not in content.decode("utf-8"):
             raise CheckpointError(f"{file}: it is text, but {BINARY} means the binary format. Rename it to .txt.")
     count, width, position = _announced_sizes(file)
@@ -156,7 +158,7 @@ def _read_binary(file: Path) -> tuple[list[str], FloatArray]:
 
 
 NO_TEXT = re.compile("[\0-\x1f\ufffd]|^$")
-"""what no label has, and what numbers read as a label mostly have"""
+"""characters that no label has, but numbers that are read as a label mostly have; or no character at all"""
 
 
 def _label(file: Path, row: int, content: bytes) -> str:
@@ -179,10 +181,10 @@ def _read_text(file: Path) -> tuple[list[str], FloatArray]:
 
 
 SIZES = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*([0-9]{1,9})[ \t]([0-9]{1,6})[ \t\r]*(?:\n|$)")
-"""the first line, of rows and width, perhaps after a byte order mark"""
+"""the first line: the numbers of rows and of columns, perhaps after a byte order mark"""
 
 LONGEST = 32
-"""bytes that have room for it"""
+"""the number of bytes at the beginning of a file that hold this line"""
 
 
 def _announced_sizes(file: Path) -> tuple[int, int, int]:
@@ -199,7 +201,7 @@ def _sizes_in(file: Path) -> re.Match[bytes] | None:
 
 
 ENTITY, RELATION, MATRICES = "entity2vec", "relation2vec", "A"
-"""what the names of its files begin with"""
+"""the beginnings of the names of the files of KB2E"""
 
 TRANSX_SUFFIXES = {".bern", ".unif", ".vec", ".txt"}
 
@@ -254,7 +256,7 @@ def _rows(path: Path, skip: int) -> pa.Array:
 
 
 def _numbers(path: Path, cells: pa.ListArray, skip: int, width: int | None = None) -> Float64Array:
-    """Convert cells of text to numbers, by default as many a row as the first has; float64[row, width]."""
+    """Convert cells of text to numbers, in each row by default as many as in the first; float64[row, width]."""
     lengths = np.asarray(pc.list_value_length(cells))
     width = int(lengths[0]) if width is None else width
     if (lengths != width).any():

@@ -1,1 +1,1 @@
-"""The kernel of a GPU: products in half precision, comparison and refinement where the numbers are, through torch."""
+"""The kernel of a GPU, through torch: it screens in half precision, and compares and refines scores on the GPU too."""

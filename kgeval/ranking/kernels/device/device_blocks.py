@@ -1,19 +1,21 @@
 """One block of queries against one chunk of entities on a device: candidates counted, or the best ones selected.
 
-``device_kernel`` makes the blocks. In each, three kinds of scores decide about a pair of a query and an entity: the
-screen's (``screen``) about almost all, float64 sums about almost all others, canonical scores on the host about the
-last. Candidates that are each query's own are lists: their pairs go to the float64 sums at once.
+``device_kernel`` makes the blocks. In a block, three kinds of scores decide about pairs of a query and an entity, one
+after the other: the screen's approximate scores (``screen``) about almost all pairs, float64 sums on the device about
+almost all others, and canonical scores (float64, in one fixed order, on the host) about the last. If each query has its
+own list of candidates, their pairs skip the screen.
 
 Selection
 ---------
-The screen's highest scores are taken in float64; the last of their lower bounds is a threshold that as many candidates
-reach for certain. Those that cannot reach it, by the screen or in float64, are discarded. A few are left for each
-place, and those that may tie with the last place: they are scored canonically.
+The best k candidates of each query are kept, one in each of k places. The k candidates with the highest scores by the
+screen are scored in float64. The k-th largest of their lower bounds, and of the best scores so far, is a threshold that
+at least k candidates reach. Candidates that cannot reach it, by the screen or in float64, are discarded. The few that
+are left, and those that may tie with the last place, are scored canonically.
 
 Bound on the float64 sums
 -------------------------
-They are taken in any order of summation, as in ``screening/counting``; each of two float64 sums of n terms is within
-γ(2n) of the exact one, so they are within twice that of each other.
+They are taken in any order of summation, as in ``screening/counting``. A float64 sum of n terms is within γ(2n) of the
+exact sum, so the device's sum and the canonical one are within twice that of each other.
 """
 
 from __future__ import annotations
@@ -50,10 +52,10 @@ FLOOR = 2.0**-500
 """what underflow may take from a score, per dimension, in float64: a lost square is below 2⁻¹⁰²²"""
 
 ARRAYS = 6
-"""arrays of pair × dimension in float64 that are held at a time, and of pairs where sums are fused"""
+"""the number of float64 arrays that are held at a time: of pair × dimension, or of pairs if Triton sums them"""
 
 MERGED = 256
-"""queries whose candidates a thread merges at a time"""
+"""the number of queries whose candidates a thread merges at a time"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,14 +66,14 @@ class DeviceBlock:
     queries: DeviceVectors
     entities: DeviceVectors
     canonical: Callable[[QueryVectors, EntityVectors, Rows], Float64Array]
-    """canonical scores of the entities in each query's row"""
+    """computes canonical scores of the entities in each query's row, on the host"""
     memory: int
-    """bytes that arrays of pairs may take"""
+    """the memory that arrays of pairs may take, in bytes"""
     effort: IntArray
-    """int64[2], to which is added how many pairs are scored in float64, and canonically"""
+    """int64[2], counters: how many pairs were scored in float64, and how many canonically"""
 
     def bounds(self, owners: Any, candidates: Any) -> ScoreBounds:
-        """Score pairs of a query and an entity, int64[pair] each, in float64."""
+        """Bound the scores of pairs of a query and an entity, int64[pair] each, by float64 sums."""
         self.effort[0] += len(owners)
         similarity = self.host[0].similarity
         return score_pairs(similarity, self.queries, self.entities, owners, candidates, memory=self.memory)
@@ -79,13 +81,13 @@ class DeviceBlock:
 
 @dataclass(frozen=True, eq=False)
 class BlockCounting:
-    """The counting of a chunk at the answers of a block: int64[answer, 2] on the device, above intervals and inside."""
+    """Counts a chunk's entities above each answer's tie interval, and inside it; int64[answer, 2], on the device."""
 
     block: DeviceBlock
     answers: BlockAnswers
 
     def count_all(self, compare: Callable[..., ScreenResult], bytes_per_pair: float) -> Any:
-        """Count all entities of the chunk, by the screen first."""
+        """Count all entities of the chunk; ``compare`` is the screen's comparison, here in torch or in Triton."""
         block, counts, similarity = self.block, self._zeros(), self.block.host[0].similarity
         candidates = bounds_of_candidates(similarity, block.entities)
         step = max(1, int(block.memory / (bytes_per_pair * max(len(block.host[1].biases), 1))))
@@ -117,7 +119,7 @@ class BlockCounting:
         return torch.zeros((len(self.answers.owners), 2), dtype=torch.int64, device=self.answers.owners.device)
 
     def _decide(self, rows: Any, entities: Any, bounds: ScoreBounds, counts: Any) -> None:
-        """Count pairs of answers and entities; where bounds hold an end of an interval, the canonical score decides."""
+        """Count pairs of answers and entities; if an interval's end lies within the bounds, canonical scores decide."""
         lowest, highest = self.answers.lowest[rows], self.answers.highest[rows]
         above, inside = bounds.lows > highest, (bounds.lows >= lowest) & (bounds.highs <= highest)
         inside |= entities == self.answers.places[rows]
@@ -147,13 +149,13 @@ class BlockAnswers(NamedTuple):
     """The answers of a block of queries, on the device."""
 
     owners: Any
-    """int64[answer], the query of each, within the block"""
+    """int64[answer], the query of each answer, as an index into the block"""
     lowest: Any
     """float64[answer], where its tie interval begins"""
     highest: Any
     """float64[answer], where it ends"""
     places: Any
-    """int64[answer], the entity of the chunk that is the answer itself, whose score is in the interval"""
+    """int64[answer], the answer itself, as an index into the chunk: it ties; out of range if it is not in the chunk"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +187,7 @@ class BlockSelection:
             scores[left_out] = -torch.inf
         thresholds = self._thresholds(owners, scores, to_device(self.best.scores[part], device))
         answers = bounds_of_answers(similarity, queries, entities, (thresholds, thresholds), owners)
-        # NaN may reach it: so is what stands against a threshold of minus infinity.
+        # A comparison with NaN is false, so the candidate stays; a threshold of −∞ makes the half width NaN.
         reaching = ~(scores.sub_(answers.middle[:, None]) < half_widths(answers, candidates).neg_())
         if self.best.drops_known:
             reaching[left_out] = False
@@ -194,10 +196,10 @@ class BlockSelection:
         self._merge(owners[rows[kept]].cpu().numpy(), places[kept].cpu().numpy())
 
     def _thresholds(self, owners: Any, scores: Any, held: Any) -> Any:
-        """For each query, find a score that as many candidates as there are places reach; −∞ where there are too few.
+        """For each query, find a threshold: a score that at least k candidates reach; −∞ if there are fewer than k.
 
-        The candidates with the highest screened scores (float32[query, entity]) vouch for it, and the best so far
-        (``held``, float64[query, place]).
+        It comes from the candidates with the highest screened scores (``scores``, float32[query, entity]), and from the
+        best scores so far (``held``, float64[query, place]).
         """
         places = held.shape[1]
         highest = scores.topk(min(places, scores.shape[1]), dim=1)
@@ -207,7 +209,7 @@ class BlockSelection:
         return torch.cat([lows, held], dim=1).topk(places, dim=1).values[:, -1]
 
     def _merge(self, owners: IntArray, places: IntArray) -> None:
-        """Score candidates canonically, and merge them; int64[pair] each, by query and place."""
+        """Score pairs canonically, and merge them into the best; int64[pair] each, in order of query and place."""
         queries, chunk = self.block.host
         self.block.effort[1] += len(owners)
         lists = Rows.sized(np.bincount(owners, minlength=len(queries.vectors)), places)
@@ -228,7 +230,10 @@ def score_pairs(
     *,
     memory: int,
 ) -> ScoreBounds:
-    """Score pairs of a query and an entity, as many at a time as the memory holds."""
+    """Bound the canonical scores of pairs of a query and an entity, int64[pair] each, by float64 sums.
+
+    ``memory`` is the number of bytes that decides how many pairs are scored at a time.
+    """
     dim, fused = queries.exact.shape[1], triton_runs(owners.device)
     step = max(1, memory // (8 * ARRAYS * (1 if fused else max(dim, 1))))
     lows, highs = (torch.empty(len(owners), dtype=torch.float64, device=owners.device) for _ in range(2))
@@ -259,7 +264,7 @@ class ScoreBounds(NamedTuple):
 
 
 def _sums(similarity: Similarity, queries: Any, entities: Any) -> Any:
-    """Add up the terms of each pair, float64[pair], as ``fused.sum_pairs`` does. No root is taken of squares."""
+    """Add up the terms of each pair, float64[pair], as ``fused.sum_pairs`` does. No root of squares is taken."""
     if similarity == "dot":
         return (queries * entities).sum(dim=1)
     difference = queries - entities
@@ -272,7 +277,7 @@ def _sums(similarity: Similarity, queries: Any, entities: Any) -> Any:
 
 
 def expand(owners: Any, offsets: Any) -> tuple[Any, Any]:
-    """Pair rows with the places of their owners' lists; int64[pair] each.
+    """Pair each row with every entry in the list of its owner; return the rows and the entries, int64[pair] each.
 
     >>> first, place = expand(torch.tensor([1, 0, 1]), torch.tensor([0, 1, 3]))
     >>> first.tolist(), place.tolist()

@@ -1,12 +1,13 @@
 """The device kernel: the counts of the compiled kernel, bit for bit, made on a device of torch such as a GPU.
 
-Three steps narrow the pairs of a query and a candidate down, as in the screened kernel: products in float16 (``screen``
-has the bound), float64 sums of the pairs that those leave undecided, and canonical scores on the host of the few that
-remain. ``device_blocks`` takes these steps for a block of queries; the kernel cuts the blocks. What the device cannot
-do, the screened kernel does on the host, and ``on_host`` says what and why.
+``engine_choice`` makes it; ``Kernel`` in ``collectors`` says what each method takes and returns. Pairs of a query and a
+candidate are decided in three steps, as in the screened kernel: by products in float16 (``screen`` has the bound); if
+these leave a pair undecided, by a float64 sum; and the few pairs that remain, by canonical scores (float64, in one
+fixed order, on the host). ``device_blocks`` takes these steps for a block of queries; the kernel cuts the blocks. The
+screened kernel does on the host what the device cannot do; ``on_host`` says what and why.
 
-Finished scores are counted where they are: the tensors of a live model are compared on its device, never copied. Scores
-of half, bfloat16 and single precision are widened to float64, which loses nothing.
+Finished scores are those that a model returns itself. As tensors of a live model, they are compared on its device, and
+never copied. Half, bfloat16 and single precision are widened to float64, which loses nothing.
 """
 
 from __future__ import annotations
@@ -37,20 +38,20 @@ from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.memory_plan import BLOCK, cut
 
 MOST_DIMENSIONS = 2**17
-"""beyond it the bound of a sum in float32 says too little"""
+"""vectors with more dimensions are counted on the host: the bound of their sums in float32 says too little"""
 
 MOST_CANDIDATES = 2**30
-"""of a chunk; fewer once the device ran out of memory"""
+"""the largest number of candidates in a chunk; fewer once the device ran out of memory"""
 
 LEAST_MEMORY = 2**20
-"""bytes that blocks take at least, however often the device ran out of memory"""
+"""the memory that blocks take at least, in bytes, however often the device ran out of memory"""
 
 BYTES_PER_FINISHED_SCORE = 32
-"""of a score while it is compared: in float64, and what is found of it"""
+"""the memory of a finished score while it is compared: in float64, and the results"""
 
 
 class DeviceKernel(ScreenedKernel):
-    """The kernel that counts and selects on a device of torch; what that cannot do is done on the host."""
+    """The kernel that counts and selects on a device of torch; work that the device cannot do is done on the host."""
 
     def __init__(self, device: Any, memory: int, *, on_host: Precision = "float32", block: int = BLOCK) -> None:
         super().__init__(on_host, block=block)
@@ -59,7 +60,7 @@ class DeviceKernel(ScreenedKernel):
         self._most = MOST_CANDIDATES
         self._comparison = comparison_of(device)
         self.on_host: dict[str, None] = {}
-        """what was counted on the host, and why, in the order in which it occurred"""
+        """the work that was done on the host, and why, as text, in the order in which it occurred"""
 
     def stats(self) -> dict[str, Any]:
         screen = "torch" if self._comparison[0] is compare else "triton"
@@ -86,7 +87,7 @@ class DeviceKernel(ScreenedKernel):
         return super().count_scores(scores, starts, lengths, intervals)
 
     def count_tensor(self, scores: Any, widths: IntArray, intervals: Spans) -> Counted:
-        """Compare finished scores on the device, the first int64[query] of each row, float[query, column]."""
+        """Compare the first ``widths`` (int64[query]) scores of each row, float[query, column], on the device."""
         with torch.inference_mode(), _current(self.device):
             return count_tensor(scores, widths, intervals, memory=self.memory)
 
@@ -125,10 +126,10 @@ class DeviceKernel(ScreenedKernel):
         *,
         shared: bool,
     ) -> None:
-        """Work on the device with all shared candidates, or with halves of them where its memory is too small for more.
+        """Call ``on_device`` for all candidates, or for halves of the shared ones if the device has too little memory.
 
-        What it cannot do is done on the host; each query's own candidates cannot be halved. The work on the device
-        changes no result before all of it is done.
+        A part that the device cannot do goes to ``on_host``; each query's own candidates cannot be halved.
+        ``on_device`` changes no result before all of its work is done, so that a part can be done again.
         """
         parts = [slice(0, len(entities.biases))]
         while parts:
@@ -203,7 +204,10 @@ class DeviceKernel(ScreenedKernel):
     def _bounded_blocks(
         self, queries: QueryVectors, entities: EntityVectors, effort: IntArray, *scores: Float64Array
     ) -> Iterator[tuple[slice, DeviceBlock]]:
-        """Copy a chunk and each block of queries to the device; all that ``scores`` are compared with has a bound."""
+        """Copy a chunk and each block of queries to the device; raise ``Unbounded`` if no error bound holds.
+
+        ``scores`` are arrays of the scores that candidates are compared with.
+        """
         chunk = DeviceVectors.of_entities(entities, self.device, products=queries.similarity in PRODUCTS)
         if not (scores_are_bounded(queries.similarity, *scores) and chunk.largest() < LARGEST):
             raise Unbounded
@@ -238,7 +242,7 @@ def _current(device: Any) -> AbstractContextManager[Any]:
 
 
 def count_tensor(scores: Any, widths: IntArray, intervals: Spans, *, memory: int) -> Counted:
-    """Compare the first int64[query] scores of each row, float[query, column], with the answers of its query."""
+    """Compare the first ``widths`` (int64[query]) scores of each row, float[query, column], with the answers."""
     owners, lowest, highest, ends = _on_device(scores, intervals, widths)
     counted, columns = [np.empty((0, 2), np.int64)], torch.arange(scores.shape[1], device=scores.device)
     undefined = torch.zeros(len(scores), dtype=torch.int64, device=scores.device)
@@ -282,6 +286,6 @@ def select_tensor(scores: Any, best: BestAnswers, *, memory: int) -> None:
 
 
 def _on_device(scores: Any, intervals: Spans, *arrays: IntArray) -> tuple[Any, ...]:
-    """Copy the owners and ends of intervals, and further arrays, to where the scores are."""
+    """Copy the owners and ends of intervals, and further arrays, to the device of the scores."""
     all_arrays = (intervals.owners, intervals.lowest, intervals.highest, *arrays)
     return tuple(to_device(array, scores.device) for array in all_arrays)

@@ -1,9 +1,12 @@
 """Vectors on a device: as they are stored, and rounded for a screen, with what the rounding loses.
 
-A screen of products takes float16, scaled by powers of two so that no number overflows: each query by itself, and the
-entities of a chunk together. Eleven significant bits, against the eight of bfloat16, at the same rate. A screen of
-distances takes float32. The losses are measured in float64, in the norm of the similarity, so the bounds hold for
-whatever the rounding did; numbers too small for float16 are lost, and measured as lost.
+``device_kernel`` makes ``DeviceVectors`` of each block of queries and each chunk of entities; ``screen`` and
+``device_blocks`` read them. A screen decides most comparisons by cheap scores with a proven error bound.
+
+A screen of products takes float16, scaled by powers of two so that no number overflows: each query has its own scale,
+and all entities of a chunk have the same. Float16 has eleven significant bits, bfloat16 only eight, at the same rate. A
+screen of distances takes float32. The losses are measured in float64, in the norm of the similarity, so the bounds hold
+however a number was rounded; numbers too small for float16 are lost, and measured as lost.
 """
 
 from __future__ import annotations
@@ -20,19 +23,20 @@ from kgeval.models.similarity import PRODUCTS
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 
 TOP_EXPONENT = 10
-"""scaled numbers stay below two to it: sums of their products stay far from the end of float32"""
+"""scaled numbers stay below two to this power: sums of their products stay far from the end of float32"""
 
 LARGEST_EXPONENT = 62
-"""the largest power of two of a scale; two of them together stay within float32"""
+"""the largest exponent of a scale, a power of two: the product of two scales stays within float32"""
 
 DIM_MULTIPLE = 32
-"""dimensions of products are filled up with zeros to a multiple of so many"""
+"""the dimensions of products are filled up with zeros to a multiple of this number"""
 
 NUMBERS_AT_ONCE = (2**20, 2**22)
-"""numbers that are widened to float64 at a time, while they are measured: a sixteenth of all, but no fewer or more"""
+"""the least and the most numbers that are widened to float64 at a time to measure them; between these, a sixteenth of
+all"""
 
 NORM_MARGIN = 1 + 2.0**-30
-"""by this factor measured norms are taken larger: a sum of squares in float64 may lose that much of 2²² terms"""
+"""measured norms are multiplied by this factor: a sum of 2²² squares in float64 may lose that much"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +46,7 @@ class DeviceVectors:
     exact: Any
     """float32 or float64[row, dim], as they are stored"""
     added: Any
-    """float64[row], what is added to scores: the biases of entities, the offsets of queries"""
+    """float64[row], the number that is added to scores: the biases of entities, the offsets of queries"""
     rounded: Any
     """float16[row, dim, filled up with zeros], scaled; float32[row, dim] for distances"""
     scales: Any
@@ -50,7 +54,7 @@ class DeviceVectors:
     norms: Any
     """float64[row], no less than the norm of each row"""
     errors: Any
-    """float64[row], no less than the norm of what the rounding lost"""
+    """float64[row], no less than the norm of each row's rounding error"""
 
     @classmethod
     def of_queries(cls, queries: QueryVectors, part: slice, device: Any) -> DeviceVectors:
@@ -70,7 +74,7 @@ class DeviceVectors:
         rounded = exact.new_zeros(shape, dtype=torch.float16 if products else torch.float32)
         scales, norms, errors = (torch.ones(rows, dtype=torch.float64, device=device) for _ in range(3))
         if products and rows:
-            # Without a copy of all numbers, as their absolute values would be.
+            # The absolute values of all numbers would be a copy of them in memory.
             largest = torch.maximum(exact.amax(dim=1), -exact.amin(dim=1)).double() if dim else scales * 0
             scales = _powers(largest.amax().expand(rows) if one_scale else largest)
         order = 2 if products else 1
@@ -85,13 +89,13 @@ class DeviceVectors:
         return cls(exact, added, rounded, scales, norms * NORM_MARGIN, errors * NORM_MARGIN)
 
     def largest(self) -> float:
-        """The largest norm or addition; NaN where one is."""
+        """The largest norm or added number; NaN if one of these is NaN."""
         sizes = torch.cat([self.norms, self.added.abs()])
         return float(sizes.amax()) if len(sizes) else 0.0
 
 
 def to_device(array: np.ndarray[Any, Any], device: Any) -> Any:
-    """Copy an array to a device; one that cannot be written is copied on the host first, which torch wants so."""
+    """Copy an array to a device; a read-only array is copied on the host first, since torch wants writable ones."""
     plain = np.ascontiguousarray(array)
     return torch.from_numpy(plain if plain.flags.writeable else plain.copy()).to(device)
 

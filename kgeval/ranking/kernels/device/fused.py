@@ -1,9 +1,10 @@
 """The device's screen in Triton: comparison fused behind the product, and float64 sums of listed pairs.
 
-``compare_fused`` does what ``screen.compare`` does with a matrix in memory, a tile at a time: a number of each answer
-for the candidates that are certainly above it, and a bit of each pair that is undecided. So a pair takes an eighth of a
-byte. ``sum_pairs`` settles the undecided pairs for ``device_blocks``, which bounds the sums: they are taken in some
-order, with or without fused multiplications.
+``device_kernel`` takes ``compare_fused`` where Triton runs. It does what ``screen.compare`` does, but tile by tile,
+without a matrix of scores in memory. It keeps the number of candidates that are certainly above each answer, and a bit
+for each pair of an answer and a candidate: whether the pair is undecided. So a pair takes an eighth of a byte.
+``sum_pairs`` settles the undecided pairs for ``device_blocks``, which bounds the sums: they are taken in some order,
+with or without fused multiplications. A program is one instance of a Triton function on the GPU.
 """
 
 from __future__ import annotations
@@ -19,25 +20,27 @@ from kgeval.ranking.kernels.device.device_vectors import DIM_MULTIPLE
 from kgeval.ranking.kernels.device.screen import AnswerBounds, CandidateBounds, ScreenResult, joined_widths
 
 FUSED_BYTES_PER_PAIR = 4
-"""of a pair: its bit, and what is kept of it where it is undecided, which at most one in a dozen is"""
+"""the bytes of a pair: its bit, and its indices and bounds if it is undecided, as at most one pair in a dozen is"""
 
 ANSWERS, CANDIDATES = 64, 128
-"""the sides of a tile: small enough that several are at work, and one compares while another multiplies"""
+"""the sides of a tile of products: small enough that several tiles are at work, and one compares while another
+multiplies"""
 
 FEW_ANSWERS, FEW_CANDIDATES = 32, 32
-"""the sides of a tile of distances, whose sums take no tensor cores, and of few answers"""
+"""the sides of a tile of distances, whose sums take no tensor cores, and of a tile for few answers"""
 
 WORD, WORDS = 32, 128
-"""bits of a word, and words that a program lists at a time"""
+"""the bits of a word, and the words that a program lists at a time"""
 
 KINDS = {"dot": 0, "l2": 0, "squared_l2": 0, "l1": 1, "modulus": 2}
-"""what the program computes: products, sums of differences, or sums of moduli; Triton compares numbers, not words"""
+"""the code for what ``_compare_tile`` computes: products, sums of differences, or sums of moduli; Triton compares
+numbers, not strings"""
 
 TERMS = {"dot": 0, "l1": 1, "l2": 2, "squared_l2": 2, "modulus": 3}
-"""what is added up: products, differences, their squares, or moduli"""
+"""the terms that are added up: products, differences, their squares, or moduli"""
 
 PAIRS, DEPTH = 32, 16
-"""pairs of a program, and dimensions that it fetches at a time"""
+"""the pairs of a program, and the dimensions that it fetches at a time"""
 
 
 def compare_fused(
@@ -52,7 +55,7 @@ def compare_fused(
     rows, columns = (ANSWERS, CANDIDATES) if large else (FEW_ANSWERS, FEW_CANDIDATES)
     grid = (triton.cdiv(number, rows) * triton.cdiv(width, columns),)
     if number and width:
-        # What is rounded here, D beside the middle and the joined widths, is within the margins of both.
+        # The rounding here, of the middle plus or minus D and of the joined widths, is within the margins of both.
         slopes, spans = joined_widths(answers, candidates)
         _compare_tile[grid](
             *((queries.contiguous(), entities) if products else (queries.T.contiguous(), entities.T.contiguous())),
@@ -140,7 +143,7 @@ def _add_products(scores, left, right, dim, DEPTH: tl.constexpr):  # type: ignor
 
 @triton.jit
 def _add_differences(scores, left, right, number, width, dim):  # type: ignore[no-untyped-def]
-    """Add the absolute differences of columns; dimensions are a row of all numbers apart."""
+    """Add the absolute differences, one dimension after the other: a dimension is a row of the transposed vectors."""
     for _ in range(dim):
         scores += tl.abs(tl.load(left)[:, None] - tl.load(right)[None, :])
         left += number
@@ -162,7 +165,7 @@ def _add_moduli(scores, left, right, number, width, half):  # type: ignore[no-un
 
 
 def _pairs(words: Any, sizes: Any) -> tuple[Any, Any]:
-    """Find the places of the bits that are set, of which there are int32[row] in each row; int64[pair] each."""
+    """Find the row and the column of each bit that is set, int64[pair] each; ``sizes`` (int32[row]) is their number."""
     ends = sizes.cumsum(0)
     rows, columns = torch.empty((2, int(ends[-1]) if len(ends) else 0), dtype=torch.int64, device=words.device)
     if len(rows):
@@ -190,7 +193,7 @@ def _list_bits(words, starts, rows, columns, num_words, WORDS: tl.constexpr):  #
 
 
 def sum_pairs(similarity: Similarity, queries: Any, entities: Any, owners: Any, candidates: Any) -> Any:
-    """Add up the terms of pairs of a query (float64) and an entity; float64[pair]. No root is taken of squares."""
+    """Add up the terms of pairs of a query (float64) and an entity; float64[pair]. No root of squares is taken."""
     found = torch.empty(len(owners), dtype=torch.float64, device=owners.device)
     width = queries.shape[1] // (2 if similarity == "modulus" else 1)
     if len(owners):
@@ -225,7 +228,7 @@ def _sum_pairs(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     total = tl.zeros((PAIRS,), tl.float64)
     for start in range(0, width, DEPTH):
         depth = start + tl.arange(0, DEPTH)
-        # What is beyond the end is zero on both sides, and adds nothing.
+        # Numbers beyond the end are zero on both sides, and add nothing.
         inside = exists[:, None] & (depth < width)[None, :]
         query = tl.load(left[:, None] + depth[None, :], mask=inside, other=0.0)
         entity = tl.load(right[:, None] + depth[None, :], mask=inside, other=0.0).to(tl.float64)

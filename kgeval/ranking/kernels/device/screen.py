@@ -1,12 +1,13 @@
 """The float16 screen on a device: cheap scores with a proven error bound.
 
-``compare`` counts the candidates certainly above each answer and lists the undecided pairs, which ``device_blocks``
-settles in float64, then canonically. ``fused`` does the same in Triton without a matrix in memory; here the matrix of
-the screen's scores stands in the device's memory, for a block of answers at a time, so any device of torch can do it.
+``compare`` counts the candidates certainly above each answer, and lists the undecided pairs of an answer and a
+candidate. ``device_blocks`` calls it, and settles these pairs in float64, then by canonical scores. ``fused`` does the
+same in Triton without a matrix in memory; here the matrix of the screen's scores stands in the device's memory, for a
+block of answers at a time, so any device of torch can do it.
 
 The screen computes v = w p + a and compares it with a number of the answer (right column; x is the answer's score
 without the query's offset). p is the product of scaled float16 vectors (dot, l2, squared_l2) or the sum of float32
-distances with a minus sign (l1, modulus); w undoes the scales, and a is the candidate's:
+distances with a minus sign (l1, modulus); w undoes the scales, and a is a number of the candidate:
 
 dot          q·e + bias             against  x
 l2           q·e − ‖e‖²/2           against  (‖q‖² + x|x|)/2
@@ -17,16 +18,17 @@ Bound on the error of v
 -----------------------
 The products of rounded numbers q̂ = q − δq, ê = e − δe are exact in float32; their sum is taken in an unknown order, and
 on tensor cores several at a time, cut off rather than rounded, with at least the bits of float32 (Fasi, Higham,
-Mikaitis and Pranesh, 2021). One such step over k products loses at most (k + 2) 2⁻²³ of the sum of their sizes, so n of
-them, in whatever steps, lose less than 3 n 2⁻²³ of ‖q̂‖‖ê‖; G = 4 (n + 16) 2⁻²³ is taken, which is also above γ(2n) of
-plain float32 (Higham, 2002, chapter 3):
+Mikaitis and Pranesh, 2021). One such step over k products loses at most (k + 2) 2⁻²³ of the sum of their sizes, so a
+sum of n products, in whatever steps, loses less than 3 n 2⁻²³ of ‖q̂‖‖ê‖; G = 4 (n + 16) 2⁻²³ is taken, which is also
+above γ(2n) of plain float32 (Higham, 2002, chapter 3):
 
 |q·e − p| ≤ ‖q‖‖δe‖ + ‖δq‖‖ê‖ + G ‖q̂‖‖ê‖
 |distance − p| ≤ ‖δq‖ + ‖δe‖ + R distance,  R = 2 (n + 16) 2⁻²⁴, since sums of numbers of one sign lose in proportion
 
-So the half width is  D + α ‖ê‖ + β ‖δe‖ + z: three numbers of the answer, three of the candidate. It includes the
-rounding of v and of the answer's number to float32, underflow, and the canonical score's own rounding in float64. Where
-a whole interval ties with the answer, x is its middle, and D holds half its width.
+A pair is undecided if v is no farther from the answer's number than the half width  D + α ‖ê‖ + β ‖δe‖ + z. Its parts
+are three numbers of the answer and three of the candidate. They include the rounding of v and of the answer's number to
+float32, underflow, and the canonical score's own rounding in float64. If a whole interval ties with the answer, x is
+the middle of the interval, and D includes half of its width.
 """
 
 from __future__ import annotations
@@ -44,20 +46,23 @@ from kgeval.ranking.kernels.rounding import U32, canonical_growth
 from kgeval.ranking.kernels.screening.screens import SMALLEST, middle_of
 
 BYTES_PER_PAIR = 48
-"""of a pair in a block of ``compare`` or of ``device_blocks``: its score, its band, what was found, and both ids if
-it is undecided"""
+"""the memory of a pair in a block of ``compare`` or of ``device_blocks``: its score, its half width, the result, and
+both ids if it is undecided"""
 
 BOUND_MARGIN = 1 + 2.0**-20
-"""by this factor bounds are taken larger, as the float32 arithmetic on them needs"""
+"""bounds are multiplied by this factor, because the float32 arithmetic on them rounds"""
 
 LARGEST_RATIO = 2.0**20
-"""of norms to errors, where vectors lose next to nothing"""
+"""the largest ratio κ of norms to errors in ``joined_widths``, if vectors lose next to nothing"""
 
 
 def compare(
     similarity: Similarity, queries: Any, entities: Any, answers: AnswerBounds, candidates: CandidateBounds
 ) -> ScreenResult:
-    """Compare all candidates with a block of answers: rounded vectors, [answer, dim] and [candidate, dim]."""
+    """Compare all candidates with a block of answers.
+
+    ``queries`` and ``entities`` are rounded vectors, [answer, dim] and [candidate, dim].
+    """
     scores = screen_scores(similarity, queries, entities, answers.scale, candidates.added)
     difference, width = scores.sub_(answers.middle[:, None]), half_widths(answers, candidates)
     above = (difference > width).sum(dim=1)
@@ -74,11 +79,11 @@ class ScreenResult(NamedTuple):
     answers: Any
     """int64[pair], the answer of each undecided pair"""
     candidates: Any
-    """int64[pair], its candidate"""
+    """int64[pair], the candidate of each undecided pair"""
 
 
 def screen_scores(similarity: Similarity, queries: Any, entities: Any, scale: Any, added: Any) -> Any:
-    """Compute what is compared, v; float32[query, candidate]."""
+    """Compute the screen's scores, v; float32[query, candidate]."""
     scores = _products(queries, entities) if similarity in PRODUCTS else _distances(similarity, queries, entities)
     return scores.mul_(scale[:, None]).add_(added)
 
@@ -104,7 +109,7 @@ def _distances(similarity: Similarity, queries: Any, entities: Any) -> Any:
 
 @contextmanager
 def _exact_factors() -> Iterator[None]:
-    """Have torch multiply float32 as it is, whatever the process allows elsewhere; the last thread puts that back."""
+    """Have torch multiply in full float32, whatever the process allows elsewhere; the last thread restores that."""
     with _lock:
         _before.append(_before[0] if _before else torch.get_float32_matmul_precision())
         torch.set_float32_matmul_precision("highest")
@@ -120,7 +125,7 @@ def _exact_factors() -> Iterator[None]:
 _lock = Lock()
 
 _before: list[str] = []
-"""of each thread that multiplies, what was allowed before the first of them"""
+"""an entry for each thread that multiplies now: the precision that was allowed before the first one began"""
 
 
 def half_widths(answers: AnswerBounds, candidates: CandidateBounds) -> Any:
@@ -131,39 +136,40 @@ def half_widths(answers: AnswerBounds, candidates: CandidateBounds) -> Any:
 
 
 class AnswerBounds(NamedTuple):
-    """What bounds the error at each answer, and what the answer is compared by; float32[answer]."""
+    """The numbers of each answer in the comparison and the half width, by letters as above; float32[answer]."""
 
     middle: Any
-    """what v is compared with"""
+    """the number that v is compared with"""
     scale: Any
-    """w"""
+    """w, which undoes the scales"""
     constant: Any
-    """D"""
+    """D, the constant part of the half width"""
     per_norm: Any
-    """α"""
+    """α, the factor of ‖ê‖"""
     per_error: Any
-    """β"""
+    """β, the factor of ‖δe‖"""
 
 
 class CandidateBounds(NamedTuple):
-    """What bounds the error at each candidate, and what is added to its product; float32[candidate]."""
+    """The numbers of each candidate in the comparison and the half width, by letters as above; float32[candidate]."""
 
     added: Any
-    """a"""
+    """a, which is added to the product"""
     norms: Any
-    """no less than ‖ê‖"""
+    """no less than ‖ê‖, the norm of the rounded vector"""
     errors: Any
-    """‖δe‖"""
+    """no less than ‖δe‖, the norm of the rounding error"""
     slack: Any
-    """z"""
+    """z, the candidate's own part of the half width"""
 
 
 def bounds_of_answers(
     similarity: Similarity, queries: DeviceVectors, entities: DeviceVectors, intervals: tuple[Any, Any], owners: Any
 ) -> AnswerBounds:
-    """Compute the numbers of answers.
+    """Compute the ``AnswerBounds`` of answers.
 
-    The ends of their tie intervals, the lowest and the highest, are float64[answer], their queries int64[answer].
+    ``intervals`` are the lowest and the highest scores that tie with each answer, float64[answer]; ``owners`` are the
+    queries of the answers, int64[answer].
     """
     offsets, norms, errors = queries.added[owners], queries.norms[owners], queries.errors[owners]
     dim = entities.rounded.shape[1]
@@ -190,11 +196,11 @@ def bounds_of_answers(
 
 
 def bounds_of_candidates(similarity: Similarity, entities: DeviceVectors) -> CandidateBounds:
-    """Compute the numbers of all candidates of a chunk."""
+    """Compute the ``CandidateBounds`` of all candidates of a chunk."""
     added = entities.added
     if similarity in ("l2", "squared_l2"):
         added = 0.5 * (added - entities.norms * entities.norms)
-    # What is added is rounded to float32, and half the square of a norm that is known to within 2⁻³⁰ of itself.
+    # The added number is rounded to float32; half the square of a norm is in it, which is known to within 2⁻³⁰.
     slack = added.abs() * (2 * U32) if similarity == "dot" else (added.abs() + entities.added.abs()) * (4 * U32)
     if similarity not in PRODUCTS:
         slack = added.abs() * (_distance_growth(entities) + 4 * U32)
@@ -205,8 +211,8 @@ def bounds_of_candidates(similarity: Similarity, entities: DeviceVectors) -> Can
 def joined_widths(answers: AnswerBounds, candidates: CandidateBounds) -> tuple[Any, Any]:
     """Join α ‖ê‖ + β ‖δe‖ into one product that is no less: (α κ + β) max(‖ê‖ / κ, ‖δe‖) for any κ > 0.
 
-    With κ between the sums of both it is hardly more, since rounding loses alike of all. The factors are
-    float32[answer] and float32[candidate].
+    With κ the sum of the norms divided by the sum of the errors, it is hardly more, since all vectors lose about the
+    same share. The two factors are float32[answer] and float32[candidate].
     """
     norms, errors = (part.double() for part in (candidates.norms, candidates.errors))
     ratio = (norms.sum() / errors.sum()).nan_to_num(1.0).clamp(max=LARGEST_RATIO)
@@ -215,7 +221,7 @@ def joined_widths(answers: AnswerBounds, candidates: CandidateBounds) -> tuple[A
 
 
 def unscaling(similarity: Similarity, scales: Any, entities: DeviceVectors) -> Any:
-    """Compute what undoes the scales of queries (float64[query]) and of the entities, w; float32[query]."""
+    """Compute w, which undoes the scales of queries (float64[query]) and of the entities; float32[query]."""
     return (1 / (scales * entities.scales[0]) if similarity in PRODUCTS else -torch.ones_like(scales)).float()
 
 

@@ -55,7 +55,7 @@ class ScreenedCounting:
         self._limits = screen.limits(intervals.lowest, intervals.highest, intervals.owners)
         self._pairs = pairs_of(queries, entities, in_float64=screen.refined_in_float64)
         self.effort = np.zeros((len(queries.vectors), 2), np.int64)
-        """int64[query, 2], how many comparisons took a score in the precision of the entities, and a canonical one"""
+        """int64[query, 2], how many comparisons took a refined score, and how many a canonical one"""
 
     def count(self, part: slice, block: int, clock: Callable[[], float] = time.perf_counter) -> float:
         """Count for some queries, a block at a time; return the seconds of the quickest block."""
@@ -72,7 +72,7 @@ class ScreenedCounting:
 
 @njit(cache=True, nogil=True)
 def count_screened(start, statistics, order, limits, pairs, intervals, counts, effort):  # type: ignore[no-untyped-def]
-    """Count the candidates in each column of the statistics, whose rows are the queries from ``start`` on."""
+    """Count candidates by the screen's statistics (its scores), [query, column], of the queries from ``start`` on."""
     width = len(order)
     uncertain, flags = np.empty(width + 1, np.int64), np.empty(BOUND_GROUP, np.uint8)
     bounds = np.empty(width), np.empty(width)
@@ -140,7 +140,7 @@ def split_columns(statistics, upper, lower, flags, uncertain):  # type: ignore[n
 
 @njit(cache=True)
 def _count_conceivable(statistics, above, possible):  # type: ignore[no-untyped-def]
-    """Count what is certainly and what is conceivably above; in 16 bits, so that a processor adds many at once."""
+    """Count the columns certainly above and those conceivably above; in 16 bits, so that a CPU adds many at once."""
     certain, conceivable = np.int16(0), np.int16(0)
     for column in range(len(statistics)):
         certain = np.int16(certain + np.int16(statistics[column] > above))
@@ -157,7 +157,7 @@ def _flag(statistics, above, possible, flags):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _collect(flags, first, uncertain, count):  # type: ignore[no-untyped-def]
-    """Append the marked columns: eight at a time are passed over, and no branch asks for one alone."""
+    """Append the marked columns to ``uncertain``; skip eight unmarked ones at a time, without a branch for each."""
     words = flags.view(np.uint64)
     for word in range(len(words)):
         if words[word]:
@@ -168,19 +168,20 @@ def _collect(flags, first, uncertain, count):  # type: ignore[no-untyped-def]
 
 
 class Pairs(NamedTuple):
-    """Queries and entities for the compiled loops, and what bounds the error of their refined scores."""
+    """Queries and entities for the compiled loops, and the numbers that bound the error of their refined scores."""
 
     arrays: Packed
     rounded: np.ndarray[Any, Any]
-    """[query, dim or more], in the precision of the refined scores"""
+    """[query, dim or more], the query vectors in the precision of the refined scores"""
     rounding_error_per_unit: Float64Array
     """float64[query], the error per unit of an entity's size"""
     sizes: Float64Array
-    """float64[entity], the norms where products are taken; ones where distances are, whose squares have sizes apart"""
+    """float64[entity], the sizes: norms for products, ones for distances (``score_bounds`` sizes their squares
+    itself)"""
     growth: float
     """the error per unit of the score"""
     floor: float
-    """the error beside those"""
+    """the constant part of the error"""
 
 
 def pairs_of(queries: QueryVectors, entities: EntityVectors, *, in_float64: bool = False) -> Pairs:

@@ -31,13 +31,13 @@ from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.memory_plan import BLOCK
 
 BLOCKS = 2
-"""blocks that a thread takes at a time, with one buffer"""
+"""the number of blocks of queries that a thread takes at a time, with one buffer"""
 
 TRIAL = 2
-"""blocks that each precision in question is timed on"""
+"""the number of blocks that each precision in question is timed on"""
 
 TRIAL_PAYS = 16 * BLOCKS
-"""blocks from which on they are timed"""
+"""the number of blocks from which on precisions are timed"""
 
 MOST_REFINED = 0.08
 """the share of comparisons that take a refined score, beyond which bfloat16 does not pay"""
@@ -53,7 +53,7 @@ class ScreenedKernel(CompiledKernel):
         self, *precisions: Precision, block: int = BLOCK, clock: Callable[[], float] = time.perf_counter
     ) -> None:
         self._precisions = precisions
-        """those in question, of which the first is used; later none, where screening does not pay"""
+        """the precisions in question, of which the first is used; none once screening has turned out not to pay"""
         self.name: str = precisions[0]
         self._block, self._clock = block, clock
         self._compared, self._effort = 0, np.zeros(2, np.int64)
@@ -82,7 +82,7 @@ class ScreenedKernel(CompiledKernel):
         return counted
 
     def _choose_precision(self, countings: list[ScreenedCounting]) -> tuple[int, int]:
-        """Count a few queries by each precision, and keep the quickest; return its place, and how many are counted."""
+        """Count a few queries by each precision, and keep the quickest; return its index, and how many were counted."""
         step = TRIAL * self._block
         seconds = [
             counting.count(slice(place * step, (place + 1) * step), self._block, self._clock)

@@ -1,9 +1,9 @@
 """Screens: approximate scores of a block of queries and candidates, and how far they may be from the canonical ones.
 
 ``ScreenedKernel`` makes screens for each chunk of candidates (``screens_for``). A screen turns "the candidate is above
-the answer" into "a statistic is above a limit". The statistic comes in low precision; two limits, above and below the
-answer's by a proven bound on the error, enclose what remains uncertain. Another screen is a ``Screen`` here, and a case
-in ``screens_for``.
+the answer" into "a statistic is above a limit". A statistic is a number for a query and a candidate that orders as the
+score does, in low precision. Two limits, above and below the answer's own statistic by a proven bound on the error,
+enclose the candidates that remain uncertain. To add a screen, write a ``Screen`` here, and a case in ``screens_for``.
 
 Statistics of distances
 -----------------------
@@ -11,7 +11,7 @@ Absolute differences or moduli are summed, never an array of query × candidate 
 
 l1, modulus      −distance > x                 with x the answer's score without the query's offset
 
-Sums of numbers of one sign lose at most γ(d) of themselves, whatever the order (Higham, 2002, chapter 4).
+A sum of d numbers of one sign loses at most the share γ(d), whatever the order (Higham, 2002, chapter 4).
 
 Statistics of products
 ----------------------
@@ -20,16 +20,16 @@ Matrix products, in float32 or bfloat16, for dot products and Euclidean distance
 dot    q·e + bias        > x
 l2     q·e − ‖e‖²/2      > (‖q‖² + x|x|)/2        with x the answer's score without the query's offset
 
-and of a squared distance q·e − (‖e‖² − bias)/2 > (‖q‖² + x)/2.
+For a squared distance, the comparison is q·e − (‖e‖² − bias)/2 > (‖q‖² + x)/2.
 
-What is added to the product of an entity stands in spare columns. For rounded vectors q̂ = q − δq, ê = e − δe
-(Higham, 2002, chapter 3):
+The number that is added to an entity's product stands in spare columns of its vector. For rounded vectors q̂ = q − δq,
+ê = e − δe (Higham, 2002, chapter 3):
 
 |q·e − fl(q̂·ê)| ≤ ‖q‖‖δe‖ + ‖δq‖‖ê‖ + γ(d + 11)‖q̂‖‖ê‖,  γ(n) = n u / (1 − n u),  u = 2⁻²⁴
 
 whatever the order of summation, with or without fused operations; all norms are known exactly. In bfloat16, u is twice
-as large: a processor may cut sums off in place of rounding them. The canonical score's own rounding, in float64, is
-added. Rounding the result to bfloat16 is monotone and needs no bound: there the limits are rounded outwards to bfloat16
+as large: a processor may cut sums off instead of rounding them. The canonical score's own rounding, in float64, is
+added. Rounding the result to bfloat16 is monotone and needs no bound: the limits are rounded outwards to bfloat16
 instead.
 """
 
@@ -48,30 +48,30 @@ from kgeval.ranking.kernels.rounding import SPARE, U32, Precision, Rounded, cano
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 
 BOUND_GROUP = 512
-"""candidates that share one error bound, neighbours in the order of the screen"""
+"""the number of candidates that share one error bound: a group of neighbours in the columns of the screen"""
 
 LARGEST = 2.0**60
-"""norms beyond this are not screened: their squares come near the end of float32"""
+"""vectors with larger norms are not screened: their squares come near the end of float32"""
 
 MOST_DIMENSIONS = 2**20
-"""beyond this, what rounding changes in a sum is no small part of it"""
+"""vectors with more dimensions are not screened: rounding may change a large part of a sum"""
 
 SMALLEST = 2.0**-60
 """what underflow may take from a score, per dimension (a square below 2⁻¹²⁶ is lost, so a modulus below 2⁻⁶³ is)"""
 
 TILE = 64
-"""candidates whose distances are summed side by side"""
+"""the number of candidates whose distances are summed side by side"""
 
 QUERY_BLOCK = 256
-"""queries that are compared with a tile while it is in cache"""
+"""the number of queries that are compared with a tile of candidates while it is in cache"""
 
 
 def screens_for(
     precisions: Sequence[Precision], queries: QueryVectors, entities: EntityVectors, *scores: Float64Array
 ) -> list[Screen]:
-    """Make a screen of each precision for a chunk; none where no bound holds. Only products have several.
+    """Make a screen of each precision for a chunk; none if no bound holds. Only products have several precisions.
 
-    What candidates are compared with is given as arrays of scores.
+    ``scores`` are arrays of the scores that candidates are compared with.
     """
     if not (precisions and vectors_are_bounded(queries, entities, *scores)):
         return []
@@ -105,24 +105,25 @@ class Screen(Protocol):
     order: IntArray
     """int64[column], the candidate in each column"""
     refined_in_float64: bool = True
-    """whether what it leaves uncertain needs more than the precision of the entities"""
+    """whether refined scores of uncertain candidates are summed in float64, not in the precision of the entities"""
 
     def buffer(self, rows: int) -> np.ndarray[Any, Any]:
-        """Make room for the statistics of some queries."""
+        """Make room for the statistics of some queries, [query, column]."""
 
     def statistics(self, block: slice, buffer: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Approximate the statistics of a block of queries; [query, column], in the buffer."""
 
     def limits(self, lowest: Float64Array, highest: Float64Array, owners: IntArray) -> Limits:
-        """Enclose intervals of scores (float64[answer] each), whose queries are ``owners``."""
+        """Turn tie intervals (float64[answer] each, for the queries ``owners``) into limits of statistics."""
 
 
 class Limits(NamedTuple):
     """Statistics above ``upper`` are certainly above an interval, those below ``lower`` certainly below it."""
 
     upper: np.ndarray[Any, Any]
-    """[answer, group], in the precision of the statistics"""
+    """[answer, group of columns], in the precision of the statistics"""
     lower: np.ndarray[Any, Any]
+    """[answer, group of columns], in the same precision"""
 
 
 class Float32Products(Screen):
@@ -255,9 +256,10 @@ def round_outward(upper: Float64Array, lower: Float64Array) -> Limits:
 
 
 def middle_of(similarity: Similarity, scores: Any, norms: Any, sizes: Any, farthest: Any) -> tuple[Any, Any]:
-    """Put scores of answers into the terms of products; and the size of what is added up for them.
+    """Turn scores of answers into statistics of products; also return the size of the numbers that are added for them.
 
-    Arrays or tensors [answer]: scores without offsets, norms of queries, the size of scores, and that of products.
+    The arguments are arrays or tensors [answer]: ``scores`` without offsets, ``norms`` of queries, ``sizes`` of scores,
+    and ``farthest``, the size of products.
     """
     if similarity == "l2":
         # A positive score (of an answer with a bias) is beyond every distance, so the square keeps the sign.

@@ -1,9 +1,10 @@
 """Selection with a screen: which candidates of a chunk may be among a query's best, with canonical scores for those.
 
-``ScreenedKernel.select_shared`` calls ``ScreenedSelection`` for each chunk. The screen, an approximate
-score with a proven error, picks the candidates that look best, at least k for k places. Their refined scores give lower
-bounds; the k-th largest of these, and of the best so far, is a threshold that k candidates or more reach. Candidates
-that cannot reach it are discarded; the rest, a few for each place, are scored canonically.
+``ScreenedKernel.select_shared`` calls ``ScreenedSelection`` for each chunk, to keep the best k candidates of each
+query, one for each of k places. The screen, an approximate score with a proven error, picks at least k candidates that
+look best. Their refined scores (in higher precision) give lower bounds; the k-th largest of these, and of the best so
+far, is a threshold that k candidates or more reach. Candidates that cannot reach it are discarded; the rest, a few for
+each place, are scored canonically (in float64, in one fixed order).
 """
 
 from __future__ import annotations
@@ -60,18 +61,18 @@ class ScreenedSelection:
 
 
 class ChunkColumns(NamedTuple):
-    """The columns of a chunk's statistics: whose they are, and the numbers that bound them."""
+    """The columns of a chunk's statistics (the screen's scores): their candidates, and numbers below and above them."""
 
     first: int
     """the position of the chunk's first candidate"""
     order: IntArray
     """int64[column], the candidate of the chunk in each column"""
     places: IntArray
-    """int64[candidate], the column of each"""
+    """int64[candidate], the column of each candidate"""
     lowest: Any
     """below all statistics: it marks a column that is left out"""
     least: Any
-    """the least number above that"""
+    """the least number above ``lowest``"""
     highest: np.ndarray[Any, Any]
     """[group], above all statistics"""
 
@@ -98,7 +99,7 @@ def _mark_known(start, statistics, columns, best):  # type: ignore[no-untyped-de
 
 @njit(cache=True, nogil=True)
 def _find_thresholds(start, statistics, columns, pairs, best, thresholds):  # type: ignore[no-untyped-def]
-    """For each query, find a score that as many candidates as there are places reach; −∞ where there are too few."""
+    """For each query, find a threshold: a score that at least k candidates reach; −∞ if there are fewer than k."""
     width, places = len(columns.order), best.scores.shape[1]
     uncertain, flags = np.empty(width + 1, np.int64), np.empty(BOUND_GROUP, np.uint8)
     lows, highs, lower = np.empty(width), np.empty(width), columns.highest.copy()

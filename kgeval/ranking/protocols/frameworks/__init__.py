@@ -1,1 +1,1 @@
-"""The protocols, each a value that is found because it is there: of evaluators of frameworks, of publications."""
+"""The protocols of frameworks and publications: ``protocol.protocols()`` finds every ``Protocol`` in these files."""

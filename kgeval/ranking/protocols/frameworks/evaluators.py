@@ -3,7 +3,7 @@
 First those that count every tie against the answer (kbc, PyTorch-BigGraph, ULTRA, NBFNet, TorchKGE, Marius, DGL-KE);
 then those that decide otherwise what a tie is (LibKGE and AmpliGraph round scores, for OpenKE nothing ties) or how many
 count (InGram); then those that sort all candidates, and take an answer's place in the list for its rank. A rule for
-some models only is a ``FrameworkQuirk`` above the protocol that has it.
+some models only is a ``FrameworkQuirk`` above the protocol that has it. ``protocol.protocols()`` finds the protocols.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ ULTRA = _pessimistic(
     tie_note="ULTRA counts every tie against the answer",
 )
 
-# Without ``filtered_data`` its inductive test filters by the graph that the model sees.
+# Without ``filtered_data`` NBFNet's inductive test filters by the graph that the model sees.
 NBFNET = replace(
     ULTRA,
     name="nbfnet",
@@ -133,7 +133,7 @@ TORCHKGE = _pessimistic(
     framework_metrics=(
         *named("{metric}, {setting}", metric=_METRICS, setting=_SETTINGS),
         *named("{metric}_{side}s, {setting}", side={"head": "head", "tail": "tail"}, metric=_HITS, setting=_SETTINGS),
-        # Those of its RelationPredictionEvaluator, which are called as those of links.
+        # Metrics of its RelationPredictionEvaluator, which have the names of the metrics of links.
         *named("relations: {metric}, {setting}", side={"": "relation"}, metric=_METRICS, setting=_SETTINGS),
     ),
     text=lambda value: str(round(value, 3)),
@@ -242,7 +242,7 @@ LIBKGE = Protocol(
     mean=histogram32,
     framework_metrics=named(
         "{metric}{setting}{side}",
-        # What is read first is filtered, as the head of the table says.
+        # Filtered metrics come first, as the head of the table says.
         setting={"_filtered": "filtered", "_filtered_with_test": "with_test", "": "raw"},
         side={"": "both", "_head": "head", "_tail": "tail"},
         metric={
@@ -296,7 +296,7 @@ AMPLIGRAPH_1 = replace(
 )
 
 
-# Its filter holds the answer too: no score but those of other candidates is left at the threshold (``get_rank``).
+# InGram's filter has the answer too: only scores of other candidates can be at the threshold (``get_rank``).
 INGRAM = Protocol(
     name="ingram",
     summary="half of the ties count, rounded down; both sides pooled",
@@ -364,7 +364,7 @@ class KnownAnswersKeepZero(FrameworkQuirk):
 
 
 TOKENS = ("OOV", "")
-"""the labels of its first two rows"""
+"""the labels of the first two rows of a model of the ConvE code"""
 
 
 class Tokens(FrameworkQuirk):

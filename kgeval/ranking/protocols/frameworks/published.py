@@ -1,4 +1,7 @@
-"""The protocols of kgeval itself, of PyKEEN, and of publications and benchmarks, each a ``Protocol``."""
+"""The protocols of kgeval itself, of PyKEEN, and of publications and benchmarks, each a ``Protocol``.
+
+``protocol.protocols()`` finds them. The functions here choose the candidates of the protocols of benchmarks.
+"""
 
 from __future__ import annotations
 
