@@ -1,7 +1,8 @@
-"""Notes: sentences on a result. Each is a text that knows what it is on, and which of its words are of one data set.
+"""Notes: sentences on a result, such as "3 ranks tie.", which know their kind, their numbers and their examples.
 
-A note is made where its sentence is written, and nobody takes it apart again. Those of several models that differ in
-numbers alone are joined into one, which has ranges (:func:`in_ranges`).
+A note is made where its sentence is written, of parts, so that no code has to parse it later. Notes of several models
+that differ in numbers alone are joined into one, which has ranges (:func:`in_ranges`, called by
+``collected_notes.py``). JSON and stored files have the keys of :func:`in_json` and :func:`stored`.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
 # fmt: off
 NoteKind = Literal[
     "candidates", "chance", "device", "differences", "faulty-lists", "files", "intervals", "labels", "leaks",
-    "left-out", "lists", "negatives", "repeated", "runs", "scores", "sides", "tests", "ties", "times", "undefined",
-    "unseen", "",
+    "left-out", "lists", "negatives", "repeated", "runs", "scores", "sides", "terms", "tests", "ties", "times",
+    "undefined", "unseen", "",
 ]
 # fmt: on
-"""what a note is on; empty for one that is only a text, of a run of an older version or of another package"""
+"""the subject of a note; empty for a plain text, as from a run of an older version or from another package"""
 
 KINDS: Mapping[NoteKind, str] = {
     "candidates": "entities that compete with an answer: fewer or others than asked for (--corruption)",
@@ -44,23 +45,27 @@ KINDS: Mapping[NoteKind, str] = {
     "runs": "runs that are missing, damaged, changed, or made otherwise",
     "scores": "scores that are not numbers, not repeatable, equal or masked (--nan)",
     "sides": "sides that are not ranked, or seem to be exchanged (--side)",
-    "tests": "how differences were tested, or why not (--intervals, --draws)",
+    "terms": "what the words, marks and rows of a table mean, and further results of tests",
+    "tests": "why differences were not tested, or with less certainty (--intervals, --draws)",
     "ties": "ties that move a metric (--ties)",
     "times": "times of temporal graphs: their order, and facts that a filter leaves aside (--times, --filter)",
     "undefined": "metrics that are undefined",
     "unseen": "triples with an entity or relation that the model does not know (--unseen)",
 }
-"""what notes of each kind are on, with the option that decides it"""
+"""a kind of notes -> its subject in words, and the option that decides it"""
 
-NUMBER = re.compile(r"(?<![\w@.:\-])[-−]?\d[\d,]*(?:\.\d+)?(?![\w@\-]|\.\d)")
+NUMBER = re.compile(r"(?<![\w@.:\-])[-−]?\d+(?:,\d{3})*(?:\.\d+)?(?![\w@\-]|\.\d)")
 """a number in the words of a note, not in a name such as hits@10"""
 
+NUMERAL = "\0"
+"""a character that no label has; it stands for a number in the shape of a note"""
+
 OF_EXAMPLES = (": (", " such as ")
-"""after these, a text that is no more than a text has labels, whose digits are no numbers"""
+"""signs of examples in a plain text: its digits may belong to labels, so that they do not become ranges"""
 
 
 class NotePart(str):
-    """Words of a note, and what stands for them, or goes with them, where notes are joined."""
+    """Words of a note with a second text, ``other``, which is used where notes are joined."""
 
     other: str
 
@@ -71,20 +76,20 @@ class NotePart(str):
 
 
 class Example(NotePart):
-    """A label, path or name: what is of one data set; ``other`` are the words for it in a note on several."""
+    """Words of one dataset, such as a label, path or name; ``other`` replaces them in a note on several datasets."""
 
     @classmethod
     def path(cls, path: object) -> Example:
-        """Take a path, for which a note on several data sets has an ellipsis; a bare name stays."""
+        """Make an example of a path; in a note on several datasets it is an ellipsis, unless it is a bare name."""
         return cls(path, "…" if "/" in str(path) else str(path))
 
 
 class Amount(NotePart):
-    """A count in words; ``other`` is its noun."""
+    """A count with its noun, such as ``2 triples``; ``other`` is the noun."""
 
 
 def amount(count: int, noun: str, plural: str = "") -> Amount:
-    """Count in words, which are joined with other counts of the noun.
+    """Write a count with its noun; counts of one noun are joined to a range.
 
     >>> in_ranges([Note("files", amount(count, "triple"), " repeated.") for count in (1, 2000)])
     '1–2,000 triples repeated.'
@@ -93,7 +98,7 @@ def amount(count: int, noun: str, plural: str = "") -> Amount:
 
 
 class Note(str):
-    """A sentence on a result: its text, what it is on, and the parts that it is made of.
+    """A sentence on a result: a text with its kind and the parts that it is made of.
 
     >>> note = Note("unseen", "left out: ", amount(2, "triple"), Example(": (x, r, y)"), ".")
     >>> note, note.kind, note.general
@@ -103,7 +108,7 @@ class Note(str):
     kind: NoteKind
     parts: tuple[str, ...]
     seeds: str
-    """how many runs of a model have it, if not all: ``in 2 of 3 seeds``"""
+    """in how many runs of a model the note occurs, if not in all: ``in 2 of 3 seeds``"""
 
     def __new__(cls, kind: NoteKind, /, *parts: str, seeds: str = "") -> Note:
         note = super().__new__(cls, "".join([f"{seeds}: " if seeds else "", *parts]))
@@ -119,22 +124,22 @@ class Note(str):
 
     @property
     def general(self) -> Note:
-        """The same without what is of one data set."""
+        """The note for several datasets: each example is replaced by its ``other``."""
         return Note(self.kind, *(part.other if isinstance(part, Example) else part for part in self.parts))
 
     @property
     def shape(self) -> tuple[str, ...]:
-        """What notes that differ in numbers alone have in common."""
+        """A key that is equal for notes that differ in numbers alone."""
         return self.kind, *map(self._shape_of, self.parts)
 
     def _shape_of(self, part: str) -> str:
         if isinstance(part, Amount):
-            return f"# {part.other}"
+            return f"{NUMERAL} {part.other}"
         is_said = isinstance(part, Example) or not (self.kind or all(words not in part for words in OF_EXAMPLES))
-        return part if is_said else NUMBER.sub("#", part)
+        return part if is_said else NUMBER.sub(NUMERAL, part)
 
     def after(self, *parts: str) -> Note:
-        """The same after other words."""
+        """The note with other words before it."""
         return Note(self.kind, *parts, *self.parts)
 
 
@@ -167,41 +172,38 @@ def _value(number: str) -> float:
 
 
 def in_json(notes: Iterable[str]) -> dict[str, list[str]]:
-    """What JSON says of notes: their texts, and beside each what it is on, empty of one that is only a text."""
+    """Return the keys for notes in JSON results: their texts, and the kind of each, empty for a plain text."""
     every = [*map(Note.of, notes)]
     return {"notes": [*map(str, every)], "note_kinds": [str(note.kind) for note in every]}
 
 
 def stored(notes: Iterable[str]) -> dict[str, Any]:
-    """What a file keeps of notes, under keys that older versions leave aside: what JSON says, and their parts."""
+    """Return the keys for notes in stored files: as in JSON, and their parts. Older versions skip kinds and parts."""
     every = [*map(Note.of, notes)]
     return {**in_json(every), "note_parts": [[*map(_plain, note.parts)] for note in every]}
 
 
 def _plain(part: str) -> Any:
-    if not isinstance(part, NotePart):
-        return part
-    return [str(part), part.other] if isinstance(part, Example) else [str(part), part.other, "#"]
+    return [str(part), part.other, *["#"] * isinstance(part, Amount)] if isinstance(part, NotePart) else part
 
 
 PlainPart = str | tuple[str, str] | tuple[str, str, Literal["#"]]
-"""a part in a file: words, an example with the words for it, or a count with its noun"""
+"""a part in a file: words; an example and its ``other``; or a count, its noun and ``#``"""
 
-KEPT = TypeAdapter(tuple[list[NoteKind], list[list[PlainPart]]])
-"""of the notes in a file, their kinds and parts"""
+KEPT = TypeAdapter(tuple[NoteKind, list[PlainPart]])
+"""checks the kind and the parts of a note in a file"""
 
 
 def restored(content: Mapping[str, Any]) -> tuple[Note, ...]:
-    """Read what ``stored`` gave; a text without parts, or with those of another text, is only a text."""
-    by_text = dict[str, Note]()
-    with suppress(ValidationError):
-        columns = KEPT.validate_python((content.get("note_kinds"), content.get("note_parts")))
-        made = (Note(kind, *map(_part, parts)) for kind, parts in zip(*columns, strict=False))
-        by_text = {str(note): note for note in made}
+    """Read the keys of :func:`stored`; a text whose parts are missing, or make another text, becomes a plain text."""
+    by_text, columns = dict[str, Note](), [content.get(name) for name in ("note_kinds", "note_parts")]
+    for row in zip(*(column if isinstance(column, list) else [] for column in columns), strict=False):
+        with suppress(ValidationError):
+            kind, parts = KEPT.validate_python(row)
+            note = Note(kind, *map(_part, parts))
+            by_text[str(note)] = note
     return tuple(by_text.get(text) or Note.of(text) for text in map(str, content.get("notes", ())))
 
 
 def _part(plain: PlainPart) -> str:
-    if isinstance(plain, str):
-        return plain
-    return (Example if len(plain) == 2 else Amount)(*plain[:2])
+    return plain if isinstance(plain, str) else (Example if len(plain) == 2 else Amount)(*plain[:2])

@@ -39,6 +39,7 @@ NONE: Mapping[str, str] = MappingProxyType({})
 def show(result: Shown, form: str = "text") -> None:
     """Print a result in a form that ``--format`` names, with as many decimals as ``--digits`` says."""
     digits = _kept().get("kgeval.digits")
+    record(result)
     if form == "json":
         return say_json(result.to_dict())
     if form == "csv":
@@ -71,6 +72,8 @@ def show_outcomes(
     from kgeval.runs.outcome import results_of, with_common_ties
 
     if form == "json":
+        for outcome in outcomes:
+            record(outcome.summary)
         say_json(results_of(outcomes, failures, **further))
         return
     for index, page in enumerate(_pages(with_common_ties(outcomes))):
@@ -116,13 +119,13 @@ def _page_of(outcome: Outcome) -> Page:
     headline = Table([framework.protocol, ""], [*framework.headline.items()])
     left_out = len(framework.headline) < len(framework.texts)
     counts = f"{len(framework.headline)} of {len(framework.texts)} numbers"
-    shown = Note("left-out", f"{counts} are shown; metrics.json and --json have the others.")
+    shown = Note("terms", f"{counts} are shown; metrics.json and --json have the others.")
     notes = (shown,) if left_out else ()
     return Page(outcome.summary.provenance.heads, (headline, *tables[1:]), notes)
 
 
-def show_remarks(outcomes: Sequence[Outcome], failures: Mapping[str, str] = NONE, *, places: bool = True) -> None:
-    """Print the notes on outcomes, their folders, and which models failed."""
+def show_remarks(outcomes: Sequence[Outcome], *, places: bool = True) -> None:
+    """Print the notes on outcomes, and their folders."""
     from kgeval.runs.outcome import comparability_notes, notes_by_model
 
     show_notes(notes_by_model(outcomes), early=not places)
@@ -131,8 +134,7 @@ def show_remarks(outcomes: Sequence[Outcome], failures: Mapping[str, str] = NONE
             show_place(outcome.folder, stored=outcome.stored)
     if places:
         show_pages(outcomes)
-    failed = [Note("runs", f"{name} failed: {why}") for name, why in failures.items()]
-    show_notes([*comparability_notes(outcomes), *failed], early=not places)
+    show_notes(comparability_notes(outcomes), early=not places)
 
 
 def show_pages(outcomes: Sequence[Outcome]) -> None:
@@ -151,9 +153,9 @@ def show_pages(outcomes: Sequence[Outcome]) -> None:
 
 def show_notes(notes: Iterable[str], *, early: bool = False) -> None:
     """Print notes on results, without those that were printed before; ``early`` if a common table follows."""
-    printed = _kept().setdefault("kgeval.notes", [])
+    notes, printed = [*notes], _kept().setdefault("kgeval.notes", [])
+    _record(notes)
     for note in notes:
-        _kept().setdefault("kgeval.kinds", {})[Note.of(note).kind] = note
         if note not in printed:
             _remark(f"Note: {note}")
             printed.append(note)
@@ -161,8 +163,17 @@ def show_notes(notes: Iterable[str], *, early: bool = False) -> None:
             printed.remove(note)
 
 
+def record(result: Shown) -> None:
+    """Remember the kinds of the notes above and below a result, for ``--fail-on``: not every form prints them."""
+    _record([*(head for head in result.heads if isinstance(head, Note)), *getattr(result, "notes", ())])
+
+
+def _record(notes: Iterable[str]) -> None:
+    _kept().setdefault("kgeval.kinds", {}).update((Note.of(note).kind, note) for note in notes)
+
+
 def refuse_noted() -> None:
-    """Let a command fail if it showed a note of a kind that ``--fail-on`` names, or one whose kind nobody knows."""
+    """Let a command fail (``--fail-on``) if a result has a note of a named kind, or a note whose kind nobody knows."""
     kinds, shown = _kept().get("kgeval.fail_on", ()), _kept().get("kgeval.kinds", {})
     faults = [f"--fail-on {kind}: {shown[kind]}" for kind in kinds if kind in shown]
     if kinds and "" in shown:
@@ -173,6 +184,7 @@ def refuse_noted() -> None:
 
 def show_note(note: str) -> None:
     """Print a note during the work; it is not printed again with the results."""
+    _record([note])
     _remark(f"Note: {note}")
     _kept().setdefault("kgeval.notes", []).append(note)
 
@@ -246,7 +258,7 @@ def arranged(table: Table, sort: SortKey | None, limit: int | None) -> Table:
     """
     if not table.item:
         return table
-    if sort is not None and "difference" in table.columns:  # which has the metric in its title
+    if sort is not None and "difference" in table.columns:  # its title has the metric
         sort = sort._replace(metric=SortKey.read(table.title.split()[0].rstrip(":")).metric)
     heads = [column.lower() for column in table.columns[: table.keys]]
     keys = heads.index("model") if table.item == "group" and "model" in heads else table.keys
@@ -262,7 +274,7 @@ def arranged(table: Table, sort: SortKey | None, limit: int | None) -> Table:
 
         groups.sort(key=place)
     kept, left = groups[:limit], len(groups[limit or len(groups) :])
-    more = [f"… and {counted(left, f'more {table.item}')}"] if left else []
+    more = [Note("terms", f"… and {counted(left, f'more {table.item}')}")] if left else []
     return replace(table, rows=[row for rows in kept for row in rows], notes=[*table.notes, *more])
 
 
@@ -288,7 +300,7 @@ class SortKey(NamedTuple):
         return cls(parse(name), name != text)
 
     def column(self, table: Table) -> int | None:
-        """Find the column of the metric, with a side or without one; of differences, the column of these."""
+        """Find the column of the metric, with a side or without one; in a table of differences, their column."""
         from kgeval.metrics.names import PARTS, title_of
 
         names = [self.metric, *(self.metric.of_part(part) for part in PARTS)]

@@ -14,7 +14,7 @@ from typing import Any, get_args
 
 import click
 
-from kgeval.base.errors import ConfigError, InputError, did_you_mean
+from kgeval.base.errors import ConfigError, InputError, refuse_unknown
 from kgeval.base.files import exists_safely
 from kgeval.base.notes import KINDS
 from kgeval.base.progress import loops_shown
@@ -37,13 +37,14 @@ def chosen_form(context: click.Context, _: click.Parameter, form: str | None) ->
 
 
 def _keep(context: click.Context, option: click.Parameter, value: Any) -> None:
-    """Remember how results are printed: it is no argument of the command."""
+    """Keep the value of an option on printing in the context, where ``display`` reads it, not as an argument."""
     context.meta[f"kgeval.{option.name}"] = value
     if option.name == "quiet" and value:
         context.with_resource(loops_shown(None))
 
 
 KEPT: dict[str, Any] = {"expose_value": False, "callback": _keep}
+"""the arguments of an option that :func:`_keep` keeps"""
 
 
 class Printing:
@@ -140,7 +141,7 @@ class Replacing:
 
 
 UNITS = click.Choice(get_args(Unit))
-"""what is resampled"""
+"""the units that intervals can resample"""
 
 
 class Comparing:
@@ -175,8 +176,7 @@ def _kinds(context: click.Context, option: click.Parameter, values: tuple[str, .
     """Remember the kinds of notes on which the command fails."""
     kinds = split_at_commas(context, option, values)
     for kind in kinds:
-        if not kind or kind not in KINDS:
-            raise click.BadParameter(f"no notes of kind {kind!r}. {did_you_mean(kind, KINDS, listed='notes')}")
+        refuse_unknown("--fail-on: no notes of kind", kind, KINDS, ConfigError, listed="notes")
     context.meta["kgeval.fail_on"] = kinds
 
 
@@ -261,7 +261,7 @@ def _name_and_path(word: str) -> tuple[str, str]:
 
 
 def refuse_file(path: Path, *, force: bool) -> None:
-    """Refuse to replace a file, or what none may replace."""
+    """Refuse to replace a file without ``force``, and a device, a pipe or a socket in any case."""
     refuse_to_replace_special(path)
     if exists_safely(path) and not force:
         raise InputError(f"{str(path)!r} already exists. Choose another name, or add --force.")

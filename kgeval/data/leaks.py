@@ -38,18 +38,18 @@ TOO_MANY = "triples with head and tail swapped in train were not searched for: t
 
 @dataclass(frozen=True, eq=False)
 class Leaks:
-    """Which triples of one split train repeats or has swapped; the slice ``leak`` searches near-duplicate relations."""
+    """The triples of one split that train has too, and those that it has with head and tail swapped."""
 
     repeated: BoolArray
     """bool[triple], whether train has it too"""
     swapped: BoolArray
     """bool[triple], whether train has it with head and tail swapped, under an inverse or the same symmetric relation"""
     skipped: str = ""
-    """a note on what was not searched for"""
+    """a note on the searches that were left out, empty if none was"""
 
 
 def find_leaks(dataset: Dataset) -> dict[str, Leaks]:
-    """Find the triples of valid and test that train gives away, by sorting the whole graph; once for each dataset."""
+    """Find the triples of valid and test that train gives away, by split; a dataset keeps what was found."""
     if not dataset._leaks:
         evaluated = {split: triples for split, triples in dataset.splits.items() if split != "train"}
         dataset._leaks.update(_search(dataset, evaluated))
@@ -59,11 +59,12 @@ def find_leaks(dataset: Dataset) -> dict[str, Leaks]:
 def count_leaks(
     dataset: Dataset, split: str, ranked: IntArray, sides: Collection[Side] = TARGETS
 ) -> tuple[LeakCounts | None, list[str]]:
-    """Count the triples that train gives away, of those ``ranked`` of a split, of several or of a file; or ``None``.
+    """Count the leaks among the ranked triples of a split, several splits or a file; return the counts and notes.
 
-    Those that the training graph of an inductive dataset has are counted too, whether train has them or not.
-    ``ranked`` are rows of the split, any number of times. Notes on what needs action follow. A swapped triple gives its
-    head and tail away, and not its relation.
+    The counts are None if there are no leaks, or train itself is ranked; the notes are on leaks that need action.
+    ``ranked`` are rows of the split; repeated ones count once. Triples that the training graph of an inductive dataset
+    has are counted too, whether train has them or not. A swapped triple gives away its head and tail, not its relation:
+    it is not counted if relations alone are ranked.
     """
     notes, leaks = _notes_on_overlap(dataset, split), _leaks_of(dataset, split)
     if leaks is None:
@@ -84,7 +85,7 @@ def count_leaks(
 
 
 def notes_on_leaks(dataset: Dataset, split: str, *, swapped: bool = True) -> list[str]:
-    """Describe the triples of a split that train gives away, and name examples."""
+    """Make notes on the triples of a split that train gives away, with examples."""
     notes, leaks = _notes_on_overlap(dataset, split), _leaks_of(dataset, split)
     if leaks is None:
         return notes
@@ -94,7 +95,8 @@ def notes_on_leaks(dataset: Dataset, split: str, *, swapped: bool = True) -> lis
     if repeated := int(leaks.repeated.sum()):
         example = Example(f": for example {dataset.triple(*triples.ids[np.argmax(leaks.repeated)])}")
         counts = LeakCounts(len(triples), returning=repeated) if later else LeakCounts(len(triples), repeated)
-        notes.append(Note("leaks", *counts.in_words(split, any_time=any_time).parts, example, "."))
+        said = counts.in_words(split, any_time=any_time)
+        notes.append(Note(said.kind, *said.parts, example, "."))
     if swapped and not later and (count := int(leaks.swapped.sum())):
         relations = Example(f": {_most_frequent(dataset, triples.relations[leaks.swapped])}")
         counts = LeakCounts(len(triples), swapped=count)
@@ -103,13 +105,13 @@ def notes_on_leaks(dataset: Dataset, split: str, *, swapped: bool = True) -> lis
 
 
 def is_later(triples: Triples, train: Triples) -> bool:
-    """Whether all triples are of times after those of train: what train has of them returns, and does not leak."""
+    """Whether all triples are later than train: a triple that train has too is then a returning fact, not a leak."""
     times, before = triples.contexts, train.contexts
     return times is not None and before is not None and len(times) > 0 and bool(times.min() > before.max(initial=-1))
 
 
 def _notes_on_overlap(dataset: Dataset, name: str) -> list[str]:
-    """Count the triples of a file, or of several splits as one, that are in other splits than train."""
+    """Note how many triples of a file, or of joined splits, are in other splits than these and train."""
     if name in dataset.splits:
         return []
     triples, without = dataset.split(name), ("train", *parts_of(name))
@@ -128,7 +130,7 @@ def _most_frequent(dataset: Dataset, relations: IntArray) -> str:
 
 
 def _leaks_of(dataset: Dataset, name: str) -> Leaks | None:
-    """Find the triples that train gives away of a split, of several or of a file; ``None`` if train is ranked."""
+    """Find the leaks of a split, several splits or a file; ``None`` if train is ranked, or empty."""
     if "train" in parts_of(name) or not len(dataset.train):
         return None
     if name in dataset.splits:

@@ -17,7 +17,7 @@ UNKNOWN = "unknown"
 """the name of a model, a dataset and so on that is not known"""
 
 OF_FILE = "as in the file"
-"""the tie policy of ranks whose numbers of ties are not known"""
+"""the name of the tie policy of ranks whose numbers of ties are not known"""
 
 BOTH = ("head", "tail")
 """the sides of a triple, which are predicted by default"""
@@ -70,7 +70,7 @@ class Provenance:
     has_ties: bool = field(default=True, compare=False)
     """whether the numbers of ties are known, so that any tie policy can be computed"""
     own_ties: str = field(default=OF_FILE, compare=False)
-    """the tie policy of the ranks, if not"""
+    """the tie policy of the ranks, if ``has_ties`` is false"""
     suspicion: str | None = field(default=None, compare=False)
     """why the columns of the dataset may be in another order"""
     nan: dict[str, int] | None = field(default=None, compare=False)
@@ -79,7 +79,7 @@ class Provenance:
 
     @property
     def all_candidates(self) -> str:
-        """Which entities competed; how many of them and how many triples the model knows, if not all."""
+        """The candidates; if the model does not know all, also how many entities compete and triples are last."""
         return self.candidates + _of_known(self.competing, self.unscored)
 
     @property
@@ -100,7 +100,7 @@ class Provenance:
             content["leaks"]["any_time"] = True
         for name in ("in_training_graph", "returning"):
             if self.leaks is not None and not getattr(self.leaks, name):
-                del content["leaks"][name]  # as of graphs that have none
+                del content["leaks"][name]  # left out, as for graphs that have none
         return {name: value for name, value in content.items() if value != usual[name]}
 
     def __str__(self) -> str:
@@ -145,7 +145,7 @@ def shared_description(
 ) -> str:
     """Describe the provenance of several models, without the fields in which they differ.
 
-    ``triples`` are the numbers of triples of several datasets.
+    ``triples`` is the text for the numbers of triples of several datasets.
 
     >>> one = Provenance("ComplEx", "umls", "test", 661, "standard", ("train", "test"), "all 135 entities")
     >>> shared_description("2 models on umls", one, ["protocol", "triples"])
@@ -223,7 +223,7 @@ class PredictionProvenance:
     candidates: str = UNKNOWN
     """which entities were the candidates"""
     history: str | None = None
-    """as of :class:`Provenance`"""
+    """as in :class:`Provenance`"""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -242,7 +242,7 @@ Described = TypeVar("Described", Provenance, PredictionProvenance)
 
 
 def provenance_of(table: Any, kind: type[Described], **further: Any) -> Described:
-    """Describe a table by its fields of the same names, and further ones."""
+    """Make the provenance of a table from the table's fields of the same names, and from ``further`` ones."""
     names = {field.name for field in fields(kind)}
     return kind(**{name: value for name, value in vars(table).items() if name in names}, **further)
 
@@ -298,9 +298,10 @@ class LeakCounts:
     """where all are later than train, how many are in train at an earlier time: these are no leaks"""
 
     def in_words(self, split: str, *, any_time: bool = False, of_part: bool = False) -> Note:
-        """Name the counts and shares that are not 0; of a temporal graph, whose times were ignored, say so.
+        """Write the counts and shares that are not 0 as a note.
 
-        ``of_part`` says that the counts are of all triples that were ranked, and stand beside a part of these.
+        ``any_time`` says that the times of a temporal graph were ignored; ``of_part`` that the counts are of all ranked
+        triples, but stand beside a part of them.
         """
         train = "in train at any time" if any_time else "in train"
         of_all = f"all {self.triples:,} ranked" if of_part else f"{self.triples:,}"
@@ -312,7 +313,8 @@ class LeakCounts:
             if count:
                 share = f"({percent(count / self.triples)}) {'is' if count == 1 else 'are'} {where}"
                 counts.append(f"{count:,}{'' if counts else whole} {share}")
-        return Note("leaks", ", and ".join(counts))
+        is_leak = self.repeated or self.swapped or self.in_training_graph
+        return Note("leaks" if is_leak else "times", ", and ".join(counts))
 
 
 def percent(share: float) -> str:

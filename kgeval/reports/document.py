@@ -1,7 +1,8 @@
 """A document: one HTML file that holds its style, scripts and data, and loads nothing.
 
-Pages, pictures and comparisons fill a template with :func:`document`. Below it: the libraries of the extra
-``kgeval[report]``, and the words that documents share.
+Pages, pictures and comparisons fill a template with :func:`document`: in go the name of a template, scripts and
+content; out comes the text of the file. Below it are the imports of the libraries in the extra ``kgeval[report]``, and
+phrases that documents share.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 def document(template: str, *, scripts: Sequence[str], data: Mapping[str, Any] | None = None, **content: Any) -> str:
     """Fill a template with content, and return the text of the HTML file.
 
-    ``scripts`` names the files of its scripts, without Vega's, which charts need; ``data`` is plain data for them.
+    ``scripts`` are the names of its scripts' files; Vega's script is added if ``data`` has charts. ``data`` is plain
+    data that the scripts read.
     """
     texts = ["\n".join(template_text(f"scripts/{name}") for name in scripts)]
     if data and "charts" in data:
@@ -54,16 +56,18 @@ class Section:
     """A section of a page: its title, and what its template, charts and scripts show."""
 
     anchor: str
-    """its id in the page"""
+    """the id of the section in the page"""
     name: str
-    """in the navigation"""
+    """the name of the section in the page's navigation"""
     title: str
     content: Mapping[str, Any] = field(default_factory=dict)
+    """what the section's template shows, by name"""
     charts: Mapping[str, Any] = field(default_factory=dict)
+    """Altair's charts, by the names that the template and the scripts give them"""
     data: Mapping[str, Any] = field(default_factory=dict)
-    """what the page's script reads, by name: plain data"""
+    """plain data that the page's scripts read, by name"""
     file: str = ""
-    """the name of its template; by default its anchor"""
+    """the name of the section's template; by default the anchor"""
 
 
 def pack(content: Any) -> str:
@@ -79,7 +83,7 @@ def pack(content: Any) -> str:
 def _policy(scripts: Sequence[str]) -> str:
     """Write what a browser lets the page do: run these very scripts, and load nothing.
 
-    Vega compiles the expressions of charts, hence 'unsafe-eval'; they are kgeval's own.
+    Vega compiles the expressions in charts, hence 'unsafe-eval'; all of these expressions are kgeval's own.
     """
     digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
     hashes = " ".join(f"'sha256-{digest}'" for digest in digests)
@@ -141,7 +145,7 @@ def comparison_document(comparison: Comparison) -> str:
     return document(
         "comparison.html.j2",
         scripts=("theme.js",),
-        title=f"{len(provenances)} models on {' and '.join(datasets)}",
+        title=f"{counted(len(provenances), 'model')} on {' and '.join(datasets)}",
         about=common_provenance(provenances) + (f", ties: {comparison.ties}" if comparison.ties else ""),
         columns=table.columns,
         rows=table.texts(),
@@ -154,7 +158,9 @@ def comparison_document(comparison: Comparison) -> str:
 
 
 def common_provenance(provenances: Sequence[Provenance | LabelProvenance]) -> str:
-    """Describe the ranks of several models by the most complete provenance, without model, dataset and what differs.
+    """Describe what all of several models were computed from, in the words of the most complete provenance.
+
+    The model, the dataset and the parts that differ between the models are left out.
 
     >>> full = Provenance("a, b", "umls", "test", 661, "standard", ("train", "test"), "all 135 entities")
     >>> common_provenance([Provenance(UNKNOWN, "umls", "test", 661, UNKNOWN, None, UNKNOWN), full])
@@ -181,10 +187,11 @@ def models_in_words(names: Collection[str], baselines: Collection[str]) -> str:
 
 
 TURNING = frozenset({"R", "AL", "AN", "LRE", "LRO", "RLE", "RLO", "LRI", "RLI", "FSI", "PDF", "PDI"})
+"""the classes of characters (Unicode, UAX 9) that can change the direction of the text around them"""
 
 
 def isolated(label: str) -> str:
-    r"""Keep the direction of a label to itself; most labels stay as they are.
+    r"""Isolate a label that could change the direction of the text around it; most labels stay as they are.
 
     >>> isolated("ComplEx"), isolated("\u202eevil")
     ('ComplEx', '\u2068\u202eevil\u2069')

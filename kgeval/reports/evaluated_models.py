@@ -1,7 +1,7 @@
 """The models of a page or picture: runs are read, the seeds of one model joined, and each model gets its own name.
 
-Pages and pictures call :func:`read_models` with what the user gave: run directories, files of ranks or tables; or
-:func:`read_classifications`, for runs that have no ranks.
+Pages and pictures call :func:`read_models` with what the user gave: run directories, files of ranks or tables. Out come
+``EvaluatedModel``s. For runs of ``kgeval classify``, which have no ranks, they call :func:`read_classifications`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy as np
 
 from kgeval.analysis.comparison.label_comparison import METRICS as COMPARED
 from kgeval.base.errors import InputError
-from kgeval.base.notes import Note
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source
 from kgeval.data.provenance import UNKNOWN
@@ -55,15 +54,16 @@ class EvaluatedModel:
     folder: Path | None = None
     predictions: PredictionTable | None = None
     remarks: tuple[str, ...] = ()
-    """what has changed since its run was written"""
+    """notes on files of its run that have changed since they were written"""
     policies: Policies = field(default_factory=Policies)
-    """how its run computes numbers"""
+    """the settings by which its run computes numbers, such as the tie policy"""
     left_out: tuple[str, ...] = ()
-    """which runs in the same folder are left out"""
+    """notes that name the unfinished or failed runs in the same folder, which are left out"""
     seeds: tuple[EvaluatedModel, ...] = ()
-    """the run of each seed, if there are several; the other fields are those of the middle one"""
+    """the run of each seed, if there are several; the fields above, except the name, are then those of one of them, the
+    run with the middle MRR"""
     middle: int = 0
-    """the place of the run with the middle MRR"""
+    """the index in ``seeds`` of the run with the middle MRR"""
 
     @property
     def runs(self) -> tuple[EvaluatedModel, ...]:
@@ -71,7 +71,7 @@ class EvaluatedModel:
 
     @property
     def mean_in_words(self) -> str:
-        """What its numbers are a mean of, after a comma; empty of a single run."""
+        """The words ", mean of N seeds"; empty for a single run."""
         return f", mean of {len(self.seeds)} seeds" if self.seeds else ""
 
     @property
@@ -86,7 +86,7 @@ class EvaluatedModel:
 
     @property
     def ties(self) -> str:
-        """The tie policy of its run; that of the protocol, if it names none, or one that no installed package has."""
+        """The tie policy of its run; the protocol's, if the run names none or one that no installed package has."""
         named = str(self.policies.get("ties"))
         return named if named in tie_policies() else tie_policy(protocol_of(self.table).ties).name
 
@@ -96,19 +96,20 @@ class EvaluatedModel:
         return digest
 
 
-Run: TypeAlias = str | Path | RankTable | EvaluatedModel
-"""a run directory, a folder of runs, a file of ranks; or in memory, a table, or one with what is known of it"""
+Run: TypeAlias = str | Path | Place | RankTable | EvaluatedModel
+"""a run directory, a folder of runs or a file of ranks, as a path or a ``Place`` (a path looked at already); or in
+memory, a table of ranks or an evaluated model"""
 
 
 Runs: TypeAlias = Run | Iterable[Run | tuple[str, Run]] | Mapping[str, Run]
 
 
 def read_models(runs: Places, dataset: Source = None) -> list[EvaluatedModel]:
-    """Read runs; a run without a name gets that of its model, or of its folder if two models have one name.
+    """Read runs as models, each with a name of its own.
 
-    Text files of ranks need the dataset that was ranked.
-
-    Runs of several seeds of one training, if they have no names, are one model.
+    A run without a name gets the name of its model, or of its folder if two models have the same name. Runs without
+    names that differ only in the seed of their training become one model. Text files of ranks need the ``dataset`` that
+    was ranked.
     """
     models = join_models([(name, model) for name, run in runs for model in _read(run, name, dataset)])
     if not models:
@@ -118,10 +119,12 @@ def read_models(runs: Places, dataset: Source = None) -> list[EvaluatedModel]:
 
 def look(runs: Runs) -> Places:
     """Look at runs, each with the name that it was given, which may be empty."""
-    if isinstance(runs, str | Path | RankTable | EvaluatedModel):
-        runs = [runs]
-    several = runs.items() if isinstance(runs, Mapping) else runs
-    return look_at(run if isinstance(run, tuple) else ("", run) for run in several)
+    kinds = (str, Path, Place, RankTable, EvaluatedModel)
+    several: Any = [runs] if isinstance(runs, kinds) else runs.items() if isinstance(runs, Mapping) else runs
+    pairs = [run if isinstance(run, tuple) else ("", run) for run in several]
+    if others := [type(run).__name__ for _, run in pairs if not isinstance(run, kinds)]:
+        raise InputError(f"expected a run directory, a file of ranks or a rank table, found {others[0]}.")
+    return look_at(pairs)
 
 
 def _read(run: Place | RankTable | EvaluatedModel, name: str, dataset: Source) -> Iterator[EvaluatedModel]:
@@ -145,9 +148,9 @@ def _read_one(run: StoredRun, dataset: Source) -> EvaluatedModel:
 
 
 def join_models(models: Sequence[tuple[str, EvaluatedModel]]) -> list[tuple[str, EvaluatedModel]]:
-    """Join the runs that are seeds of one model, in the place of the first.
+    """Join the runs that are seeds of one model; the joined model stands where the first of its runs stood.
 
-    Each run stands after the name that was chosen for it, or that of its folder; empty where there is none.
+    A pair has the name that the user chose, or the name of the run's folder, or an empty one; then the run.
     """
     groups = join_seeds([_run_of(name, model) for name, model in models])
     members = [[models[place] for place in group] for group in groups]
@@ -155,7 +158,7 @@ def join_models(models: Sequence[tuple[str, EvaluatedModel]]) -> list[tuple[str,
 
 
 def model_of_seeds(runs: Sequence[tuple[str, EvaluatedModel]]) -> EvaluatedModel:
-    """Make one model of several runs: their seeds, and the ranks of the run in the middle by mean reciprocal rank."""
+    """Make one model of several runs, its seeds; its own ranks are those of the run with the middle MRR."""
     values = [np.nan_to_num(mean_of_runs(run, "mrr", run.ties)) for _, run in runs]
     middle = int(np.argsort(values, kind="stable")[(len(runs) - 1) // 2])
     described, named = [_run_of(*run) for run in runs], []
@@ -188,7 +191,7 @@ def _named_apart(models: list[tuple[str, EvaluatedModel]]) -> list[EvaluatedMode
 
 
 def _words(model: EvaluatedModel, name: str) -> list[str]:
-    """The words of the folders of a model; of seeds, those that their folders share, up to the model's name."""
+    """The words of the path of a model's folder; for several seeds, the words that their paths share, and the name."""
     folders = ["/".join(words_of(run.folder)) for run in model.runs if run.folder]
     if len(folders) == 1:
         return folders[0].split("/")
@@ -220,14 +223,8 @@ def notes_on_ties(models: Iterable[EvaluatedModel], used: Ties) -> list[str]:
     return [note_on_missing(ties, used).after(f"{isolated(run.name)}: ") for run, ties in named if ties != run.ties]
 
 
-def notes_on_changes(models: Iterable[EvaluatedModel]) -> list[str]:
-    """Name the runs that have changed since they were written."""
-    runs = (run for model in models for run in model.runs)
-    return [Note.of(remark).after(f"{isolated(run.name)}: ") for run in runs for remark in run.remarks]
-
-
 def seed_of(models: Iterable[EvaluatedModel], ties: Ties) -> int:
-    """The seed that all runs have; 0 if they have several, which random ties refuse."""
+    """The seed of random ties that all runs have; 0 if their seeds differ, which random ties refuse."""
     seeds = {run.policies.get("seed", 0) for model in models for run in model.runs}
     if len(seeds) > 1 and tie_policy(ties).random:
         raise InputError(f"random ties of {len(seeds)} seeds do not compare. Choose another policy: --ties realistic.")
@@ -242,22 +239,23 @@ def mean_of_runs(model: EvaluatedModel, metric: str, ties: Ties) -> float:
 
 
 def first_value(group: Group) -> float:
-    """The first metric of a group; NaN where it is undefined."""
+    """The value of the first metric of a group; NaN if it is undefined."""
     value = next(iter(group.values.values()))
     return np.nan if value is None else value
 
 
 Classified: TypeAlias = "Mapping[str, tuple[LabelTable, LabelSummary]]"
+"""by the name of a model: its labelled triples with scores, and their metrics"""
 
 
 def read_classifications(runs: Places, intervals: Unit | None = None) -> Classified:
-    """Summarize runs of classifications by the names of their models; nothing if none of the runs is one."""
+    """Summarize runs of ``kgeval classify`` by the names of their models; empty if the runs have ranks."""
     classified: dict[str, tuple[LabelTable, LabelSummary]] = {}
     places = [(f"{name} {inside}".strip(), run) for name, inside, run in runs_of(runs)]
     labelled = [(name, run) for name, run in places if run.keeps == "classification"]
     if labelled and len(labelled) < len(places):
         raise InputError(f"{str(labelled[0][1].path)!r} is a classification, others have ranks. Give runs of one kind.")
-    # What is tested stands first.
+    # The metrics that are tested stand first.
     metrics = parse_all([*dict.fromkeys([*COMPARED, *CLASSIFICATION.metrics])], CLASSIFICATION.name)
     if (settings := read_intervals(intervals)) is not None:
         refuse_other_units(settings.unit)
@@ -269,6 +267,5 @@ def read_classifications(runs: Places, intervals: Unit | None = None) -> Classif
         calibration: Any = (run.policies.get("task") or {}).get("calibration", "platt")
         if (known := next(iter(classified.values()), (table,))[0].dataset) != table.dataset:
             raise InputError(f"these are classifications on {known} and {table.dataset}. Give runs on one dataset.")
-        summary = label_summary(table, metrics, by=(), calibration=calibration, intervals=settings)
-        classified[title] = table, replace(summary, table_notes=(*run.changes, *summary.table_notes))
+        classified[title] = table, label_summary(table, metrics, by=(), calibration=calibration, intervals=settings)
     return classified

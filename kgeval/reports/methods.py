@@ -31,11 +31,7 @@ METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
 
 
 def methods(
-    runs: Runs,
-    *,
-    dataset: Dataset | str | Path | None = None,
-    intervals: Unit = "triple",
-    ties: Ties | None = None,
+    runs: Runs, *, dataset: Dataset | str | Path | None = None, intervals: Unit = "triple", ties: Ties | None = None
 ) -> str:
     """Write what was done, in plain text, with the numbers of all models, and BibTeX of the sources that it names.
 
@@ -63,8 +59,7 @@ def methods(
     parts |= {"ways": [method.replace("linearised", "linearised: Binder, 1983") for method in made]}
     several = len(study.models) > 1
     notes = {("", model.name * several): model.table.notes for model in study.models}
-    of_runs: list[str] = [note for note in collected_notes(notes) if "kgeval " not in note]  # others are on commands
-    of_runs += study.left_out
+    of_runs = [note for note in collected_notes(notes) if "kgeval " not in note]  # not advice on commands
     parts |= {"protocol": protocol_of(first.table), "notes": of_runs}
     parts |= {"adjustment": adjustment(tested or study.pairs), "in_words": _in_words, "test": _test_in_words}
     text = filled("methods.txt.j2", versions=(named := ", ".join(sorted(versions))), **parts)
@@ -85,6 +80,6 @@ def _test_in_words(pair: PairedDifference) -> str:
 
 
 def _is_named(source: str, text: str) -> bool:
-    """Whether a text names a source, whose key is author and year; kgeval itself has no year."""
+    """Whether a text cites an entry of BibTeX, by the author and year in its key; the key of kgeval has no year."""
     author, year = re.findall(r"^@\w+\{([a-z]+)(\d*),", source)[0]
     return re.search(rf"{author}\W[^()]*{year}", text, re.IGNORECASE) is not None

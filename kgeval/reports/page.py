@@ -1,6 +1,8 @@
 """The page: ``kgeval.report`` makes one HTML file of runs of one dataset, of several, or of classifications.
 
-The sections of a page of one dataset are the functions in ``SECTIONS``.
+The sections of a page of one dataset are the functions in ``SECTIONS``. Several datasets, here called a grid, make one
+table with charts (:func:`render_grid`); a suite is a grid of many datasets in groups. Called by ``kgeval report``,
+``kgeval run`` and the user.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from kgeval.reports.evaluated_models import (
     EvaluatedModel,
     Runs,
     look,
+    notes_on_ties,
     read_classifications,
     read_dataset,
     read_models,
@@ -42,7 +45,7 @@ from kgeval.reports.study import HEADLINES, Study, curve_points, in_order, study
 from kgeval.reports.suite import cell_of, panel_frame, suite_section
 from kgeval.reports.theme import PAGE, themed
 from kgeval.reports.trust import making, trust
-from kgeval.stored.folders import left_out_of, suite_around
+from kgeval.stored.folders import notes_on, suite_around
 
 if TYPE_CHECKING:
     from kgeval.metrics.labels.label_summary import LabelSummary
@@ -71,7 +74,7 @@ def report(
     dataset
         the graph, or its folder or PyKEEN name; by default the one that the runs name, if it is still the same
     intervals
-        what intervals and tests draw again, as :func:`kgeval.compare` takes it: ``"triple"``, ``"query"``,
+        the unit that intervals and tests resample, as :func:`kgeval.compare` takes it: ``"triple"``, ``"query"``,
         ``"relation"`` or ``"time"``
     ties
         the tie policy; by default that of the first run
@@ -97,14 +100,14 @@ def report(
     if classified := read_classifications(places, intervals):
         if dataset is not None or ties is not None or allow:
             raise InputError("dataset, ties and allow are for ranks, and classifications have none. Leave them out.")
-        return _of_classifications(classified, intervals, left_out_of(places))
+        return _of_classifications(classified, intervals, notes_on(places))
     dataset = None if dataset is None else as_dataset(dataset)
     models = read_models(places, dataset)
     datasets: dict[str, list[EvaluatedModel]] = {}
     for model in models:
         datasets.setdefault(model.table.dataset, []).append(model)
     if len(datasets) > 1 and dataset is None and "dataset" not in allow:
-        return Report(*render_grid(datasets, intervals=intervals, ties=ties, allow=allow))
+        return Report(*render_grid(datasets, notes_on(places), intervals=intervals, ties=ties, allow=allow))
     study = study_of(models, dataset, intervals=intervals, ties=ties, allow=allow)
     return Report(render(study), _title(study))
 
@@ -116,7 +119,7 @@ class Report(Brief):
     html: str
     title: str = ""
     path: Path | None = None
-    """where it was saved last"""
+    """the file to which it was saved last"""
 
     def save(self, path: str | Path) -> None:
         """Write the page; a failed write leaves nothing under that name."""
@@ -138,6 +141,7 @@ class Report(Brief):
 
 
 SECTIONS = (standings, trust, origins, cumulative, triple_table, making)
+"""the sections of a page of one dataset, in order: functions from ``Study`` to ``Section``"""
 
 
 def render(study: Study) -> str:
@@ -164,28 +168,27 @@ def _title(study: Study) -> str:
 
 def render_grid(
     datasets: Mapping[str, Sequence[EvaluatedModel]],
+    notes_on_runs: Sequence[str] = (),
     *,
     intervals: Unit,
     ties: Ties | None,
     allow: str | Collection[str],
 ) -> tuple[str, str]:
-    """Make the page and its title; single triples are on the page of each dataset."""
+    """Make the page of several datasets, and its title; single triples are only on a page of one dataset."""
     policy = ties or common_ties(model.ties for models in datasets.values() for model in models)
     suite = suite_around(run.folder for models in datasets.values() for one in models for run in one.runs if run.folder)
     datasets = as_in_suite(datasets, suite["groups"])
-    results = {
-        name: {model.name: [run.table for run in model.runs] for model in models} for name, models in datasets.items()
-    }
+    results = {name: {one.name: [run.table for run in one.runs] for one in of} for name, of in datasets.items()}
     baselines = {model.name for models in datasets.values() for model in models if model.baseline}
     seed = seed_of((model for models in datasets.values() for model in models), policy)
     options: dict[str, Any] = {"intervals": intervals, "ties": policy, "seed": seed, "allow": allow}
     metrics = suite["metrics"] or HEADLINES
     grid = compare(results, metrics, baselines=baselines, suite=suite["groups"], **options)
-    every = (run for models in datasets.values() for model in models for run in model.runs)
-    grid = replace(grid, of_runs=tuple(dict.fromkeys(note for run in every for note in run.left_out)))
+    every = [model for models in datasets.values() for model in models]
+    grid = replace(grid, of_runs=(*notes_on_ties(every, policy), *notes_on_runs))
     sections: list[Section] = []
     metric = grid.metrics[0]
-    # The checks of dozens of graphs are on the pages of their own.
+    # A suite may have dozens of graphs: their checks are only on pages of one dataset.
     parts = [] if grid.suite else zip(grid.blocks, datasets.items(), strict=True)
     for place, (block, (name, models)) in enumerate(parts):
         means = {model: score.value for (model, of), score in block.scores.items() if of == metric}
@@ -203,7 +206,7 @@ def _grid_title(grid: Comparison) -> str:
 
 
 def grid_document(grid: Comparison, further: Sequence[Section] = ()) -> str:
-    """Write a page of the table, its orders and charts, and further sections."""
+    """Write the page of a comparison over datasets: its table, orders of models and charts, then further sections."""
     with unvalidated():
         results = suite_section(grid) if grid.suite else _results(grid)
     scripts = ("grid.js",) if grid.suite else ("leaderboard.js", "grid.js")
@@ -211,7 +214,7 @@ def grid_document(grid: Comparison, further: Sequence[Section] = ()) -> str:
 
 
 def _results(grid: Comparison) -> Section:
-    """Lay out the table, the orders and a chart for each dataset and metric."""
+    """Make the section of results: the table and, for each dataset and metric, the order of the models and a chart."""
     titles = {metric: title_of(metric) for metric in grid.metrics}
     columns = [(block, metric) for block in grid.blocks for metric in grid.metrics]
     figures = [grid.figures(block.dataset, metric, [block.group], paper=True) for block, metric in columns]
@@ -239,7 +242,7 @@ def _results(grid: Comparison) -> Section:
     return Section("grid", "Results", "Results over datasets", content, charts)
 
 
-def _of_classifications(classified: Classified, intervals: Unit, left_out: Sequence[str]) -> Report:
+def _of_classifications(classified: Classified, intervals: Unit, notes_on_runs: Sequence[str]) -> Report:
     """Make a page of classifications: their metrics beside those of the baselines, their differences and curves."""
     from kgeval.analysis.comparison.label_comparison import compare_labels
     from kgeval.analysis.comparison.paired_difference import DifferenceOptions
@@ -248,10 +251,10 @@ def _of_classifications(classified: Classified, intervals: Unit, left_out: Seque
 
     summaries = {name: summary for name, (_, summary) in classified.items()}
     alike: dict[str, dict[str, LabelSummary]] = {}
-    for name, summary in summaries.items():  # those of the same triples and calibration share their baselines
+    for name, summary in summaries.items():  # models with the same triples and calibration share baselines
         about = f"{common_provenance([summary.provenance])}; calibration: {summary.details['calibration']}"
         alike.setdefault(about, {})[name] = summary
-    tables, notes = [], [*left_out]
+    tables, notes = [], [*notes_on_runs]
     for about, part in alike.items():
         shown = {"; ".join([about, *next(iter(part.values())).heads[1:]]): label_table(part)}
         try:
@@ -259,7 +262,7 @@ def _of_classifications(classified: Classified, intervals: Unit, left_out: Seque
             comparison = compare_labels(of_part, ("roc_auc", "average_precision"), DifferenceOptions(intervals))
             shown |= {f"Difference of {name}": table for name, table in comparison.differences().items()}
             notes += notes_on_differences(comparison)
-        except MetricError as error:  # of one model alone, or of other triples
+        except MetricError as error:  # one model alone, or different triples
             notes += [] if len(part) < 2 else [str(error)]
         for title, table in shown.items():
             tables.append({"about": title, "columns": table.titles, "rows": table.texts(4), "keys": table.keys})

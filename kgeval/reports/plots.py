@@ -1,7 +1,8 @@
 """The plot functions: runs in, one picture out, on screen or as wide as a column of a paper.
 
-``kgeval.plot_leaderboard`` and its like read runs, draw them by a function of ``pictures.py``, and give the chart its
-size (:func:`figure`). ``kgeval plot`` finds them in ``PLOTS`` and writes files with :func:`save_picture`.
+Users call them, such as ``kgeval.plot_leaderboard``; ``kgeval plot`` finds them in ``PLOTS``, and writes files with
+:func:`save_picture`. They read runs, compute what is drawn (``study.py``, ``origins.py``), call a function of
+``pictures.py``, and give the chart its size (:func:`figure`).
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ from kgeval.reports.evaluated_models import (
     Runs,
     look,
     mean_of_runs,
-    notes_on_changes,
     notes_on_ties,
     read_classifications,
     read_models,
@@ -60,16 +60,16 @@ from kgeval.reports.pictures import (
 from kgeval.reports.standings import standings_title
 from kgeval.reports.study import HEADLINES, SHOWN, Study, curve_points, study_of
 from kgeval.reports.theme import IN_PAGE, LIGHT, PRINT, Palette
-from kgeval.stored.folders import left_out_of
+from kgeval.stored.folders import notes_on
 
 if TYPE_CHECKING:
     import altair as alt
 
 INCH, POINTS = 96, 72
-"""pixels and points of an inch"""
+"""the pixels, and the points, in an inch"""
 
 HIGHEST = 9
-"""inches: the highest figure on a page of a paper"""
+"""the height of the highest figure for a page of a paper, in inches"""
 
 
 def plot_leaderboard(
@@ -91,7 +91,7 @@ def plot_leaderboard(
     metrics
         a panel for each; the first orders the models
     width
-        of a figure for print, in inches; its text has 8 points and it has no title, as a paper has its caption
+        the width of a figure for print, in inches; its text has 8 points, and it has no title, as a paper has a caption
 
     Raises
     ------
@@ -184,7 +184,7 @@ def plot_slices(
     slices
         names of slices, or of columns that all tables have
     metric
-        its name
+        the name of the metric
 
     Raises
     ------
@@ -260,13 +260,13 @@ def plot_times(
 
 
 def _study(runs: Runs, dataset: Source, **options: Any) -> Study:
-    """Study runs on one dataset, which is read once: for text files of ranks, and for slices."""
+    """Make a study of runs on one dataset; the dataset is read once, for text files of ranks and for slices."""
     graph = None if dataset is None else as_dataset(dataset)
     return study_of(read_models(look(runs), graph), graph, **options)
 
 
 def _notes(study: Study, around: str) -> list[str]:
-    """The notes of a picture, with what it shows of several seeds."""
+    """The notes of a picture; for models with several seeds, also that these are means, and what is ``around`` them."""
     few = f", too few for {around.partition(':')[0]}"
     seeded = {model: few * (len(model.seeds) < FEWEST_SEEDS) for model in study.models if model.seeds}
     means = [f"{model.name}{model.mean_in_words}{lacks}" for model, lacks in seeded.items()]
@@ -295,9 +295,9 @@ def plot_critical_difference(
     ties, width
         as :func:`kgeval.plot_leaderboard` takes them
     metric
-        its name, by which models are ranked on each dataset; of several seeds its mean over them
+        the name of the metric by which models are ranked on each dataset; for several seeds it is their mean
     level
-        of the critical difference
+        the confidence level of the critical difference
 
     Raises
     ------
@@ -320,7 +320,7 @@ def plot_critical_difference(
         places = look(runs)
         models = read_models(places)
         policy = ties or common_ties(model.ties for model in models)
-        notes = [*notes_on_ties(models, policy), *notes_on_changes(models), *left_out_of(places)]
+        notes = [*notes_on_ties(models, policy), *notes_on(places)]
         baselines = {model.name for model in models if model.baseline}
         for model in models:
             results.setdefault(model.table.dataset, {})[model.name] = mean_of_runs(model, metric, policy)
@@ -332,9 +332,9 @@ def plot_critical_difference(
 def plot_roc(runs: Runs, *, width: float | None = None) -> alt.Chart:
     """Draw the ROC curves of runs of classifications."""
     places = look(runs)
-    if not (classified := read_classifications(places)) and read_models(places):  # which refuses what is no run
+    if not (classified := read_classifications(places)) and read_models(places):  # refuses anything but runs
         raise InputError("nothing to draw: these runs are no classifications.")
-    return _curves(classified, "roc", "ROC AUC", width, left_out_of(places))
+    return _curves(classified, "roc", "ROC AUC", width, notes_on(places))
 
 
 def plot_precision_recall(
@@ -357,7 +357,7 @@ def plot_precision_recall(
     if classified := read_classifications(places):
         if dataset or allow or intervals:
             raise ConfigError("--dataset, --allow and --intervals are for runs of ranks, not of classifications.")
-        return _curves(classified, "precision_recall", "Average precision", width, left_out_of(places))
+        return _curves(classified, "precision_recall", "Average precision", width, notes_on(places))
     study = _study(places, dataset, intervals=intervals or "triple", allow=allow, metrics=["map"])
     values = {name: study.block.scores[name, study.metric] for name in study.names}
     if reasons := [value.reason for value in values.values() if value.value is None]:
@@ -369,14 +369,14 @@ def plot_precision_recall(
     return figure(draw, width, title=title, notes=notes)
 
 
-def _curves(classified: Classified, curve: str, area: str, width: float | None, left_out: list[Note]) -> alt.Chart:
+def _curves(classified: Classified, curve: str, area: str, width: float | None, of_runs: list[Note]) -> alt.Chart:
     summaries = {name: summary for name, (_, summary) in classified.items()}
     points = curve_points(summaries, curve)
     if points.empty:
         raise InputError("nothing to draw: the test triples are all true or all false.")
     metric = area.lower().replace(" ", "_")
     areas = [f"{isolated(name)} {of[metric]:.3f}" for name, of in summaries.items() if metric in of]
-    notes = [*left_out, *(f"{isolated(name)}: {note}" for name, summary in summaries.items() for note in summary.notes)]
+    notes = [*of_runs, *(f"{isolated(name)}: {note}" for name, summary in summaries.items() for note in summary.notes)]
     return figure(partial(curves_chart, points, curve=curve), width, title=f"{area}: {', '.join(areas)}", notes=notes)
 
 
@@ -392,12 +392,12 @@ PLOTS: dict[str, Callable[..., Any]] = {
 }
 
 NARROWEST = 50
-"""pixels of a panel, below which its axis has no two numbers"""
+"""the least width of a panel in pixels: the axis of a narrower one has no room for two numbers"""
 
 SMALLER = "Choose fewer metrics, slices or models, or shorter names (NAME=RUN)."
 
 TITLE_LETTERS = 60
-"""of a line of a title, for which the narrowest chart has room"""
+"""the most letters in a line of a title: the narrowest chart has room for them"""
 
 
 def figure(
@@ -443,7 +443,7 @@ def _drawn(draw: Callable[..., Any], palette: Palette, **look: Any) -> alt.Chart
 
 
 class OfflineChart:
-    """A chart that a notebook shows as a picture, which needs no network; a renderer that was enabled goes first.
+    """A chart that a notebook shows as a picture, which needs no network, unless the user enabled a renderer of Altair.
 
     Control characters in its texts are written as on a terminal: XML, and so SVG, has none.
     """
@@ -465,7 +465,7 @@ class OfflineChart:
 
 @cache
 def offline(kind: Any) -> Any:
-    """Make the class of charts that need no network, of a class of charts."""
+    """Make a subclass of a class of Altair's charts that is an :class:`OfflineChart` too."""
     return type(kind.__name__, (OfflineChart, kind), {"__doc__": kind.__doc__, "__module__": kind.__module__})
 
 
@@ -487,7 +487,7 @@ def points_of(chart: alt.Chart) -> str:
 
 def svg_of(chart: alt.Chart) -> str:
     """Draw a chart as SVG."""
-    # The descriptions for screen readers are computed: there the escapes of labels became control characters again.
+    # Vega computes the descriptions for screen readers: in them, escapes in labels become control characters again.
     return visible(library("vl_convert").vegalite_to_svg(chart.to_dict(validate=False), vl_version=vega_version()))
 
 
@@ -498,9 +498,9 @@ def size_in(svg: str) -> tuple[float, float]:
 
 
 def save_picture(chart: alt.Chart, path: Path) -> None:
-    """Write a chart in the format that the ending of its file says; a page of it needs no network.
+    """Write a chart in the format that the ending of its file names; an HTML page needs no network.
 
-    A chart for print is a PNG of 300 dots an inch; one without a width has two dots a pixel.
+    The PNG of a chart for print has 300 dots per inch; that of a chart without a width in inches has 2 dots per pixel.
     """
     check_picture(path)
     convert = library("vl_convert")
@@ -535,7 +535,10 @@ def check_picture(path: Path) -> None:
 
 
 def printed(svg: str, inches: float, unit: float = 1, name: str = "in") -> str:
-    """Give a chart in SVG exactly so many inches, of which each has so many units; they are those of PDF if unnamed."""
+    """Set the width of a chart in SVG to exactly so many inches.
+
+    It is written in units of which an inch has ``unit``, with their ``name``; PDF takes units without a name as points.
+    """
     width, height = size_in(svg)
     wide = max(width, INCH * inches)
     size = f'width="{inches * unit:.6g}{name}" height="{height * inches * unit / wide:.6g}{name}"'
@@ -544,7 +547,7 @@ def printed(svg: str, inches: float, unit: float = 1, name: str = "in") -> str:
 
 
 def picture_document(chart: alt.Chart, name: str) -> str:
-    """Write a page of one chart."""
+    """Write an HTML page of one chart; ``name`` is its title if the chart has none."""
     spec = map_texts(chart.to_dict(), lambda text: IN_PAGE.get(text, text))
     title = spec.pop("title", "")
     return document(

@@ -22,7 +22,7 @@ from kgeval.reports.study import HEADLINES, Study
 from kgeval.reports.theme import PAGE, themed
 
 MANY = 4
-"""from so many models on, their order is one line, and the sentences about pairs are folded away"""
+"""the fewest models whose order is written in one line; the sentences about pairs are then folded away"""
 
 EXCEPTIONS = 3
 """how many groups of queries the sentence about the two best models names"""
@@ -50,9 +50,7 @@ def standings(study: Study) -> Section:
 def _row(study: Study, model: EvaluatedModel) -> dict[str, Any]:
     scores = study.scores[study.scores["model"] == model.name]
     best = study.scores.groupby("metric")["value"].max().to_dict() if len(study.names) > 1 else {}
-    cells = [
-        {**study.cell(score), "best": score["value"] == best.get(score["metric"])} for _, score in scores.iterrows()
-    ]
+    cells = [{**study.cell(row), "best": row["value"] == best.get(row["metric"])} for _, row in scores.iterrows()]
     return {"model": model.name, "baseline": model.baseline, "cells": cells, "seeds": len(model.seeds)}
 
 
@@ -99,12 +97,12 @@ def _unlike(others: Sequence[str], seen: Mapping[str, str]) -> str:
 
 
 def order(study: Study) -> str:
-    """Write the order of the models in one line; empty of few models, whose pairs have a sentence each."""
+    """Write the order of the models in one line; empty for fewer than ``MANY``, whose pairs have a sentence each."""
     return study.block.order(study.metric) if len(study.names) >= MANY else ""
 
 
 def verdicts(study: Study) -> list[tuple[str, str]]:
-    """A sentence for each pair of models, after the result of its test, which is empty where nothing was tested."""
+    """For each pair of models, the result of its test (empty if it was not tested) and a sentence about it."""
     sentences = [(pair.seen, sentence_of(pair)) for pair in study.pairs]
     if sentences and sentences[0][0] == "better":
         sentences[0] = "better", sentences[0][1] + exceptions(study, study.pairs[0])
@@ -145,14 +143,14 @@ def p_value(pair: PairedDifference) -> str:
 def exceptions(study: Study, pair: PairedDifference) -> str:
     """Name the kinds of queries on which the better of two models is worse, or not significantly better.
 
-    All models are tested, as in ``compare --by cardinality,side``, whose p-values these are.
+    The tests of all models are made as by ``kgeval compare --by cardinality,side``, with the same p-values.
     """
     tables = {model: table for model, (table, *_) in study.sliced.items()}
     if study.has_seeds or any("cardinality" not in table.columns for table in tables.values()):
         return ""
     try:
         groups = compare(tables, [HEADLINES[0]], by=("cardinality", "side"), intervals=study.unit, ties=study.ties)
-    except MetricError:  # they may differ in what was allowed above
+    except MetricError:  # the runs may differ in fields that only the page allows
         return ""
     models = (pair.model, pair.other)
     clauses = [

@@ -1,7 +1,7 @@
 """A study: models that were evaluated on one dataset, and the numbers that the sections of a page and pictures share.
 
-Pages and pictures make one with :func:`study_of`, of models in ``evaluated_models.py``. A number that several sections
-need is a property of ``Study``.
+Pages and pictures make one with :func:`study_of`, from models that ``evaluated_models.py`` has read. A number that
+several sections need is a property of ``Study``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ from kgeval.ranking.rank_table import TIME, RankTable
 from kgeval.reports.evaluated_models import (
     EvaluatedModel,
     mean_of_runs,
-    notes_on_changes,
     notes_on_ties,
     read_dataset,
     seed_of,
@@ -56,9 +55,10 @@ SHOWN += ("relation-frequency", "recurrence", "last-time")
 """the slices of the page, if the dataset gives them"""
 
 KEY = ["head_label", "relation_label", "tail_label", "side"]
+"""the columns of a rank table that identify a row, beside its time"""
 
 Tables: TypeAlias = Mapping[str, Sequence[RankTable]]
-"""of each model the ranks of its runs; all tables have the same rows in the same order"""
+"""by the name of a model, the ranks of its runs; all tables have the same rows in the same order"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +68,12 @@ class Study:
     models: Sequence[EvaluatedModel]
     """the best first; their tables have the same rows in the same order"""
     dataset: Dataset | None
+    """None if it is not known, or has changed since it was ranked"""
     ties: Ties
     unit: Unit
+    """the unit that intervals and tests resample"""
     grid: Comparison
-    """the metrics, of several seeds their means, and the differences of each two models"""
+    """the metrics of the models, which for several seeds are means, and the differences of each two models"""
 
     @property
     def block(self) -> Block:
@@ -80,12 +82,12 @@ class Study:
 
     @property
     def metric(self) -> MetricName:
-        """The metric that orders the models, and that slices and relations have."""
+        """The metric that orders the models, and that is computed for slices and relations."""
         return self.grid.metrics[0]
 
     @property
     def pairs(self) -> list[PairedDifference]:
-        """The differences of each two models by the first metric; none of a single model."""
+        """The differences of each two models by the first metric; empty if there is one model only."""
         return self.block.pairs_by(self.metric)
 
     @property
@@ -106,13 +108,14 @@ class Study:
 
     @property
     def left_out(self) -> list[str]:
-        """Which runs in the folders of the models are left out."""
+        """Notes that name the unfinished or failed runs in the folders of the models, which are left out."""
         return [*dict.fromkeys(note for run in self.runs for note in run.left_out)]
 
     @property
     def notes(self) -> list[str]:
+        changes = [note for run in self.runs for note in run.remarks]
         histories = notes_on_histories({model.name: model.table for model in self.models})
-        return [*notes_on_ties(self.models, self.ties), *notes_on_changes(self.models), *histories, *self.left_out]
+        return [*notes_on_ties(self.models, self.ties), *changes, *histories, *self.left_out]
 
     @property
     def has_seeds(self) -> bool:
@@ -139,7 +142,7 @@ class Study:
         return frame
 
     def cell(self, score: pd.Series[Any]) -> dict[str, Any]:
-        """Print a score with the digits that its interval justifies; ``sort`` is its place in an order."""
+        """Write a row of ``scores`` with the digits that its interval justifies; tables are sorted by ``sort``."""
         value, low, high = (score[name] for name in ("value", "low", "high"))
         if np.isnan(value):
             return {"value": "–", "interval": "", "undefined": True, "title": score["reason"], "sort": ""}
@@ -152,7 +155,7 @@ class Study:
         return {**minus, "undefined": False, "sort": repr(float(value))}
 
     def ranks_of(self, table: RankTable) -> Float64Array:
-        """The ranks of a table under the tie policy, realistic ones if that is an expectation; float64[row]."""
+        """The ranks of a table under the tie policy, or realistic ranks if it is ``expected``; float64[row]."""
         view = TableView(table, MetricOptions(seed=self.seed))
         policy = "realistic" if tie_policy(self.ties).name == "expected" else self.ties
         return replace(view.ranks, ties=policy, draws=view.draws_for(policy)).values
@@ -167,14 +170,15 @@ class Study:
 
     @cached_property
     def ranks(self) -> dict[str, list[Float64Array]]:
-        """The ranks of the tables, of each run of each model; float64[row]."""
+        """By the name of a model, the ranks of each of its runs; float64[row]."""
         return {name: [self.ranks_of(table) for table in tables] for name, tables in self.tables.items()}
 
     @cached_property
     def rows(self) -> pd.DataFrame:
-        """The rows of all models: labels, side and any time, the rank of each model m0, m1, … and its ties.
+        """The rows that all models ranked: labels, side, time in a temporal graph, and two columns for each model.
 
-        A model of several seeds has those of its middle run.
+        Of the model with index 0 they are m0, its rank, and ties0, the number of candidates that tie with the answer. A
+        model with several seeds has those of the run with the middle MRR.
         """
         first = self.tables[self.names[0]][0]
         frame: pd.DataFrame = first.data.select([*KEY, *([TIME] if TIME in first.columns else [])]).to_pandas()
@@ -200,7 +204,10 @@ class Study:
 
 
 def row_of(score: Value, spread: Spread) -> dict[str, Any]:
-    """Lay out a score for a chart; missing numbers are NaN."""
+    """Lay out a score for a chart; missing numbers are NaN.
+
+    ``reason`` says why there is no value, ``without`` why a value has no interval; ``seeds`` are the values of seeds.
+    """
     ends = score.ends(spread)
     return {
         "value": np.nan if score.value is None else score.value,
@@ -222,7 +229,10 @@ def study_of(
     allow: str | Collection[str] = (),
     metrics: Sequence[str] = HEADLINES,
 ) -> Study:
-    """Study the models of one dataset, by default the one that their runs name."""
+    """Compare the models of one dataset, by default the dataset that their runs name.
+
+    ``intervals`` is the unit that intervals and tests resample; the first of the ``metrics`` orders the models.
+    """
     names = [model.name for model in models]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"{twice!r} has runs of several datasets: choose those of one, or name them a=RUN b=RUN.")
@@ -254,7 +264,7 @@ def in_order(
 
 
 def _on_shared_rows(models: list[EvaluatedModel]) -> list[EvaluatedModel]:
-    """Keep of the tables of all models and seeds what all of them ranked, in one order."""
+    """Keep, in the tables of all models and seeds, the rows that all of them have, in one order."""
     runs_of_all = [run for model in models for run in model.runs]
     if len(runs_of_all) == 1:
         return models
@@ -268,7 +278,7 @@ def _on_shared_rows(models: list[EvaluatedModel]) -> list[EvaluatedModel]:
 
 
 def with_slices(tables: Tables, dataset: Dataset | None, names: Iterable[str]) -> Tables:
-    """Add slices to tables of the same rows in the same order, as far as the dataset gives them."""
+    """Add columns of slices to tables of the same rows in the same order, if the dataset has what the slices need."""
     for name in names:
         every = [table for runs in tables.values() for table in runs]
         alike = len({table.history for table in every}) == 1
@@ -287,7 +297,7 @@ def with_slices(tables: Tables, dataset: Dataset | None, names: Iterable[str]) -
 
 
 def curve_points(summaries: Mapping[str, LabelSummary], curve: str) -> pd.DataFrame:
-    """Lay the points of a curve of classifications out: columns as of ``pictures.curves_chart``; none if undefined."""
+    """Lay out the points of a curve of classifications as ``pictures.curves_chart`` takes them; none if undefined."""
     import pandas as pd
 
     frames = [

@@ -43,9 +43,9 @@ class Check:
 
     name: str
     warning: str = ""
-    """what a reader has to know; empty where all is well"""
+    """what a reader has to know; empty if all is well"""
     unknown: bool = False
-    """whether that could not be found out"""
+    """whether the runs or the dataset lack what the check needs"""
 
     @property
     def state(self) -> str:
@@ -68,7 +68,7 @@ def trust(study: Study) -> Section:
 
 
 def ties(study: Study) -> Check:
-    """How far the tie policy alone moves the MRR, by the rule of the notes on ties; of a model, of each of its runs."""
+    """How far the tie policy alone moves the MRR of each run; it warns where the notes on ties would."""
     warnings = []
     for model in study.models:
         for run in model.runs:
@@ -87,7 +87,7 @@ def ties(study: Study) -> Check:
 
 
 def exactness(study: Study) -> Check:
-    """Whether the numbers are exact: of all test triples, and of ranks among all candidates; or of a sample."""
+    """Whether the numbers are of all test triples, ranked among all candidates, or of a sample."""
     estimated = [f"{isolated(run.name)} is {sample}" for run in study.runs if (sample := run.table.sampling)]
     named = sorted({run.table.candidates for run in study.runs})
     few = [name for name in named if not name.startswith("all ") and name != UNKNOWN]
@@ -108,17 +108,17 @@ def filtering(study: Study) -> Check:
         return Check("Filter", unknown=True)
     table, data = study.models[0].table, study.dataset
     timely = table.times == "time-aware" and data is not None and is_later(data.split(table.split), data.train)
-    # Train has no facts at times after its own.
+    # Train has no facts at the times of the split, if these are later: a time-aware filter does not need it.
     needed = {*(parts_of(table.split) or [table.split]), *([] if timely else ["train"])}
     missing = sorted({split for splits in filters for split in needed - {*(splits or ())}})
     if missing and any(splits and not {*SPLITS}.issuperset(splits) for splits in filters):
-        return Check("Filter", unknown=True)  # the filter has triples of which the ranks do not tell the split
+        return Check("Filter", unknown=True)  # the ranks do not say in which split some triples are
     warning = f"Known answers from {' and '.join(missing)} were not filtered out, which lowers the metrics."
     return Check("Filter", warning if missing else "")
 
 
 def unseen(study: Study) -> Check:
-    """Whether triples were left out, whose entities a model does not know."""
+    """Whether triples were left out because a model does not know their entities."""
     warnings, known = [], False
     for model in study.runs:
         triples = model.manifest.get("dataset", {}).get("triples", {}).get(model.table.split)
@@ -157,7 +157,7 @@ cached_audit = cache(audit)
 
 
 def lists(study: Study) -> Check:
-    """How many answers the lists of predictions name; whether these know the split, name no entity, or one again."""
+    """How many answers the lists of predictions name; whether lists know the split, or name no entity or one twice."""
     runs = [run for run in study.runs if LISTED in run.table.columns]
     shares = ", ".join(dict.fromkeys(percent(run.table.column(LISTED).mean()) for run in runs))
     noted = [(it.name, [note for note in it.table.notes if Note.of(note).kind == "faulty-lists"]) for it in runs]
@@ -189,18 +189,18 @@ def versions(study: Study) -> Check:
 
 
 def alike(study: Study) -> Check:
-    """Models whose ranks do not compare, or may not."""
+    """Which models have ranks that cannot, or perhaps cannot, be compared."""
     return Check("Comparable", " ".join(f"{remark[:1].upper()}{remark[1:]}" for remark in study.grid.remarks))
 
 
 def unaltered(study: Study) -> Check:
     """What has changed in the files of the runs since they were written."""
-    warnings = [f"{isolated(run.name)}: {remark}" for run in study.runs for remark in run.remarks]
-    return Check("Files", " ".join(warnings), unknown=not any(run.manifest for run in study.runs))
+    changed = " ".join(note for run in study.runs for note in run.remarks)
+    return Check("Files", changed, unknown=not any(run.manifest for run in study.runs))
 
 
 SCREENS = ("bfloat16", "float32", "int8")
-"""the kernels that discard candidates in low precision before the others are scored; older runs have int8"""
+"""the kernels that first discard candidates in low precision, then score the others exactly; older runs have int8"""
 
 CITATION = "@software{kgeval, author = {The kgeval authors}, title = {kgeval}, version = {%s}, license = {MIT}}"
 
@@ -242,7 +242,7 @@ def _model_in_words(model: EvaluatedModel) -> dict[str, Any]:
         "Date": model.manifest.get("time"),
     }
     shown = _relative(dict(model.config), model.folder)
-    # The command that does the run again, if ``kgeval run`` made it.
+    # The command that repeats the run, if ``kgeval run`` made it.
     again = ""
     if model.folder and {"dataset", "model"} <= model.config.keys() and "evaluator" not in model.config:
         place = f"{_place(model)}/{StoredRun(model.folder).config_file.name}"
@@ -257,7 +257,7 @@ def _model_in_words(model: EvaluatedModel) -> dict[str, Any]:
 
 
 def _place(model: EvaluatedModel) -> str:
-    """The run directory as seen from the working directory or, of one elsewhere, from the folder that it is in."""
+    """The path of the run directory from the working directory; its name alone, if it is not inside that directory."""
     if model.folder is None:
         return ""
     place = os.path.relpath(model.folder)
@@ -275,7 +275,7 @@ def _relative(content: Any, folder: Path | None) -> Any:
 
 
 def _relative_path(path: str, folder: Path | None) -> str:
-    """Write a path as seen from a run directory; its last two parts where both have no more than the root in common."""
+    """Write a path relative to a run directory; its last two parts alone, if both share nothing but the root."""
     if folder is None or os.path.commonpath([path, folder.absolute()]) == Path(path).anchor:
         return "/".join(["…", *Path(path).parts[1:][-2:]])
     return os.path.relpath(path, folder)

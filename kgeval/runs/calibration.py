@@ -39,11 +39,12 @@ def read_calibration(
     Raises
     ------
     InputError
-        if it is no run of a classification, or of another model
+        if ``path`` is not a run of a classification, or is one of another model
     """
     if not exists_safely(path):
         raise InputError(f"no such run directory {str(path)!r}. {suggest_paths(path)}".strip())
     run = StoredRun(path)
+    run.refuse_unreadable()
     if run.keeps != "classification":
         raise InputError(f"{str(path)!r} is not a run of kgeval classify, whose validation triples give probabilities.")
     labels, task = run.labels(), read_request(run).task
@@ -63,7 +64,7 @@ def read_calibration(
     like = f"probability: of triples as in {str(path)!r}, where {true} are true. Among all candidates fewer are true."
     unlike = f"probability: fitted for the {task.side}s of triples, and this model scores {opposite}s differently."
     calibrate, least = calibrator(scored, task.calibration), -np.inf
-    notes = [Note("scores", like)]
+    notes = [Note("scores", like), *run.changes]
     if precision is not None:
         least = threshold_of_precision(scored, precision)
         support = f"which {int((scored.scores >= least).sum()):,} validation triples have"

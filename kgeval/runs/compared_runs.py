@@ -1,7 +1,8 @@
 """Runs to compare: their ranks read from folders and files, joined by model and seed, under policies that all share.
 
-``kgeval compare`` calls ``read_compared`` with the places that it has looked at. Out come ``ComparedRun``s, which
-``grid_of`` joins to {dataset: {model: runs}}; :mod:`kgeval.analysis.comparison` compares what is in this grid.
+``kgeval compare`` calls ``read_compared`` with places (paths that it has looked at). Out come ``ComparedRun``s, which
+``grid_of`` joins to {dataset: {model: runs}}; :mod:`kgeval.analysis.comparison` compares the models in this grid.
+Policies are the settings by which numbers are computed from ranks, such as ``ties``.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from os.path import realpath
 from typing import Any
 
 from kgeval.analysis.comparison.comparable import dataset_names
@@ -42,15 +44,16 @@ from kgeval.stored.stored_run import StoredRun
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """A run that is compared with others: its ranks, and what they are of."""
+    """A run that is compared with others: its ranks, and the model and settings that they come from."""
 
     name: str
     table: Any
     """the ranks, with the slices to group them by, or the labelled triples of a classification"""
     policies: Mapping[str, Any]
-    changes: tuple[str, ...]
-    """what no installed package has any more, and what has changed in the run or its dataset since it was ranked"""
+    notes: tuple[str, ...]
+    """notes on names that no installed package has, and on a dataset that has changed since it was ranked"""
     origin: RunOf
+    """to which model it belongs, as which seed"""
     is_baseline: bool = False
 
 
@@ -62,12 +65,13 @@ def read_compared(runs: Places, options: Mapping[str, Any]) -> list[ComparedRun]
     """Read the ranks of the runs at several places.
 
     Runs on different datasets may have the same name, unless ``allow`` has ``dataset``: then they are compared as one
-    dataset. Options are ``by`` (columns or slices); ``dataset``, for text files and for slices of files that do not
-    name it; for text files also those of :func:`kgeval.load_ranks`. For stored ranks, an empty ``filter`` means raw
-    ranks, and ``times`` static the static ones.
+    dataset. Options are ``by`` (columns or slices to group the ranks by), ``groups`` (named groups for ``by``) and
+    ``dataset`` (for text files, and for slices of files that do not name their dataset). For text files they are also
+    the options of :func:`kgeval.load_ranks`. For stored ranks, an empty ``filter`` chooses the raw ranks, and ``times``
+    ``static`` the static ranks.
     """
     places = [(f"{name}/{inside}" if name and inside else name, run) for name, inside, run in runs_of(runs)]
-    files = [run.ranks_file.resolve() for _, run in places]
+    files = [realpath(run.ranks_file) for _, run in places]
     for number, (_, run) in enumerate(places):
         if files[number] in files[:number]:
             raise InputError(f"{str(run.path)!r} is given twice. Leave one of them out.")
@@ -105,8 +109,9 @@ def read_compared(runs: Places, options: Mapping[str, Any]) -> list[ComparedRun]
         training = Training.of(run.config, run.manifest)
         origin = RunOf(dataset if apart else "", chosen, name, training, training.key(run.config))
         unknown = notes_on_unknown(run, table if isinstance(table, RankTable) else None, [*options, "metrics", "by"])
-        policies, notes = _policies_of(table, run), (*unknown, *run.changes, *changes)
-        compared.append(ComparedRun(name, grouped, policies, notes, origin, run.is_baseline))
+        called = f"{name} on {dataset}: " if apart else f"{name}: "
+        notes = tuple(Note.of(note).after(called) for note in (*unknown, *changes))
+        compared.append(ComparedRun(name, grouped, _policies_of(table, run), notes, origin, run.is_baseline))
     return compared
 
 
@@ -137,11 +142,8 @@ def grid_of(runs: Sequence[ComparedRun]) -> RunGrid:
     for members in groups:
         first = members[0].origin
         alone = first.training.name if first.dataset and given[first.dataset, first.training.name] == 1 else ""
-        name = (
-            model_name([run.origin for run in members])
-            if len(members) > 1
-            else first.chosen or alone or members[0].name
-        )
+        single = first.chosen or alone or members[0].name
+        name = model_name([run.origin for run in members]) if len(members) > 1 else single
         models = grid.setdefault(first.dataset or runs[0].table.dataset, {})
         if name in models:
             where = f" on {first.dataset}" if first.dataset else ""
@@ -166,12 +168,13 @@ def common_policies(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> 
     return {name: options.get(name, value) for name, value in first.policies.items()}
 
 
-def values_by_dataset(
-    grid: RunGrid, metrics: Sequence[str], policies: Mapping[str, Any]
-) -> dict[MetricName, dict[str, dict[str, float]]]:
-    """Compute metrics of models on several datasets, means over their seeds; {metric: {dataset: {model: value}}}."""
-    options = MetricOptions(**policies)
-    means: dict[MetricName, dict[str, dict[str, float]]] = {}
+ResultsByMetric = dict[MetricName, dict[str, dict[str, float]]]
+"""numbers of models on several datasets: {metric: {dataset: {model: value}}}"""
+
+
+def values_by_dataset(grid: RunGrid, metrics: Sequence[str], policies: Mapping[str, Any]) -> ResultsByMetric:
+    """Compute metrics of models on several datasets, means over their seeds."""
+    options, means = MetricOptions(**policies), ResultsByMetric()
     for dataset, models in grid.items():
         for model, runs in models.items():
             summaries = [rank_summary(run.table, metrics, by=(), options=options) for run in runs]
@@ -185,11 +188,6 @@ def refuse_classifications(runs: Sequence[ComparedRun], what: str) -> None:
     if labelled := [run.name for run in runs if isinstance(run.table, LabelTable)]:
         cure = "Compare one run of each model on one dataset"
         raise ConfigError(f"{what} compares ranks, and {labelled[0]} is a run of a classification. {cure}.")
-
-
-def notes_on_changes(runs: Sequence[ComparedRun]) -> list[str]:
-    """Say for each run what has changed since it was written."""
-    return [Note.of(change).after(f"{run.name}: ") for run in runs for change in run.changes]
 
 
 def notes_on_ties(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """Rankings shard by shard, and the executors that rank the shards: in this process, or in workers of Ray.
 
-The runner makes a :class:`ShardedRanking` for each model. It takes the shards that are kept from an interrupted run,
-and gives the others to the executor that the configuration names. A new executor is a class here, and an entry of
-``EXECUTORS``.
+A shard is some queries of one side, which are ranked and stored separately. The runner makes a :class:`ShardedRanking`
+for each model. It takes the shards that an interrupted run has left, and gives the others to the executor that the
+configuration names. A new executor is a class here, and an entry of ``EXECUTORS``.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pydantic import Field
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import ConfigError, KgevalError, RunError, reason
 from kgeval.base.extras import refuse_missing
+from kgeval.base.notes import Note
 from kgeval.base.progress import unreported
 from kgeval.base.settings import ByKind, Settings
 from kgeval.base.threads import bound_threads
@@ -34,19 +35,21 @@ from kgeval.runs.shards import RankedShard, Shard, ShardStore, divide, join_shar
 
 @dataclass
 class ShardedRanking:
-    """Ranks a model shard by shard, or at once where that is less than a minute's work or nothing is kept."""
+    """Ranks a model shard by shard, or at once if that is less than a minute's work or no shards are kept."""
 
     executor: Executor
     count: int | None
+    """the number of shards, if the configuration names one"""
     store: ShardStore | None
+    """where ranked shards are kept; None if they are not"""
     begin: Callable[[ShardStore, int], None]
-    """begins or continues the run of so many shards in the store"""
+    """(store, number of shards) -> begins or continues the run in the store"""
     warn: Callable[[str], None]
     facts: dict[str, Any] = field(default_factory=dict)
     """what the manifest says of the shards, if there were any"""
 
     def rank_parts(self, ranking: ModelRanking) -> Sequence[RankedPart]:
-        """Rank all shards that are not kept yet, and join them with those that are."""
+        """Rank the shards that the store does not have yet, and join all shards to a part for each side."""
         stored = None if self.store is None else self.store.count
         count = self.count or stored or usual_count(ranking)
         keeps_nothing = self.store is None and isinstance(self.executor, LocalExecutor)
@@ -77,6 +80,7 @@ class ShardedRanking:
 
 
 RankedShards = Generator[tuple[Shard, RankedShard], None, None]
+"""yields each shard with its counts as soon as it is ranked"""
 
 
 class Executor(Settings):
@@ -103,7 +107,7 @@ class LocalExecutor(Executor):
 
 
 RETRIES = 10
-"""how often a shard is ranked again whose worker was lost"""
+"""how often a shard is ranked again if its worker is lost"""
 
 
 class RayExecutor(Executor):
@@ -133,7 +137,7 @@ class RayExecutor(Executor):
 
             def start(count: int) -> None:
                 for shard in islice(waiting, count):
-                    # In a list, the reference is not replaced by its object: a worker fetches it once, not for a shard.
+                    # Ray does not replace a reference in a list by its object: a worker fetches it once for all shards.
                     running[rank_shard.remote([shared], shard.side, shard.rows, threads, version("kgeval"))] = shard
 
             start(workers)
@@ -147,7 +151,7 @@ class RayExecutor(Executor):
     @contextmanager
     def _connected(self, threads: int, warn: Callable[[str], None]) -> Iterator[Any]:
         """Connect to a cluster, or start one on this machine; what was started is ended afterwards."""
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would tell its makers of each use
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report each use to its makers
         refuse_missing("executor.kind: ray needs", "ray")
         import ray
 
@@ -170,14 +174,15 @@ class RayExecutor(Executor):
             ray.shutdown()
 
     def _join_or_start(self, ray: Any, threads: int, warn: Callable[[str], None]) -> None:
-        """Without an address, Ray joins what ``ray start`` started; ``auto`` would join another run's own cluster too.
+        """Join the cluster that ``ray start`` started, or start one.
 
-        Ray takes a number of processors only for a cluster that it starts, and raises ValueError otherwise.
+        Ray does so without an address; with the address ``auto`` it would also join a cluster that another run started
+        for itself. Ray takes a number of processors only for a cluster that it starts, and raises ValueError otherwise.
         """
         processors = (os.cpu_count() or 1) if self.workers is None else self.workers * threads
         try:
             self._init(ray, include_dashboard=False, _node_ip_address="127.0.0.1", num_cpus=processors)
-            warn("no Ray cluster was found; one was started on this machine, for this run.")
+            warn(Note("runs", "no Ray cluster was found; one was started on this machine, for this run."))
         except ValueError:
             self._init(ray)
 
@@ -209,7 +214,7 @@ def _rank_shard(shared: list[Any], side: Side, rows: IntArray, threads: int, kge
 def _fetch(reference: Any, threads: int) -> ModelRanking:
     """Fetch model and dataset, once in a worker; their arrays stay in the node's shared memory.
 
-    Which kernels are exact and fast depends on the processor, and memory on the node: both are found out anew.
+    Which kernels are exact and fast depends on the processor, and memory on the node, so the worker chooses both anew.
     """
     import ray
 

@@ -45,19 +45,21 @@ class Outcome:
     policies: Mapping[str, Any]
     """further arguments of :func:`kgeval.summarize`, such as ``ties``, ``intervals``, ``calibration`` or ``mapping``"""
     by: tuple[str, ...] = ()
+    """the columns or slices of groups whose metrics are computed instead of those of all rows"""
     changes: tuple[str, ...] = ()
-    """for a stored run: what has changed since it was written"""
+    """for a stored run: notes on what has changed since it was written"""
     groups_by: tuple[str, ...] = ()
-    """the columns by which metrics are also grouped"""
+    """the columns or slices of groups whose metrics stand below those of all rows"""
     grouped: RankTable | None = None
-    """the ranks with the slices among those columns, if there are any"""
+    """the ranks, with columns for the slices in ``by`` and ``groups_by``; None for a task"""
     predictions: PredictionTable | None = None
     folder: Path | None = None
     stored: bool = False
+    """whether it is an earlier run that was read again"""
 
     @cached_property
     def summary(self) -> Summary:
-        """The metrics of all rows, or of the groups ``by``, and then of the groups that stand beside the whole."""
+        """The metrics of all rows, or of the groups of ``by``; then those of the groups of ``groups_by``."""
         summary = self.compute(self.metrics, by=self.by)
         summary = replace(summary, table_notes=(*self.changes, *summary.table_notes))
         if not self.groups_by:
@@ -123,7 +125,7 @@ def task_policies(task: Classification | Confidences, policies: Mapping[str, Any
 
 
 class ModelsFailed(RunError):
-    """Some of several models could not be evaluated; ``outcomes`` has those of the others."""
+    """Some of several models could not be evaluated; ``outcomes`` are the outcomes of the others."""
 
     def __init__(self, outcomes: list[Outcome], failures: Mapping[str, KgevalError]) -> None:
         self.outcomes = outcomes
@@ -150,11 +152,7 @@ def _tie_policies(outcomes: Sequence[Outcome]) -> list[Ties]:
 
 
 def results_of(
-    outcomes: Sequence[Outcome],
-    failures: Mapping[str, object],
-    *,
-    planned: Iterable[str] = (),
-    notes: Iterable[str] = (),
+    outcomes: Sequence[Outcome], failures: Mapping[str, object], planned: Iterable[str] = (), notes: Iterable[str] = ()
 ) -> dict[str, Any]:
     """Return the content of ``metrics.json``, of one model or of a folder of several.
 
@@ -173,7 +171,7 @@ def results_of(
 
 
 def notes_by_model(outcomes: Sequence[Outcome]) -> Sequence[str]:
-    """Collect the notes of several models; a note of several names them once."""
+    """Collect the notes of several models; a note that several models have becomes one note that names them."""
     from kgeval.base.collected_notes import collected_notes
 
     return collected_notes({(outcome.summary.provenance.dataset, outcome.name): outcome.notes for outcome in outcomes})

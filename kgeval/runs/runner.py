@@ -29,6 +29,7 @@ from kgeval.base.errors import (
     reason,
 )
 from kgeval.base.files import ReadFiles, noting_openings
+from kgeval.base.notes import Note
 from kgeval.base.progress import Progress, unreported
 from kgeval.base.setting_problems import Problem
 from kgeval.base.storage import write_text
@@ -50,7 +51,7 @@ from kgeval.runs.shards import RankedShard, ShardStore, counting_shards, divide_
 from kgeval.runs.stored import read_outcome
 from kgeval.runs.trackers import refuse_unusable, report_results, tracking
 from kgeval.stored.contents import METRICS, STAGE, as_json, is_run, other_files
-from kgeval.stored.folders import Place
+from kgeval.stored.folders import Place, runs_of
 from kgeval.stored.staging import locked, reserve, reserve_shard
 from kgeval.stored.stored_run import StoredRun
 
@@ -82,7 +83,8 @@ def run(
     the model cannot predict is refused before ranking.
     """
     if others := [] if out is None else other_files(out, config.jobs):
-        warn(f"{str(out)!r} holds other files ({first_few(others, 3)}). They are kept; the run is written beside them.")
+        held = f"{str(out)!r} holds other files ({first_few(others, 3)})"
+        warn(Note("files", f"{held}. They are kept; the run is written beside them."))
     with ExitStack() as stack:
         stack.enter_context(config.document.concealed())
         refuse_unusable(config.tracker, config.jobs)
@@ -107,7 +109,10 @@ def run(
 
 
 def _reserve_folders(config: RunConfig, out: Path | None, *, force: bool, stack: ExitStack) -> dict[str, Path | None]:
-    """Lock the run directories until the stack is closed; return by model the stage where its run is written."""
+    """Lock the run directories until the stack is closed; return for each model its stage.
+
+    A stage is the hidden folder where the run is written until it is complete; None if no run is written.
+    """
     if out is None:
         if any(model.trains for model in config.jobs.values()):
             raise ConfigError("a model to train needs a folder to be saved in. Add --out FOLDER (in Python out=…).")
@@ -126,7 +131,7 @@ def _run_several(runner: _JobRunner, jobs: Sequence[Job], out: Path | None) -> l
     """Evaluate several models, except those with an earlier run, and keep their common table up to date."""
     earlier, failures = runner.read_all(jobs)
     for name, error in failures.items():
-        runner.warn(f"{name} cannot be read and is left out: {error}")
+        runner.warn(Note("runs", f"{name} cannot be read and is left out: {error}"))
     outcomes: list[Outcome] = []
 
     def write_table() -> None:
@@ -135,7 +140,7 @@ def _run_several(runner: _JobRunner, jobs: Sequence[Job], out: Path | None) -> l
             write_text(out / METRICS, as_json(table))
 
     if out is not None:
-        StoredRun(out).page.unlink(missing_ok=True)  # it is of earlier numbers
+        StoredRun(out).page.unlink(missing_ok=True)  # it shows earlier numbers
     write_table()
     for job in jobs:
         if job.name in failures:
@@ -204,7 +209,7 @@ class _JobRunner:
         return None if is_to_be_tightened(earlier, current) else read_outcome(earlier, name=job.name)
 
     def failure(self, error: Exception) -> RunError:
-        """Name the failure of one of several models, without the values of variables."""
+        """Describe the failure of one of several models, without the values of variables, which may be secret."""
         words = str(error) if isinstance(error, KgevalError) else f"{type(error).__name__}: {reason(error)}."
         return RunError(self.config.document.conceal(words))
 
@@ -257,7 +262,7 @@ class _JobRunner:
                     threshold.refuse_unfit("ranks", sides=job.sides_of(model))
 
     def _sharded(self, job: Job, model: Evaluable) -> ShardedRanking:
-        """Return how a model's ranking is divided; shards of a live model, which no later run knows, are not kept."""
+        """Return how a model's ranking is divided; shards are kept only of models that a later run can read again."""
         store = ShardStore(job.stage) if job.stage and isinstance(model, Checkpoint | FittedBaseline) else None
         begin = partial(_begin_shards, self.config, job, model, force=self.force)
         executor = self.config.executor or LocalExecutor()
@@ -285,13 +290,13 @@ class Clock:
 
 
 def _write_page(folder: Path, dataset: Dataset, *, warn: Callable[[str], None]) -> None:
-    """Write the page of a run, or of the runs of several models; what keeps it from being made spoils no run."""
+    """Write the page of a run, or of the runs of several models; if that fails, it is a warning, and the run counts."""
     from kgeval.reports.page import report
 
     try:
         report(folder, dataset=dataset).save(StoredRun(folder).page)
     except KgevalError as error:
-        warn(f"the page of {str(folder)!r} was not written: {error}")
+        warn(Note("runs", f"the page of {str(folder)!r} was not written: {error}"))
 
 
 def run_shard(
@@ -299,7 +304,7 @@ def run_shard(
 ) -> dict[Path, int | None]:
     """Rank one of ``count`` shards of each model of a configuration; other processes may rank others.
 
-    Returned is, for the folder of each model, how many ranks were computed; ``None`` if they were there already.
+    Return, for the folder of each model, how many ranks were computed; ``None`` if the shard was there already.
     """
     with config.document.concealed(), noting_openings():
         ranked = all(isinstance(model, CheckpointConfig | Baseline) for model in config.jobs.values())
@@ -347,9 +352,7 @@ def merge(
     stages = (folder / STAGE, *sorted(folder.glob(f"*/{STAGE}")), *sorted(folder.glob(f"*/*/{STAGE}")))
     stores = [store for store in map(ShardStore, stages) if store.exists]
     if not stores:
-        place = Place(folder)
-        for stored in place.runs.values():
-            stored.refuse_unreadable()
+        runs_of([("", place := Place(folder))])
         absent = f"no shards. 'kgeval run CONFIG --out {folder} --shard 1/16' ranks the first of 16."
         left_out = " ".join(place.notes)
         done = f"no shards; {left_out}" if left_out else "a finished run: there is nothing to merge."

@@ -36,24 +36,24 @@ from kgeval.runs.config.run_config import RunConfig, TaskRequest
 from kgeval.runs.config.yaml_document import Document, read_document
 from kgeval.runs.outcome import Outcome, task_policies
 from kgeval.stored.contents import progress_of
-from kgeval.stored.folders import Place
+from kgeval.stored.folders import Place, runs_of, single_run
 from kgeval.stored.stored_run import StoredRun
 
 VIEWS = {"filter": (), "times": "static"}
-"""of stored ranks: the options that choose the raw ones, or the static ones, where a table has these as well"""
+"""the options that choose, of stored ranks, the raw ones or the static ones, if a table has these too"""
 
 IMPORT_OPTIONS = ("split", "filter", "times", "history", "setting", "unmatched", "columns", "separator")
-"""of ranks that were made elsewhere, beside their dataset: the options of :func:`kgeval.load_ranks`"""
+"""the options of :func:`kgeval.load_ranks` besides the dataset, for files of ranks that another program wrote"""
 
 
 def read_outcome(
     run: StoredRun, metrics: tuple[str, ...] = (), options: Mapping[str, Any] | None = None, *, name: str = ""
 ) -> Outcome:
-    """Read the tables of a stored run, or a file of ranks, with the metrics to compute of them, by default the run's.
+    """Read the tables of a stored run, or a file of ranks, with the metrics to compute from them, by default the run's.
 
-    Options replace the run's own: policies; ``by``, columns and slices; ``calibration``, ``mapping``,
-    ``high_confidence``; of ranks that were made elsewhere ``dataset`` and the options of :func:`kgeval.load_ranks`.
-    With slices, ``dataset`` is where the run's dataset is now.
+    Options replace the run's own settings: the policies (such as ``ties``), ``by`` (columns and slices),
+    ``calibration``, ``mapping`` and ``high_confidence``. For ranks that another program wrote, they are also
+    ``dataset`` and the options of :func:`kgeval.load_ranks`. For slices, ``dataset`` is where the run's dataset is now.
     """
     options = with_groups(options or {})
     run.refuse_unreadable()
@@ -87,7 +87,7 @@ def read_outcomes(
     place: Place, metrics: tuple[str, ...] = (), options: Mapping[str, Any] | None = None
 ) -> list[Outcome]:
     """Read the complete runs inside a folder; where their metrics differ, all have the default ones."""
-    folder, runs = place.path, {name: run for name, run in place.runs.items() if name}
+    folder, runs = place.path, {name: run for _, name, run in runs_of([("", place)])}
     by_kind = {kind_of(run, metrics): name for name, run in runs.items()}
     if len(by_kind) > 1:
         kinds = " and ".join(f"of {kind} ({name})" for kind, name in sorted(by_kind.items()))
@@ -102,11 +102,11 @@ WHERE_IT_WENT = ("output", "report", "tracker", "executor")
 """the keys about where the results of a run went and how they were computed"""
 
 PLUGGED = {"metrics": "metric", "by": "slice", "ties": "tie policy"}
-"""what the configuration of a run may name that only another package has, by its key"""
+"""the keys of a configuration whose values another package may add, with the word for a value"""
 
 
 def read_request(run: StoredRun) -> TaskRequest:
-    """Read what a run computes; the defaults, where it has no configuration, as a table alone or PyKEEN's evaluator.
+    """Read what a run computes; the defaults if it does not say, as a file of ranks or a run of PyKEEN's evaluator.
 
     Names that no installed package has are left out.
     """
@@ -139,7 +139,7 @@ def _is_valid(content: Mapping[str, Any]) -> bool:
 
 
 def notes_on_unknown(run: StoredRun, table: RankTable | None = None, given: Collection[str] = ()) -> Iterator[str]:
-    """Say which names of a run's configuration no installed package has; those of the keys given are replaced.
+    """Say which names of a run's configuration no installed package has; the keys ``given`` are replaced, and left out.
 
     The tie policy comes first, since all numbers depend on it.
     """
@@ -160,7 +160,7 @@ def option_name(name: str) -> str:
 
 
 def kind_of(run: StoredRun, metrics: tuple[str, ...]) -> str:
-    """Tell by what the run keeps and, where that is facts and their ranks, by the first metric that is named."""
+    """The kind of results: that of the run's tables or, as confidences have ranks too, that of the first metric."""
     if run.keeps != "confidences":
         return run.keeps
     try:
@@ -221,10 +221,10 @@ def group_stored(
     groups: Mapping[str, Any],
     loaded: dict[str, tuple[Dataset, str]] | None = None,
 ) -> tuple[RankTable, tuple[str, ...]]:
-    """Add those slices of some names that are no columns of a stored table; also return what to know of the dataset.
+    """Add to a stored table the slices of ``by`` that are not among its columns; also return notes on the dataset.
 
-    The source is the folder or PyKEEN name of the dataset; by default the one that the run's configuration names. A
-    dataset is loaded once for all runs with the same ``loaded``, which has it with its SHA-256.
+    ``source`` is the folder or PyKEEN name of the dataset; by default the one that the run's configuration names.
+    ``loaded`` has the datasets that were loaded for other runs, each with its SHA-256.
     """
     for name in by:
         if slice_of(name, groups) is None:
@@ -265,7 +265,7 @@ def read_stored_model(path: Path) -> tuple[RunConfig, Checkpoint | FittedBaselin
 
 
 def read_stored_document(path: Path) -> Document:
-    """Read the configuration of a stored run, with a model that it trained as the checkpoint that it saved.
+    """Read the configuration of a stored run; if the run trained its model, the model is now the saved checkpoint.
 
     ``WHERE_IT_WENT`` is left out: it is not needed again, and may need libraries that are not here.
     """
@@ -281,9 +281,7 @@ def read_stored_document(path: Path) -> Document:
 
 
 def _run_of_one_model(path: Path) -> StoredRun:
-    place, run = Place(path), StoredRun(path)
-    if place.holds_runs:
-        raise InputError(f"{str(path)!r} holds the runs of several models. Give the folder of one.")
+    run = single_run(path)
     if not run.is_complete:
         hint = progress_of(path) or " For a checkpoint, add its dataset: --dataset DATASET."
         raise InputError(f"{str(path)!r} is not a run directory.{hint}")
@@ -304,7 +302,7 @@ def _where_it_is(name: str) -> Path:
 
 
 def _refuse_changed_inputs(run: StoredRun, names: Collection[str] | None = None) -> None:
-    """Refuse a run if files that it read are others now; by default all of them are compared."""
+    """Refuse a run if files that it read have changed, or are gone; by default all of them are compared."""
     for name, digest in run.input_digests.items():
         path = _where_it_is(name)
         if names is not None and str(path) not in names:

@@ -45,18 +45,18 @@ SCHEMA = 1
 """the version of what the files of a run say; a newer one may mean other things by the same words"""
 
 MANIFEST, METRICS = "manifest.json", "metrics.json"
-"""the files of a run by which its folder is known"""
+"""the files by which a folder is recognised as that of a run, or of several runs"""
 
 CONFIG, RANKS = "config.yaml", RankTable._FILE
 
 LABELS, CURVES, PREDICTIONS = LabelTable._FILE, "curves.json", PredictionTable._FILE
-"""what the evaluation was, its tables, and the curves of a classification"""
+"""the configuration; the tables of ranks, labelled triples and predictions; the curves of a classification"""
 
 STAGE, LOCK = ".kgeval.partial", ".kgeval.lock"
-"""the hidden folder that a run is written in until it is complete, and the file that one process at a time has"""
+"""the hidden folder in which a run is written until it is complete, and the file that the process which writes locks"""
 
 SHARDS, PLAN = "shards", "run.json"
-"""on the stage: the folder of finished shards, and the file in it that describes their run"""
+"""on the stage: the folder of the shards (parts of a ranking) that are ranked, and the file in it on their run"""
 
 MODEL = "model"
 """the folder of a model that the run trained"""
@@ -68,13 +68,13 @@ REPORT = "report.html"
 """the page of the run, or of the runs in the folder"""
 
 SUITE = "kgeval-suite.json"
-"""in a folder of runs on many graphs: their groups, over which means are shown, and the metrics that are shown"""
+"""the file in a folder of runs on many graphs: groups of graphs, over which means are shown, and the metrics to show"""
 
 FILES = frozenset({CONFIG, MANIFEST, METRICS, RANKS, LABELS, CURVES, PREDICTIONS, RESULTS, REPORT, SUITE})
-"""what the files of runs and of folders of runs are called, but for those of baselines"""
+"""the names of the files of runs and of folders of runs, except the ranks of baselines"""
 
 TEXT = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz")
-"""how files of ranks end that another program wrote as text"""
+"""the endings of files of ranks that another program wrote as text"""
 
 
 def ranks_of(baseline: str) -> str:
@@ -97,27 +97,25 @@ def other_files(folder: Path, models: Iterable[str]) -> list[str]:
 
 def is_run(folder: Path) -> bool:
     """Whether a folder is the run directory of one model, whose files may be damaged."""
-    return (
-        exists_safely(folder / MANIFEST)
-        and (folder / MANIFEST).is_file()
-        and (holds_table(folder) or _is_of_kgeval(folder / MANIFEST))
-    )
-
-
-def _is_of_kgeval(manifest: Path) -> bool:
-    """Whether a manifest, beside which there is no table, is not one of another program."""
-    with suppress(InputError):
-        return "written" in read_json(manifest)
+    manifest = folder / MANIFEST
+    with suppress(InputError):  # without a table, the manifest may be another program's
+        is_file = exists_safely(manifest) and manifest.is_file()
+        return is_file and (holds_table(folder) or "written" in read_json(manifest))
     return False
 
 
+def is_left_of_run(folder: Path) -> bool:
+    """Whether a folder without a manifest or table that can be read has other files of a run."""
+    return sum(exists_safely(folder / name) for name in (CONFIG, MANIFEST, METRICS)) > 1
+
+
 def holds_table(folder: Path) -> bool:
-    """Whether there are ranks or labels in it, of a complete run or not."""
+    """Whether a folder has a file of ranks or labels, of a complete run or not."""
     return (folder / RANKS).is_file() or (folder / LABELS).is_file()
 
 
 def fault_of(file: Path, digest: str | None = None) -> str:
-    """What is wrong with a file of a run; empty if nothing is. The manifest has its ``digest``, a SHA-256."""
+    """What is wrong with a file of a run; empty if nothing is. ``digest`` is its SHA-256 in the manifest."""
     if not file.is_file():
         return "is a folder" if file.is_dir() else "is no file" if file.exists() else "is missing"
     is_written = digest in (None, sha256_of_file(file))
@@ -148,7 +146,7 @@ def progress_of(folder: Path) -> str:
 
 
 def is_folder_name(name: object) -> bool:
-    """Whether a text names a folder of runs, beside the files of another.
+    """Whether a text can be the name of a folder beside the files of a run.
 
     >>> is_folder_name("TransE"), is_folder_name("a/b"), is_folder_name("Report.html")
     (True, False, False)
@@ -157,7 +155,7 @@ def is_folder_name(name: object) -> bool:
 
 
 def is_run_name(name: object) -> bool:
-    """Whether a text names the folder of a model's run: that of the model, or in it that of a seed.
+    """Whether a text can be the path of a model's run: the folder of the model, or a folder of a seed inside it.
 
     >>> is_run_name("TransE"), is_run_name("TransE/0"), is_run_name("TransE/a"), is_run_name("../0")
     (True, True, False, False)
@@ -172,7 +170,7 @@ def as_json(content: Any) -> str:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a block of keys; refuse what JSON can spell but no run writes: infinity, and halves of characters."""
+    """Read a JSON file with a block of keys; refuse infinity and halves of characters, which no run writes."""
     try:
         content = files.read_json(path, strict=True)
         json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
@@ -195,10 +193,10 @@ def _unconverted(value: Any, check: Callable[[Any], object]) -> Any:
 
 
 Number = Annotated[float | None, WrapValidator(_unconverted)]
-"""a whole number stays one"""
+"""a number or None; a whole number stays one"""
 
 JsonBlock = dict[str, JsonValue]
-"""what is shown as it is, whatever it holds"""
+"""a block that is shown as it is, whatever its content"""
 
 Names = TypeVar("Names", bound=Iterable[str])
 
@@ -255,7 +253,7 @@ class Manifest(TypedDict, total=False):
 
 @with_config(STRICT)
 class Policies(TypedDict, total=False):
-    """The part of a run's configuration that says how numbers are computed of its tables."""
+    """The part of a run's configuration that says how numbers are computed from its tables."""
 
     ties: str | None
     seed: int
@@ -267,6 +265,7 @@ class Metrics(TypedDict, total=False):
     """The part of ``metrics.json`` that is read; all of it can be computed from the tables."""
 
     provenance: JsonBlock
+    ties: str
     metrics: dict[str, dict[str, Number]]
 
 
@@ -274,10 +273,9 @@ class Metrics(TypedDict, total=False):
 class Models(TypedDict, total=False):
     """The ``metrics.json`` of a folder of several models: the common table."""
 
-    models: Annotated[dict[str, Metrics], AfterValidator(_runs)]
-    failed: dict[str, str]
+    models: Annotated[JsonBlock, AfterValidator(_runs)]
+    failed: Annotated[dict[str, str], AfterValidator(_runs)]
     unfinished: Annotated[list[str], AfterValidator(_runs)]
-    notes: list[str]
 
 
 @with_config(STRICT)
@@ -298,7 +296,7 @@ def read_record(path: Path, kind: type[Record]) -> Record:
 
 
 def record_of(content: dict[str, Any], path: Path, kind: type[Record]) -> Record:
-    """Take what a file of a run says; refuse it if a field is of another type."""
+    """Check what a file of a run says, and leave out unknown keys; refuse it if a field is of another type."""
     try:
         return TypeAdapter(kind).validate_python(content)
     except ValidationError as error:
@@ -310,7 +308,7 @@ def record_of(content: dict[str, Any], path: Path, kind: type[Record]) -> Record
 def source_commit() -> str:
     """Name the commit of this code, as pip or the checkout knows it; ``-dirty`` if files differ, empty if unknown."""
     with suppress(importlib.metadata.PackageNotFoundError, OSError, ValueError, subprocess.SubprocessError):
-        checkout = Path(__file__).parents[3]
+        checkout = Path(__file__).parents[2]
         if (checkout / ".git").exists():
             git = ["git", "-C", str(checkout), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
             own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}

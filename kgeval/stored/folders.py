@@ -31,7 +31,9 @@ from kgeval.stored.contents import (
     as_json,
     holds_table,
     is_begun,
+    is_left_of_run,
     is_run,
+    progress_of,
     read_json,
     read_record,
     record_of,
@@ -39,7 +41,7 @@ from kgeval.stored.contents import (
 from kgeval.stored.stored_run import StoredRun
 
 DEPTH = 100
-"""how deep folders are searched for runs: deeper than any are, so that hostile ones end"""
+"""how deep folders are searched for runs: deeper than real ones are, so that the search of hostile ones ends"""
 
 
 @dataclass(frozen=True)
@@ -51,45 +53,49 @@ class Place:
     @cached_property
     def table(self) -> Models | None:
         """The common table of several models: a folder with metrics, but no manifest, has one."""
-        file = self.path / METRICS
-        if not exists_safely(file) or exists_safely(self.path / MANIFEST):
-            return None
-        content = read_json(file)
-        return record_of(content, file, Models) if isinstance(content.get("models"), dict) else None
-
-    @property
-    def failed(self) -> Mapping[str, str]:
-        """Why models failed."""
-        return (self.table or {}).get("failed", {})
+        file, content = self.path / METRICS, dict[str, Any]()
+        if exists_safely(file) and not exists_safely(self.path / MANIFEST):
+            with suppress(InputError):  # it cannot be read: the runs beside it are found without it
+                content = read_json(file)
+        is_of_kgeval = "schema" in content and isinstance(content.get("models"), dict)
+        return record_of(content, file, Models) if is_of_kgeval else None
 
     @cached_property
     def inside(self) -> Mapping[str, StoredRun]:
         """The runs in the folder, complete or not, by their paths in it; those of a common table first, in its order.
 
-        None are in a run itself.
+        A run itself has none inside.
         """
-        is_folder = exists_safely(self.path) and self.path.is_dir() and not is_run(self.path)
-        return dict(self._inside({self.path.resolve()})) if is_folder else {}
+        if not exists_safely(self.path) or not self.path.is_dir() or is_run(self.path):
+            return {}
+        around = self.path.resolve()
+        inside = dict(self._inside({around, *around.parents}))
+        return {".": StoredRun(self.path), **inside} if inside and holds_table(self.path) else inside
 
     @cached_property
     def runs(self) -> Mapping[str, StoredRun]:
-        """The complete runs; a run itself, a file of ranks and whatever is no run stand under an empty name."""
+        """The complete runs inside; if there is nothing inside, what lies at the path stands under an empty name."""
         complete = {name: run for name, run in self.inside.items() if run.is_complete}
-        return complete or {"": StoredRun(self.path)}
+        return complete if self.inside else {"": StoredRun(self.path)}
 
-    @cached_property
+    @property
+    def failed(self) -> Mapping[str, str]:
+        """The models in the folder that failed, and why."""
+        return {name: run.failure for name, run in self.inside.items() if run.failure and not run.is_complete}
+
+    @property
     def unfinished(self) -> Mapping[str, str]:
-        """The runs in the folder that are not finished, and why."""
-        return {name: why for name, run in self.inside.items() if (why := run.unfinished)}
+        """The other runs in the folder that are not finished, and why."""
+        return {name: run.unfinished for name, run in self.inside.items() if run.unfinished and not run.failure}
 
     @property
     def holds_runs(self) -> bool:
-        """Whether it is a folder of several models, with a common table or complete runs inside it."""
+        """Whether it is a folder of several models, with a common table or runs inside it, complete or not."""
         return self.table is not None or "" not in self.runs
 
     @property
     def belongs_to_runs(self) -> bool:
-        """Whether it was matched by a pattern such as ``runs/*/*``, and is a file that runs contain beside tables."""
+        """Whether it is a file that runs contain beside tables, which a pattern such as ``runs/*/*`` matches too."""
         around, name = self.path.parent, self.path.name
         if not exists_safely(self.path):
             return False
@@ -98,19 +104,23 @@ class Place:
         return name in FILES - {RANKS, LABELS} and (is_run(around) or Place(around).holds_runs)
 
     def _inside(self, seen: set[Path], depth: int = DEPTH) -> Iterator[tuple[str, StoredRun]]:
-        table = self.table or {}
-        planned = dict.fromkeys([*table.get("models", ()), *table.get("unfinished", ())])
-        for name in planned:
-            yield name, StoredRun(self.path / name)
+        table = self.table or Models()
+        failed, names = table.get("failed", {}), [*table.get("models", ()), *table.get("unfinished", ())]
+        planned = {name: StoredRun(self.path / name, failed.get(name, "")) for name in (*names, *failed)}
+        yield from planned.items()
+        seen |= {run.path.resolve() for run in planned.values()}
         folders: list[Path] = []
         with suppress(PermissionError):
-            folders = sorted(path for path in self.path.iterdir() if path.is_dir() and not path.name.startswith("."))
-        for path in folders:
-            runs = [(path.name, StoredRun(path))] if is_begun(path) or is_run(path) or holds_table(path) else []
-            if not runs and depth and path.resolve() not in seen:  # links may lead into a circle
-                seen.add(path.resolve())
-                runs = [(f"{path.name}/{name}", run) for name, run in Place(path)._inside(seen, depth - 1)]
-            yield from (pair for pair in runs if pair[0] not in planned and pair[0] not in self.failed)
+            folders = [path for path in self.path.iterdir() if path.is_dir() and not path.name.startswith(".")]
+        for path in sorted(folders, key=lambda path: (path.is_symlink(), path)):  # links may lead here, or in a circle
+            if (place := path.resolve()) in seen:
+                continue
+            seen.add(place)
+            itself, runs = {path.name: StoredRun(path)}, dict[str, StoredRun]()
+            if depth and not (is_begun(path) or is_run(path) or holds_table(path)):
+                runs = {f"{path.name}/{name}": run for name, run in Place(path)._inside(seen, depth - 1)}
+                itself = itself if is_left_of_run(path) else {}
+            yield from (runs or itself).items()
 
     @property
     def notes(self) -> Iterator[Note]:
@@ -120,16 +130,16 @@ class Place:
             reasons.setdefault(" ".join(why.rstrip(".").split()), []).append(name)
         if reasons:
             listed = "; ".join(f"{', '.join(names)} ({why})" for why, names in reasons.items())
-            cure = "Run the configuration again to finish them."
+            cure = "Run them again, with --force if that is refused."
             yield Note("runs", "left out of ", Example(repr(str(self.path)), "…"), f": {listed}. {cure}")
 
 
 Places = Sequence[tuple[str, Any]]
-"""places, each after the name that was chosen for it, or none; ranks in memory as they are"""
+"""pairs of the name that the user chose (or an empty one) and a :class:`Place`, or ranks in memory as they are"""
 
 
 def look_at(runs: Iterable[tuple[str, Any]]) -> Places:
-    """Look at the paths among runs; other files of runs, as a pattern finds them, count only if they have a name."""
+    """Make places of paths; files of runs beside their tables, which a pattern matches too, count only with a name."""
     given = [(name, Place(Path(run)) if isinstance(run, str | Path) else run) for name, run in runs]
     places = [(name, at) for name, at in given if name or not (isinstance(at, Place) and at.belongs_to_runs)]
     if given and not places:
@@ -143,12 +153,23 @@ def runs_of(places: Places) -> list[tuple[str, str, StoredRun]]:
     runs = [(name, inside, run) for name, place in looked for inside, run in place.runs.items()]
     for *_, run in runs:
         run.refuse_unreadable()
+    if empty := [place for _, place in looked if not place.runs]:
+        why = progress_of(empty[0].path) or f" {' '.join(empty[0].notes)}"
+        raise InputError(f"{str(empty[0].path)!r} holds no finished run.{why}")
     return runs
 
 
-def left_out_of(places: Places) -> list[Note]:
-    """Name the runs in folders that are left out, and why."""
-    return [note for _, place in places if isinstance(place, Place) for note in place.notes]
+def notes_on(places: Places) -> list[Note]:
+    """Name the runs at places that have changed since they were written, and those that are left out, and why."""
+    changed = [note for *_, run in runs_of(places) for note in run.changes]
+    return changed + [note for _, place in places if isinstance(place, Place) for note in place.notes]
+
+
+def single_run(path: Path) -> StoredRun:
+    """Return the run at a path, or what else lies there; refuse a folder of several runs."""
+    if Place(path).holds_runs:
+        raise InputError(f"{str(path)!r} holds the runs of several models. Give the folder of one.")
+    return StoredRun(path)
 
 
 def write_suite(folder: Path, groups: Mapping[str, Sequence[str]], metrics: Sequence[str]) -> None:
@@ -158,8 +179,8 @@ def write_suite(folder: Path, groups: Mapping[str, Sequence[str]], metrics: Sequ
 
 
 def suite_around(paths: Iterable[Path]) -> StoredSuite:
-    """Read the suites of folders of runs, or of those that runs lie in; groups are joined, metrics are the first's."""
-    places = dict.fromkeys(place for path in paths for place in [path.absolute(), *path.absolute().parents])
+    """Read the suites in folders and in all folders around them; groups are joined, the metrics are of the first."""
+    places = dict.fromkeys(place for path in paths for place in [path.absolute(), *path.absolute().parents[:4]])
     suites = [read_record(place / SUITE, StoredSuite) for place in places if exists_safely(place / SUITE)]
     groups: dict[str, list[str]] = {}
     for name, graphs in (group for suite in suites for group in suite["groups"].items()):

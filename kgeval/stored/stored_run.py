@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from kgeval.base.errors import ConfigError, InputError, reason
 from kgeval.base.files import exists_safely, read_settings, refuse_special, sha256_of_file, suggest_paths
-from kgeval.base.notes import Note
+from kgeval.base.notes import Example, Note
 from kgeval.base.parquet_tables import StoredTable
 from kgeval.base.settings_text import dump_yaml, expanded, read_yaml
 from kgeval.base.storage import write_text
@@ -59,8 +59,8 @@ from kgeval.stored.contents import (
 from kgeval.stored.staging import publish
 
 RunState = Literal["finished", "altered", "damaged", "unfinished", "newer"]
-"""of a run: all its files are as it wrote them; some are other ones; some are missing or cannot be read; it has no
-manifest; or a newer version of kgeval wrote it"""
+"""a run's state, in this order: all its files are as it wrote them; some have changed; some are missing or cannot be
+read; it has no manifest; or a newer version of kgeval wrote it"""
 
 
 class NewerRun(InputError):
@@ -78,6 +78,8 @@ class StoredRun:
 
     path: Path
     """a run directory, or a file with nothing but ranks"""
+    failure: str = ""
+    """why its model failed, as a common table says"""
 
     @staticmethod
     def write(
@@ -117,9 +119,10 @@ class StoredRun:
         """Why there is no complete run; empty if there is one."""
         if self.is_complete:
             return ""
-        if not self.path.is_dir():
-            return "its folder is missing"
-        return "it was interrupted" if is_begun(self.path) else f"{MANIFEST} {fault_of(self.path / MANIFEST)}"
+        if self.failure or not self.path.is_dir():
+            return self.failure or "its folder is missing"
+        fault = f"{MANIFEST} {fault_of(self.path / MANIFEST) or 'cannot be read'}"
+        return "it was interrupted" if is_begun(self.path) else fault
 
     @cached_property
     def state(self) -> tuple[RunState, str]:
@@ -132,11 +135,6 @@ class StoredRun:
             return "newer" if isinstance(error, NewerRun) else "damaged", str(error)
         why = f"changed since the run was written: {', '.join(map(''.join, faults.items()))}."
         return ("damaged" if any(faults.values()) else "altered", why) if faults else ("finished", "")
-
-    @property
-    def is_of_pykeen(self) -> bool:
-        """Whether it is an evaluation inside PyKEEN, whose model is not kept."""
-        return (self.path / RESULTS).is_file()
 
     @property
     def is_stored(self) -> bool:
@@ -188,7 +186,7 @@ class StoredRun:
 
     @cached_property
     def manifest(self) -> Manifest:
-        """The content of its manifest; empty if there is none. That of a newer version is refused."""
+        """The content of its manifest; empty if there is none. A manifest of a newer version is refused."""
         content = read_record(self.path / MANIFEST, Manifest) if exists_safely(self.path / MANIFEST) else Manifest()
         if content.get("schema", SCHEMA) > SCHEMA:
             cure = "Install that version: pip install --upgrade kgeval"
@@ -218,7 +216,8 @@ class StoredRun:
     @cached_property
     def faults(self) -> dict[str, str]:
         """What is wrong with the files of a complete run, by their names: missing, or not as they were written."""
-        written = self.manifest.get("written", {}) if self.is_complete else {}
+        unknown = {name: "" for name in (RANKS, LABELS) if exists_safely(self.path / name)}
+        written = self.manifest.get("written", unknown) if self.is_complete else {}
         faults = {name: fault_of(self.path / name, digest) for name, digest in written.items()}
         return {name: fault for name, fault in faults.items() if fault}
 
@@ -233,9 +232,8 @@ class StoredRun:
 
     @property
     def changes(self) -> tuple[Note, ...]:
-        """A note on a run of which files have changed since it was written, or that cannot be read."""
-        state, why = self.state
-        return () if state in ("finished", "unfinished") else (Note("runs", why),)
+        """A note on the files that have changed since the run was written; a run that cannot be read is refused."""
+        return (Note("runs", Example(f"{str(self.path)!r} ", "the run "), self.state[1]),) if self.faults else ()
 
     @property
     def keeps(self) -> str:

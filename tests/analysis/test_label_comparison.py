@@ -141,5 +141,8 @@ def test_what_labels_do_not_have_is_refused(tables):
         compare(tables, reference="x")
     with pytest.raises(MetricError, match="expected a rank table"):
         compare({**tables, "ranks": evaluate(model(0), "umls")})
+    for name, value in {"allow": "triples", "baselines": ["one"], "suite": {"all": ["umls"]}}.items():
+        with pytest.raises(MetricError, match=f"{name} has no effect on classifications. Leave it out"):
+            compare(tables, **{name: value})
     with pytest.raises(MetricError, match="mrr"):
         compare(tables, "mrr")

@@ -20,6 +20,7 @@ import kgeval
 from kgeval import compare
 from kgeval.analysis.comparison.block import order_of
 from kgeval.base.errors import MetricError
+from kgeval.base.notes import Note
 from kgeval.cli.display import SortKey, arranged
 from kgeval.ranking.corruption import Uniform
 from tests.analysis.over_seeds import seed_differences
@@ -106,6 +107,22 @@ def test_single_runs_are_compared_by_sign_flips(results):
     intervals = compare(alone, "mrr", draws=99, spread="interval").blocks[1].scores
     whole = kgeval.summarize(alone["umls"]["sums"], "mrr", intervals="triple").interval("mrr")
     assert next(score.interval for (name, _), score in intervals.items() if name == "sums") == whole
+
+
+def test_too_few_draws_are_no_test_in_any_table(results):
+    """Nothing is called significant, or ordered, where no p-value could have been small enough."""
+    alone = {name: {key: as_list(tables)[0] for key, tables in models.items()} for name, models in results.items()}
+    found = compare(alone, "mrr", draws=10)
+    assert {pair.seen for pair in found.pairs} == {""}
+    (told,) = (note for note in found.notes if "10 draws are too few" in note)
+    assert Note.of(told).kind == "tests"
+    assert not [note for note in found.notes if "significant" in note]
+    latex = found.papers()[0].latex()
+    assert "significant" not in latex
+    assert "not tested: 10 draws are too few" in latex
+    single = compare(alone["umls"], "mrr", draws=10).papers()[0].latex()
+    assert "significant" not in single
+    assert "Not tested: 10 draws are too few" in single
 
 
 def test_the_best_is_bold_and_what_is_not_seen_to_differ_underlined(grid):

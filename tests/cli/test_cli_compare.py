@@ -172,7 +172,7 @@ def test_what_is_missing_or_changed_is_said(place):
     invoke("run", "three.yaml", "--out", "three")
     assert "not compared" not in notes("three")
     (place / "three/c/config.yaml").open("a").write("# mine\n")
-    assert "c: changed since the run was written: config.yaml." in notes("three")
+    assert "'three/c' changed since the run was written: config.yaml." in notes("three")
     common = json.loads((place / "three/metrics.json").read_text())
     del common["models"]["c"]
     (place / "three/metrics.json").write_text(json.dumps({**common, "unfinished": ["c"]}))
@@ -199,7 +199,7 @@ def write_grid(place, models):
     return [f"graph-{seed}/{model}.parquet" for seed in (1, 2, 3) for model in models]
 
 
-def test_ranks_over_datasets_say_what_a_comparison_says_of_its_runs(done):
+def test_ranks_over_datasets_say_what_a_comparison_says_of_its_runs(data, done):
     """Of several tie policies one is chosen, which they did not say."""
     for graph in ("nations", "umls"):
         for name, ties in {"popularity": "expected", "types": "pessimistic", "inverse": "expected"}.items():
@@ -208,6 +208,8 @@ def test_ranks_over_datasets_say_what_a_comparison_says_of_its_runs(done):
     for across in ((), ("--across-datasets",)):
         told = invoke("compare", "runs", "-m", "mrr", *across).stderr
         assert "the runs have different tie policies (expected, pessimistic)" in told
+    (content,) = data("compare", "runs", "-m", "mrr", "--across-datasets").values()
+    assert content["note_kinds"] == ["terms", "tests", "tests", "ties"]
 
 
 def test_several_datasets(data, done, refused, place):

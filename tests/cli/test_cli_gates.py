@@ -1,4 +1,4 @@
-"""Commands that fail: ``--fail-if-worse``, and bounds on the ends of intervals; ``compare`` of classifications."""
+"""Commands that fail: ``--fail-if-worse``, ``--fail-on``, bounds on ends of intervals; comparisons of labels."""
 
 from __future__ import annotations
 
@@ -133,3 +133,27 @@ def test_classifications_of_other_triples_are_refused(runs, refused):
     assert "a table of several seeds or datasets" in refused("compare", runs / "labels", runs / "nations")
     mixed = refused("compare", runs / "labels/popularity", runs / "ranks/popularity")
     assert "Compare runs of one kind." in mixed
+
+
+LIVE = ("evaluate", "baseline:popularity", "--dataset", "umls", "-q", "-m", "mrr")
+
+
+@pytest.mark.parametrize("form", ["text", "csv", "latex", "json", "html"])
+@pytest.mark.parametrize("command", [LIVE, "summarize ranks/popularity", "summarize ranks", "compare ranks"], ids=str)
+def test_a_note_of_a_kind_fails_alike_in_every_form(runs, monkeypatch, command, form):
+    """Leaks are told in the head, ties below the numbers; not every form prints both."""
+    monkeypatch.chdir(runs)
+    command = (*command.split(), "-q", "-m", "mrr") if isinstance(command, str) else command
+    if form == "html":
+        pytest.importorskip("altair")
+        if command[0] != "compare":
+            pytest.skip("it has no page")
+    for kind, code in {"leaks": 1, "ties": 1, "device": 0, "unseen,leaks": 1}.items():
+        result = invoke(*command, "--format", form, "--fail-on", kind)
+        assert (result.exit_code, bool(result.stdout)) == (code, True), (kind, result.stderr)
+        assert (f"Error: --fail-on {kind.rpartition(',')[2]}: " in result.stderr) == bool(code)
+
+
+def test_a_kind_that_is_none_is_refused_before_the_work(runs, refused):
+    assert "--fail-on: no notes of kind 'leakz'. Did you mean 'leaks'?" in refused(*LIVE, "--fail-on", "leakz")
+    assert "--fail-on: no notes of kind ''" in refused(*LIVE, "--fail-on", "")

@@ -91,10 +91,11 @@ def test_people_get_a_page_of_several_runs(done, place):
     done("run", "several.yaml", "--out", "several")
     page = done("inspect", "several").splitlines()
     header = next(index for index, line in enumerate(page) if line.split()[:1] == ["model"])
-    assert page[header].split() == ["model", "state", "mrr", "hits@1"]
+    assert page[header].split() == ["model", "state", "ties", "mrr", "hits@1"]
     metrics = json.loads((place / "several/metrics.json").read_text())["models"]
     for row, (name, content) in zip(page[header + 2 :], metrics.items(), strict=True):
-        assert row.split() == [name, "finished", *(f"{value:.6f}" for value in content["metrics"]["both"].values())]
+        values = (f"{value:.6f}" for value in content["metrics"]["both"].values())
+        assert row.split() == [name, "finished", "realistic", *values]
 
 
 @pytest.mark.parametrize("value", ["!!float x", "[" * 3000, "9" * 5000])
@@ -210,13 +211,14 @@ def test_runs_are_described_by_their_own_records_which_are_checked(done, data, p
     common.write_text(common.read_text().replace("0.", "0.9"))  # which nobody checks
     shown, records = data("inspect", "two")["models"], {name: data("inspect", f"two/{name}") for name in models}
     assert {name: shown[name] for name in models} == {
-        name: {key: records[name][key] for key in ("complete", "state", "metrics")} for name in models
+        name: {key: records[name][key] for key in ("complete", "state", "metrics")} | {"ties": ties}
+        for name, ties in {"one": "realistic", "floor": "expected"}.items()
     }
     assert {model["state"] for model in shown.values()} == {"finished"}
     own.write_text(own.read_text().replace("0.", "1."))
     told = data("inspect", "two")
-    assert told["models"]["one"] == {"complete": True, "state": "altered", "metrics": {}}
-    assert "one: changed since the run was written: metrics.json." in told["notes"]
+    assert told["models"]["one"] == {"complete": True, "state": "altered", "ties": None, "metrics": {}}
+    assert "one: 'two/one' changed since the run was written: metrics.json." in told["notes"]
 
 
 def test_runs_are_found_as_deep_as_summarize_finds_them(data, place):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from dataclasses import replace
@@ -12,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kgeval import RankTable, summarize
+from kgeval.base.files import sha256_of_file
 from kgeval.base.settings import descriptions
 from kgeval.metrics.metric import metrics
 from kgeval.metrics.ranks.ties import tie_policies
@@ -54,11 +56,17 @@ def test_what_is_not_said_is_as_the_run_was_asked(data, place):
     assert told == summarize(table, ["z-mr"], **usual).to_dict()
 
 
+def write_manifest(run):
+    """The manifest of a run that wrote the ranks that are there now, and nothing else."""
+    written = {"ranks.parquet": sha256_of_file(run / "ranks.parquet")}
+    (run / "manifest.json").write_text(json.dumps({"written": written}))
+
+
 def test_the_head_of_runs_on_several_datasets_names_these(done, place, table):
     for dataset in ("one", "other"):
         shutil.copytree("run", f"several/{dataset}")
         replace(table, dataset=dataset).to_parquet(place / f"several/{dataset}/ranks.parquet")
-        (place / f"several/{dataset}/manifest.json").write_text("{}")
+        write_manifest(place / f"several/{dataset}")
     assert done("summarize", "several", "-m", "mrr").startswith("2 models on one and other, ")
 
 
@@ -73,7 +81,7 @@ def test_other_triples_are_noted_and_other_datasets_called_so(data, place, table
     for name, part in (("one", table), ("other", replace(table.where(table.column("triple") < 5), dataset=dataset))):
         shutil.copytree("run", f"several/{name}")
         part.to_parquet(place / f"several/{name}/ranks.parquet")
-        (place / f"several/{name}/manifest.json").write_text("{}")
+        write_manifest(place / f"several/{name}")
     (told,) = (one for one in data("summarize", "several", "-m", "mrr")["notes"] if "cannot be compared" in one)
     assert told.startswith(f"these models were evaluated on {note}")
 
@@ -91,13 +99,13 @@ def test_a_table_alone_is_read_as_usual(data, place, done):
     kinds = ["runs", *told["note_kinds"]]
     altered = {
         **told,
-        "notes": ["changed since the run was written: config.yaml.", *told["notes"]],
+        "notes": ["'run' changed since the run was written: config.yaml.", *told["notes"]],
         "note_kinds": kinds,
     }
     (place / "run/config.yaml").write_text("evaluator: kgeval\nevaluation: {}\n")
     assert data("summarize", "run") == altered
     (place / "run/config.yaml").unlink()
-    altered["notes"][0] = "changed since the run was written: config.yaml is missing."
+    altered["notes"][0] = "'run' changed since the run was written: config.yaml is missing."
     assert data("summarize", "run") == altered
 
 

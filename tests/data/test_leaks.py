@@ -221,6 +221,7 @@ def test_facts_that_return_in_a_forecast_are_no_leaks():
     assert table.provenance.heads[1] == f"returning facts: {said}"
     assert table.provenance.to_dict()["leaks"] == {"triples": 3, "repeated": 0, "swapped": 0, "returning": 1}
     assert notes_on_leaks(dataset, "test") == [f"{said}: for example (a, r, b)."]
+    assert [note.kind for note in (table.provenance.heads[1], *notes_on_leaks(dataset, "test"))] == ["times", "times"]
     assert "is in train at any time" in notes_on_leaks(dataset, "valid")[0]  # which is of the time of train
     found = audit(dataset)
     assert [found.count(kind, "test") for kind in ("returning", "repeated", "reverse", "leaked")] == [1, 0, 0, 0]

@@ -64,7 +64,8 @@ def test_altered_metrics_are_refused_where_they_are_shown_and_told_elsewhere(tmp
     assert (
         json.loads(shown.stdout)["metrics"] == json.loads((DATA / "ranks/inverse/metrics.json").read_text())["metrics"]
     )
-    assert "changed since the run was written: metrics.json." in json.loads(shown.stdout)["notes"]
+    note = f"'{tmp_path / 'run'}' changed since the run was written: metrics.json."
+    assert note in json.loads(shown.stdout)["notes"]
 
 
 def test_a_comment_and_files_of_ones_own_are_fine(tmp_path):

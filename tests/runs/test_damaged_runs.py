@@ -179,7 +179,7 @@ def test_a_model_that_is_read_from_a_changed_run_is_noted(folders, command):
     shutil.copytree("ranks/b", "w")
     with (folders / "w/metrics.json").open("a") as metrics:
         metrics.write("\n")
-    assert "Note: changed since the run was written: metrics.json." in invoke(command, "w").stderr
+    assert "Note: 'w' changed since the run was written: metrics.json." in invoke(command, "w").stderr
 
 
 def test_runs_are_found_at_any_depth_and_links_in_a_circle_end(folders):
@@ -197,3 +197,73 @@ def test_every_state_has_a_reason_but_for_the_finished_one(folders):
     shutil.copytree("ranks", "w")
     assert StoredRun(folders / "w/a").state == ("finished", "")
     assert StoredRun(folders / "w/nothing").state == ("unfinished", "its folder is missing")
+
+
+@pytest.mark.parametrize("rest", [(), ("metrics.json",), ("config.yaml",)], ids=str)
+def test_a_run_without_a_table_and_a_manifest_is_named_nevertheless(folders, rest):
+    """Two files of a run are a run; where one of them is left, it may be another program's."""
+    shutil.rmtree("w", ignore_errors=True)
+    shutil.copytree("ranks", "w")
+    for name in ("ranks.parquet", "manifest.json", *rest):
+        (folders / "w/b" / name).unlink()
+    (folders / "w/metrics.json").unlink()
+    for command in commands("ranks", "w", "w/a"):
+        result = invoke(*command)
+        named = "w/a" in command or bool(rest) or "left out of 'w': b (manifest.json is missing)" in result.stderr
+        assert (result.exit_code, named) == (0, True), command
+
+
+@pytest.mark.parametrize("manifest", ["{}", '{"schema": 1}'])
+def test_a_table_of_which_no_manifest_says_anything_is_refused(folders, manifest):
+    shutil.rmtree("w", ignore_errors=True)
+    shutil.copytree("ranks", "w")
+    (folders / "w/b/manifest.json").write_text(manifest)
+    for command in commands("ranks", "w", "w/b"):
+        assert f"'w/b/ranks.parquet' {OTHER}" in invoke(*command).stderr, command
+
+
+def test_a_folder_in_which_no_run_is_finished_is_refused_with_the_reasons(folders):
+    shutil.rmtree("w", ignore_errors=True)
+    shutil.copytree("ranks", "w")
+    for name in "ab":
+        (folders / f"w/{name}/manifest.json").unlink()
+    told = "'w' holds no finished run. left out of 'w': a, b (manifest.json is missing)."
+    for command in commands("ranks", "w", "w"):
+        result = invoke(*command)
+        assert (result.exit_code, told in result.stderr) == (2, True), command
+    shown = json.loads(invoke("inspect", "w", "--json").stdout)
+    assert {model["state"] for model in shown["models"].values()} == {"unfinished"}
+
+
+@pytest.mark.parametrize("arguments", [("--same",), ("--reference", "b"), ("--across-datasets",)], ids=str)
+def test_what_is_left_out_is_said_before_the_error_that_it_explains(folders, arguments):
+    shutil.rmtree("w", ignore_errors=True)
+    shutil.copytree("ranks", "w")
+    (folders / "w/b/manifest.json").unlink()
+    result = invoke("compare", "w", *arguments)
+    assert result.exit_code == 2
+    assert "Note: left out of 'w': b (manifest.json is missing)." in result.stderr
+
+
+def test_a_run_that_is_finished_counts_whatever_the_common_table_says(folders):
+    shutil.rmtree("w", ignore_errors=True)
+    shutil.copytree("ranks", "w")
+    table = json.loads((folders / "w/metrics.json").read_text())
+    (folders / "w/metrics.json").write_text(json.dumps({**table, "models": {}, "failed": {"b": "no", "c": "broken"}}))
+    place = Place(folders / "w")
+    assert (sorted(place.runs), place.failed) == (["a", "b"], {"c": "broken"})
+    assert "left out of 'w': c (broken)" in invoke("summarize", "w").stderr
+
+
+def test_links_lead_to_no_run_twice_and_to_none_outside(folders):
+    shutil.rmtree("w", ignore_errors=True)
+    shutil.copytree("ranks", "w/in")
+    (folders / "w/loop").symlink_to("loop")
+    (folders / "w/up").symlink_to("..")
+    (folders / "w/one").mkdir()
+    (folders / "w/one/again").symlink_to("../in/a")
+    assert len(Place(folders / "w").runs) == 2
+    for command in (("summarize", "w"), ("compare", "w/in", "w/loop"), ("compare", "w")):
+        result = invoke(*command)
+        assert result.exit_code == (2 if "w/loop" in command else 0)
+        assert not result.stderr or result.stderr.startswith(("Note: ", "Error: no such file 'w/loop'."))

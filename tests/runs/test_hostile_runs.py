@@ -84,9 +84,13 @@ def test_a_common_table_names_folders_beside_it_only(place, name):
         read_outcomes(Place(place / "many"))
 
 
-@pytest.mark.parametrize("table", [{"models": {"a": 1}}, {"models": {}, "failed": []}, {"models": {}, "notes": {}}])
-def test_a_common_table_of_something_else_is_refused(place, table):
+@pytest.mark.parametrize(
+    "table", [{"models": {"a/b": {}}}, {"models": {}, "failed": []}, {"failed": {"": "no"}, "models": {}}]
+)
+def test_a_damaged_common_table_is_refused_and_that_of_another_program_left_aside(place, table):
     (place / "metrics.json").write_text(json.dumps(table))
+    assert Place(place).table is None
+    (place / "metrics.json").write_text(json.dumps({"schema": 1, **table}))
     with pytest.raises(InputError, match="is damaged"):
         _ = Place(place).table
 

@@ -166,7 +166,7 @@ def test_a_file_that_another_run_wrote_is_told_or_refused_if_it_is_read(config, 
     run(load_config(config(evaluation={"split": "valid"})), place / "other")
     (place / "other/metrics.json").replace(place / "run/metrics.json")
     notes = read_outcome(StoredRun(place / "run")).summary.notes
-    assert notes[-1] == "changed since the run was written: metrics.json."
+    assert notes[-1] == f"'{place / 'run'}' changed since the run was written: metrics.json."
     (place / "other/ranks.parquet").replace(place / "run/ranks.parquet")
     with pytest.raises(InputError, match=r"ranks\.parquet' is not as the run wrote it.*give the file itself"):
         read_outcome(StoredRun(place / "run"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
-import inspect
 import json
 import os
 import platform
@@ -17,6 +16,7 @@ import numpy as np
 import pytest
 import yaml
 
+import kgeval
 from kgeval import Dataset, RankTable, evaluate, load_checkpoint, load_dataset, summarize
 from kgeval.base.errors import ConfigError, InputError, RunError
 from kgeval.base.files import sha256_of_file
@@ -283,7 +283,7 @@ def test_a_folder_with_files_of_somebody_else_is_told_and_they_stay(config, plac
 
 
 def test_the_commit_is_that_of_the_checkout(monkeypatch, tmp_path):
-    checkout = Path(inspect.getfile(source_commit.__wrapped__)).parents[3]
+    checkout = Path(kgeval.__file__).parents[1]
     if not (checkout / ".git").exists():
         pytest.skip("the code is no checkout of a repository")
     git = ["git", "-C", str(checkout), "rev-parse", "HEAD"]

@@ -308,8 +308,8 @@ def test_a_run_that_is_gone_is_named_and_hides_no_other(several, place):
     assert result.exit_code == 0
     assert result.stdout.startswith("a ")
     assert "mrr" in result.stdout
-    said = "left out of 'run': b (its folder is missing); c (manifest.json is missing). Run the configuration again"
-    assert f"Note: {said} to finish them." in result.stderr.splitlines()
+    said = "left out of 'run': b (its folder is missing); c (manifest.json is missing). Run them again, with --force"
+    assert f"Note: {said} if that is refused." in result.stderr.splitlines()
     assert json.loads(invoke("summarize", "run", "--json").stdout)["unfinished"] == ["b", "c"]
 
 

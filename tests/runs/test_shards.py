@@ -28,7 +28,7 @@ from kgeval.runs.jobs import Job
 from kgeval.runs.resume import Fingerprint, leaves
 from kgeval.runs.runner import run
 from kgeval.runs.shards import KEY, OPERATIONS_A_MINUTE, ShardStore, divide, divide_exactly, usual_count
-from kgeval.runs.stored import read_outcome
+from kgeval.runs.stored import read_outcome, read_outcomes
 from kgeval.stored.contents import SHARDS, STAGE
 from kgeval.stored.folders import Place, look_at
 from tests.conftest import random_dataset
@@ -212,8 +212,8 @@ def test_who_reads_an_interrupted_run_is_told_how_far_it_is(interrupted, place):
             read(look_at([("", place / "run")]))
     (place / "all").mkdir()
     (place / "run").rename(place / "all/one")
-    with pytest.raises(InputError, match=message):
-        read_outcome(Place(place / "all").runs[""])
+    with pytest.raises(InputError, match=message.replace("no run", "no finished run")):
+        read_outcomes(Place(place / "all"))
 
 
 def test_a_run_whose_stored_configuration_named_both_sides_is_the_same(interrupted, place):

@@ -45,6 +45,9 @@ from kgeval.metrics.summary import Spread
 from kgeval.ranking.rank_table import LISTED, TIME, RankTable
 from kgeval.ranking.tasks.label_table import LabelTable
 
+OF_RANKS = ("allow", "baselines", "suite")
+"""the options that comparisons of classifications do not have"""
+
 
 def compare(  # noqa: PLR0913
     tables: Mapping[str, Any],
@@ -160,6 +163,8 @@ def compare(  # noqa: PLR0913
     differences = DifferenceOptions(intervals, level, draws, seed, reference, margin)
     if spread is None and all(isinstance(table, LabelTable) for (table,) in runs):
         labelled = {model: table for models in datasets.values() for model, (table,) in models.items()}
+        if idle := [name for name, value in zip(OF_RANKS, (allow, baselines, suite), strict=True) if value]:
+            raise MetricError(f"{idle[0]} has no effect on classifications. Leave it out.")
         chosen = METRICS if metrics == RANKS.metrics else metrics
         return compare_labels(labelled, chosen, differences, by=relation_alone(by), calibration=calibration)
     refuse_other_tables(table for of in runs for table in of)
@@ -178,12 +183,13 @@ def _by_dataset(tables: Any) -> dict[str, dict[str, list[Any]]]:
     return {
         dataset: {model: [*of] if isinstance(of, list | tuple) else [of] for model, of in models.items()}
         for dataset, models in tables.items()
+        if models
     }
 
 
 @dataclass(frozen=True)
 class _Procedure:
-    """How models are compared: on each dataset by itself."""
+    """The arguments of :func:`compare`, read and checked; models are compared on each dataset by itself."""
 
     metrics: str | Metric | Sequence[str | Metric]
     by: tuple[str, ...]
@@ -218,10 +224,7 @@ class _Procedure:
         self, models: Mapping[str, Sequence[RankTable]]
     ) -> tuple[dict[str, RankSummary], tuple[PairedDifference, ...], list[str]]:
         """Summarize models on the rows that count, test their differences, and say in what their ranks differ."""
-        keys = {
-            model: [model, *(f"{model}, run {number}" for number in range(2, 1 + len(runs)))]
-            for model, runs in models.items()
-        }
+        keys = {name: [name, *(f"{name}, run {at}" for at in range(2, 1 + len(runs)))] for name, runs in models.items()}
         for runs in models.values():
             refuse_unlike_runs(runs)
         tables = {key: table for model in models for key, table in zip(keys[model], models[model], strict=True)}
@@ -254,6 +257,7 @@ class _Procedure:
         return summaries, pairs, [*remarks, *notes_on_histories(firsts), *notes_on_unknowns(firsts)]
 
     def _remarks(self, same: SharedRows, models: Collection[str], differing: Mapping[str, str]) -> list[str]:
+        """Say which rows are left out, or that nothing is tested, and in which allowed fields the ranks differ."""
         rows = list[str]()
         if not same.of_all and len(same) and TRIPLES in self.allowed:
             others = [(model, same.others[model]) for model in models if same.others[model]]
@@ -275,17 +279,14 @@ class _Procedure:
         if self.spread is None:
             return summary
         names = summary.columns(self.by)
-        groups = (
-            replace(group, records={name: group.records[name].as_one_run() for name in names})
-            for group in summary.groups
-        )
+        groups = [replace(of, records={name: of.records[name].as_one_run() for name in names}) for of in summary.groups]
         return replace(summary, groups=tuple(groups))
 
 
 def _groups(
     tables: Mapping[str, RankTable], same: SharedRows, by: tuple[str, ...]
 ) -> Iterator[tuple[dict[str, Any], IntArray]]:
-    """Yield what the rows of each group have in common, and their places among the shared rows."""
+    """Yield the values that the rows of each group have in common, and the rows' places among the shared rows."""
     (first, table), *others = tables.items()
     if not len(same):
         return

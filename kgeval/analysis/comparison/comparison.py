@@ -2,8 +2,8 @@
 
 ``compare`` makes a :class:`Comparison`: the summaries by dataset and model, the differences of pairs, and their layout
 as text, paper, CSV, JSON and frame; ``words.py`` has the heads and notes. ``spread`` is None if each model has one run
-on one dataset: tables of differences follow the numbers. Otherwise numbers are means ± spread, and the order of the
-models stands in their place.
+on one dataset: then tables of differences follow the numbers. Otherwise numbers are means ± spread, and the order of
+the models is shown in place of the differences.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from kgeval.analysis.comparison.paired_difference import (
     DEFAULT_DIFFERENCES,
     DifferenceOptions,
     PairedDifference,
+    notes_on_few_draws,
     notes_on_missing,
 )
 from kgeval.analysis.comparison.words import (
@@ -50,9 +51,9 @@ class Comparison(Shown):
     """Summaries of several models on one dataset or more, and the differences of each pair on the rows they share."""
 
     summaries: Mapping[str, Mapping[str, ModelSummary]]
-    """{dataset: {model: summary}}; of several seeds, the means over them"""
+    """{dataset: {model: summary}}; if a model has several seeds, its summary has the means over them"""
     remarks_on: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """by dataset: how the models' ranks differ, if their metrics do not compare, or may not"""
+    """{dataset: remarks}, which say how the models' ranks differ, if their metrics do not compare, or may not"""
     pairs: tuple[PairedDifference, ...] = ()
     """a difference for each pair, metric, group of rows and dataset; empty if the models rank different rows"""
     options: DifferenceOptions = DEFAULT_DIFFERENCES
@@ -64,7 +65,7 @@ class Comparison(Shown):
     suite: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """groups of datasets by name, over which means are shown; datasets are then rows. Empty for few datasets"""
     of_runs: tuple[str, ...] = ()
-    """notes on the runs that the ranks are of: what has changed since they were written, which are left out"""
+    """notes on the runs that wrote the ranks: what has changed since, and which runs are left out"""
 
     @cached_property
     def datasets(self) -> tuple[str, ...]:
@@ -96,9 +97,7 @@ class Comparison(Shown):
     def records(self) -> tuple[Value, ...]:
         """All values, each with its dataset, group and model."""
         every = self.every.items()
-        return tuple(
-            value._replace(dataset=dataset, model=model) for (dataset, model), one in every for value in one.records
-        )
+        return tuple(value._replace(dataset=at[0], model=at[1]) for at, one in every for value in one.records)
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
@@ -124,7 +123,7 @@ class Comparison(Shown):
     def figures(
         self, dataset: str, metric: MetricName, groups: Sequence[Mapping[str, Any]], *, paper: bool
     ) -> list[Figure]:
-        """The numbers of a column: in papers and of seeds with the digits that its spreads and differences justify."""
+        """Return a column's numbers; in papers and over seeds with the digits that spreads and differences justify."""
         blocks = [self.block(dataset, group) for group in groups]
         values = [block.value(model, metric) for block in blocks for model in self.models]
         if not paper and self.spread is None:
@@ -165,7 +164,7 @@ class Comparison(Shown):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """How the models' ranks differ, if their metrics do not compare, or may not."""
+        """How the models' ranks differ, if their metrics are not comparable, or perhaps not."""
         return tuple(remarks_of(self))
 
     def on_dataset(self, dataset: str) -> Comparison:
@@ -176,7 +175,7 @@ class Comparison(Shown):
 
     @property
     def family(self) -> int:
-        """How many pairs of models each p-value is adjusted for; the largest number of all groups."""
+        """The number of pairs of models that each p-value is adjusted for; the largest one, if groups differ."""
         return max((pair.family for pair in self.pairs), default=0)
 
     @property
@@ -218,7 +217,7 @@ class Comparison(Shown):
 
     @property
     def notes_on_numbers(self) -> tuple[str, ...]:
-        """The notes without those on tests: one of each kind, which names the models and datasets that it is of."""
+        """The notes that are not on tests; equal notes are one, which names its models and datasets."""
         return notes_on_numbers(self)
 
     def _brief(self) -> str:
@@ -237,8 +236,8 @@ class Comparison(Shown):
     def tables(self) -> tuple[Table, ...]:
         """Return the numbers, a row for each model in each group; then the differences.
 
-        Of several seeds or datasets, the order of the models stands in place of their differences. A metric without a
-        side has one column: of both sides, or of the one that was ranked.
+        Over several seeds or datasets, the order of the models is shown in place of their differences. A metric without
+        a side has one column: over both sides, or over the side that was ranked.
         """
         if self.suite:
             return tuple(tables_over_graphs(self))
@@ -254,20 +253,20 @@ class Comparison(Shown):
                 yield block, metric, order
 
     def papers(self) -> tuple[Table, ...]:
-        """Return the numbers for a paper: the best are bold, and what is not seen to differ underlined."""
+        """Return the numbers for a paper: the best are bold, those not seen to differ from the best underlined."""
         parts = [] if self.suite else self.parts_of_rows()
         boards = [self._board(groups, paper=True) for groups in parts] or tables_over_graphs(self, paper=True)
         figures = [cell for board in boards for row in board.rows for cell in row if isinstance(cell, Figure)]
         notes = [*notes_on_marks(self, figures), *self.remarks, *notes_on_runs(self)]
         notes += [*notes_on_untested(self), *notes_over_graphs(self)] if self.spread is not None else []
-        missing = map(Note.of, notes_on_missing(self.pairs))
-        notes += [Note(note.kind, f"{note[:1].upper()}{note[1:]}") for note in missing if self.spread is None]
+        untested = (*notes_on_few_draws(self.pairs, self.options), *notes_on_missing(self.pairs))
+        notes += [Note(note.kind, f"{note[:1].upper()}{note[1:]}") for note in untested if self.spread is None]
         boards[0] = replace(boards[0], title="; ".join(filter(None, [*self.heads, boards[0].title])))
         boards[-1] = replace(boards[-1], notes=notes)
         return tuple(boards)
 
     def csv_tables(self) -> tuple[Table, ...]:
-        """Return the numbers, with all digits; of several seeds or datasets, a column has its dataset and metric."""
+        """Return the numbers with all digits; over several seeds or datasets, a column names its dataset and metric."""
         if self.spread is None:
             return tuple(self._board(groups) for groups in self.parts_of_rows())
         if self.suite:
@@ -306,7 +305,7 @@ class Comparison(Shown):
         """Lay out a row for each model, in each group, and a column for each metric on each dataset."""
         by, (_, different) = list(groups[0] if groups else self.by), subject_and_differences(self)
         names = shared_columns(self.every.values(), by)
-        # Otherwise the table of differences has the numbers of ranks.
+        # The column "count" is needed only here: with pairs, the table of differences has the number of ranks.
         if by and self.spread is None and not self.pairs and self.first.kind == "ranks":
             names = list(dict.fromkeys([*names, replace(parse("count"), side=names[0].side)]))
         titles = [title_of(name) if paper else name.column for name in names]
@@ -364,8 +363,8 @@ class Comparison(Shown):
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each model, in each group, and a column for each metric and side.
 
-        Of several seeds or datasets, there are the mean, standard deviation, interval and number of runs of each metric
-        on each dataset.
+        Over several seeds or datasets, there are the mean, standard deviation, interval and number of runs of each
+        metric on each dataset.
         """
         import pandas as pd
 
@@ -386,9 +385,8 @@ class Comparison(Shown):
 
         several = len(self.datasets) > 1
         contents = [({"dataset": pair.dataset} if several else {}) | pair.to_dict() for pair in self.pairs]
-        return pd.DataFrame(
-            [{**content.pop("group", {}), **content, "reason": content.get("reason", "")} for content in contents]
-        )
+        rows = [{**row.pop("group", {}), **row, "reason": row.get("reason", "")} for row in contents]
+        return pd.DataFrame(rows)
 
     def _numbers_of(self, group: tuple[tuple[str, Any], ...], model: str) -> dict[tuple[str, str, str], float | None]:
         row: dict[tuple[str, str, str], float | None] = {}
@@ -403,7 +401,7 @@ class Comparison(Shown):
 
 
 def _cells(pair: PairedDifference) -> list[Cell]:
-    """Print a difference, with as many digits as its standard error justifies; with a margin, its equivalence too."""
+    """Make the cells of a difference, with the digits that its standard error justifies; with a margin, two more."""
     difference, least = Figure(pair.difference, pair.interval), pair.detectable
     p, effect = pair.equivalence_p, pair.effect_size
     further: list[Cell] = ["" if p is None else Figure(p, text=p_text(p))]

@@ -87,6 +87,8 @@ class DatasetRanks(Shown):
     level: float = 0.95
     reference: str | None = None
     """the model that the others are tested against; by default the one with the best average rank"""
+    of_runs: tuple[str, ...] = ()
+    """notes on the runs that the values come from"""
 
     @cached_property
     def ranks(self) -> Float64Array:
@@ -173,19 +175,19 @@ class DatasetRanks(Shown):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """How the ranks were tested."""
+        """How the ranks were tested; then the notes on runs."""
         (chi, chi_p), (ratio, ratio_p) = self.friedman, self.iman_davenport
         datasets, models = self.values.shape
         chosen = "" if self.reference else ", the best here, so p is too small: choose it before the test (--reference)"
         few = f"{datasets} datasets show large differences only. " if datasets < 10 else ""
-        said = (
+        friedman = (
             f"Friedman's test that all {models} models are equal on {datasets} datasets: χ² = {chi:.3f}, "
-            f"p = {chi_p:.4f}; F = {ratio:.3f}, p = {ratio_p:.4f} (Iman and Davenport, 1980).",
-            f"{few}Average ranks that differ by less than {self.critical_difference:.3f} do not differ significantly "
-            f"(Nemenyi, {100 * self.level:g} %).",
-            f"p: compared with {self.control}{chosen}; adjusted for {models - 1} tests (Holm, 1979).",
+            f"p = {chi_p:.4f}; F = {ratio:.3f}, p = {ratio_p:.4f} (Iman and Davenport, 1980)."
         )
-        return tuple(Note("tests", words) for words in said)
+        ranks = f"Average ranks that differ by less than {self.critical_difference:.3f} do not differ significantly"
+        nemenyi = Note("tests" if few else "terms", f"{few}{ranks} (Nemenyi, {100 * self.level:g} %).")
+        p = f"p: compared with {self.control}{chosen}; adjusted for {models - 1} tests (Holm, 1979)."
+        return (Note("terms", friedman), nemenyi, Note("tests" if chosen else "terms", p), *self.of_runs)
 
     heads = ()
     """none: its tables have titles"""

@@ -1,8 +1,8 @@
 """Over graphs: a comparison on many datasets with these as rows, below them means over groups of graphs, and ranks.
 
-``Comparison`` shows these tables where it has a ``suite``: groups of datasets by name, which a configuration gives its
-graphs, and of which each dataset may be in several. A mean counts each graph once. It leaves out graphs on which a
-model has no value, so that all models are averaged over the same graphs.
+``Comparison`` shows these tables if it has a ``suite``: groups of datasets by name, from a configuration; a dataset,
+here called graph, may be in several groups. A mean counts each graph once. It leaves out graphs on which a model has no
+value, so that all models are averaged over the same graphs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ ALL = "all"
 
 
 def suite_of(groups: Mapping[str, Sequence[str]], datasets: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Complete the groups of graphs: one has every graph; without groups, few datasets stand beside each other."""
+    """Complete the groups of graphs, so that one group has every graph; empty if datasets are to be columns.
+
+    Datasets are columns if there is only one or, without groups, if there are few.
+    """
     if len(datasets) <= (1 if groups else MOST_DATASETS):
         return {}
     every = tuple(dict.fromkeys([*datasets, *(graph for graphs in groups.values() for graph in graphs)]))
@@ -43,7 +46,7 @@ def suite_of(groups: Mapping[str, Sequence[str]], datasets: Sequence[str]) -> di
 
 
 def as_in_suite(by_graph: Mapping[str, OfGraph], groups: Mapping[str, Sequence[str]]) -> dict[str, OfGraph]:
-    """Put graphs in the order in which a configuration named them; others follow.
+    """Put graphs in the order in which a configuration names them; graphs that it does not name follow.
 
     >>> as_in_suite({"B": 1, "C": 2, "A": 3}, {"all": ["A", "B"]})
     {'A': 3, 'B': 1, 'C': 2}
@@ -57,11 +60,11 @@ class GraphMeans:
     """The means of a metric over a group of graphs, one for each model."""
 
     name: str
-    """of the group"""
+    """the name of the group"""
     planned: Sequence[str]
     """the graphs of the group"""
     graphs: Sequence[str]
-    """those on which every model has a value"""
+    """the graphs of the group on which every model has a value"""
     values: Sequence[Value]
     """the mean of each model, in the order of the comparison"""
 
@@ -89,7 +92,7 @@ def complete_values(compared: Comparison, metric: MetricName, group: Mapping[str
 
 
 def means_of(compared: Comparison, metric: MetricName, group: Mapping[str, Any]) -> list[GraphMeans]:
-    """Compute the means of a metric over each group of graphs, on a group of rows; none of a metric of no quality."""
+    """Compute the means of a metric over each group of graphs, on a group of rows; none if it measures no quality."""
     if metric.metric.increasing is None:
         return []
     complete, means, level = complete_values(compared, metric, group), [], compared.options.level
@@ -119,7 +122,7 @@ def graph_table(
 
 
 def ranks_over_graphs(compared: Comparison) -> list[tuple[MetricName, DatasetRanks]]:
-    """Rank the models on the graphs of all of them, by the first metric that measures quality.
+    """Rank the models on the graphs on which all have a value, by the first metric that measures quality.
 
     There are no ranks of fewer than three models or two graphs.
     """
@@ -153,7 +156,7 @@ def notes_over_graphs(compared: Comparison) -> Iterator[str]:
         return
     level, has_ends = f"{100 * compared.options.level:g} %", any(one.interval for mean in means for one in mean.values)
     ends = f" ± the {level} interval over graphs (Student's, as if they were a random sample)" if has_ends else ""
-    yield Note("tests", f"means count each graph once{ends}; they are not tested.")
+    yield Note("terms", f"means count each graph once{ends}; they are not tested.")
     if missing := dict.fromkeys(graph for mean in means for graph in mean.planned if graph not in mean.graphs):
         reasons = [f"{graph} ({_models_without(compared, graph, group)})" for graph in missing]
         graphs = Example(f": {first_few(reasons, MOST_NAMED)}")
@@ -182,7 +185,5 @@ def to_plain_data(compared: Comparison) -> dict[str, Any]:
     parts = product(chain.from_iterable(compared.parts_of_rows()), compared.metrics)
     means = (mean for group, metric in parts for mean in means_of(compared, metric, group))
     records = [{"graphs": [*mean.graphs], **value.to_dict()} for mean in means for value in mean.values]
-    return {
-        "means": records,
-        "ranks": {metric.column: ranks.to_dict() for metric, ranks in ranks_over_graphs(compared)},
-    }
+    ranks = {metric.column: of_metric.to_dict() for metric, of_metric in ranks_over_graphs(compared)}
+    return {"means": records, "ranks": ranks}

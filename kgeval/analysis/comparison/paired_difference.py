@@ -32,12 +32,12 @@ DOMINANT = 0.1
 """the share of one unit in the weights from which an interval is right only if the differences scatter symmetrically"""
 
 FEW = re.compile(r"^only (\d+) (\w{4})\w*(?: of one label)?;")
-"""how a reason of too few units begins: their number, and the unit without its ending"""
+"""matches the beginning of a reason of too few units: their number, and the unit without its ending"""
 
 
 @dataclass(frozen=True, repr=False)
 class PairedDifference(Brief):
-    """The difference of two models by a metric: that of ``model`` minus that of ``other``, on the same rows."""
+    """The difference of two models by a metric, on the same rows: the value of ``model`` minus that of ``other``."""
 
     model: str
     other: str
@@ -51,11 +51,11 @@ class PairedDifference(Brief):
     group: Mapping[str, Any] = field(default_factory=dict)
     """the value of the rows in each column of ``by``; empty for all rows"""
     difference: float | None = None
-    """``None`` if the metric is undefined for one of them"""
+    """the difference; ``None`` if the metric is undefined for one of the models"""
     interval: Interval | None = None
-    """``None``, like all below, if there are too few units, or none in which the models differ"""
+    """its interval; ``None``, like all values below, if there are too few units, or none in which the models differ"""
     p: float | None = None
-    """how often chance alone gives a difference as large"""
+    """the p-value: how often chance alone gives a difference as large"""
     draws: int = 0
     """the number of sign flips"""
     adjusted_p: float | None = None
@@ -67,12 +67,12 @@ class PairedDifference(Brief):
     degrees: float | None = None
     """the degrees of freedom of the standard error; by default one less than the units"""
     seeds_needed: float | None = None
-    """of how many seeds each model needs, for a difference as large to be significant in 4 of 5 repetitions; infinite
-    if no number of seeds is enough, as the test set is too small"""
+    """how many seeds each model needs, so that a true difference as large is significant in 4 of 5 repetitions;
+    infinite if no number of seeds is enough, as the test set is too small"""
     margin: float | None = None
     """the smallest difference that matters, for the test of equivalence; ``None`` without one"""
     reason: str = ""
-    """why one of these is missing"""
+    """why one of the values above is missing"""
     level: float = 0.95
     over_seeds: bool = False
     """whether training runs are resampled too; p is then from Student's t distribution"""
@@ -105,7 +105,7 @@ class PairedDifference(Brief):
     def seen(self) -> str:
         """Whether ``model`` is ``"better"`` or ``"worse"``, or ``"none"`` for no difference; empty if not tested.
 
-        A test whose p-value cannot be significant, as it has too few draws, is none.
+        It is empty too if there were too few draws for the p-value to be significant.
         """
         if self.difference is None or self.adjusted_p is None or self.draws < self.draws_needed:
             return ""
@@ -122,8 +122,8 @@ class PairedDifference(Brief):
     def is_bound(self) -> bool:
         """Whether the adjusted p-value is an upper bound, which more draws can only lower.
 
-        No sign flip gave a difference as large: for this pair, or for an earlier one in Holm's order, whose adjusted
-        p-value is the minimum for later ones.
+        No sign flip gave a difference as large: for this pair, or for an earlier pair in Holm's order, below whose
+        adjusted p-value no later one falls.
         """
         return _at_floor(self.adjusted_p, self.draws, self.family)
 
@@ -141,9 +141,9 @@ class PairedDifference(Brief):
 
     @property
     def equivalence_p(self) -> float | None:
-        """The p-value of a true difference of at least the margin, in either direction.
+        """The p-value of the hypothesis that the true difference is at least the margin, in either direction.
 
-        The larger one of two one-sided t tests (TOST; Schuirmann, 1987).
+        It is the larger p-value of two one-sided t tests (TOST; Schuirmann, 1987).
         """
         from scipy.special import stdtr
 
@@ -231,7 +231,7 @@ DEFAULT_DIFFERENCES = DifferenceOptions()
 
 
 def on_dataset(pairs: Sequence[PairedDifference], dataset: str, margin: float | None) -> Iterator[PairedDifference]:
-    """Name the dataset of differences, and the margin of those by the first metric, which must be able to differ so."""
+    """Set the dataset of differences and, by the first metric, the margin; refuse a margin that is beyond its range."""
     for pair in pairs:
         is_first = pair.metric == pairs[0].metric
         if is_first and margin is not None and margin >= (reach := pair.metric.metric.of_differences.highest):
@@ -263,12 +263,14 @@ def _at_floor(p: float | None, draws: int, family: int = 1) -> bool:
 
 
 def notes_on_tests(pairs: Sequence[PairedDifference], options: DifferenceOptions) -> Iterator[str]:
+    """Say how differences were tested, and which have no test or no interval."""
+    yield from notes_on_few_draws(pairs, options)
     if tested := [pair for pair in pairs if pair.adjusted_p is not None]:
         yield from _notes_on_family(tested, options, _not_adjusted_for(pairs))
     yield from notes_on_missing(pairs)
 
 
-def notes_on_missing(pairs: Sequence[PairedDifference]) -> Iterator[str]:
+def notes_on_missing(pairs: Sequence[PairedDifference]) -> Iterator[Note]:
     """Say which differences have no test or no interval, and why."""
     for reason, of in by_reason(pairs):
         names = ", ".join(dict.fromkeys(pair.name for pair in of))
@@ -279,7 +281,7 @@ def notes_on_missing(pairs: Sequence[PairedDifference]) -> Iterator[str]:
 
 
 def by_reason(pairs: Iterable[PairedDifference]) -> Iterator[tuple[str, list[PairedDifference]]]:
-    """Yield each reason with its pairs; reasons that differ in the number of units are one, with their range."""
+    """Yield each reason with its pairs; reasons that differ only in a number of units are one, with their range."""
     alike: dict[str, list[PairedDifference]] = {}
     for pair in pairs:
         if pair.reason:
@@ -293,18 +295,17 @@ def by_reason(pairs: Iterable[PairedDifference]) -> Iterator[tuple[str, list[Pai
 def _notes_on_family(
     tested: Sequence[PairedDifference], options: DifferenceOptions, not_adjusted_for: str
 ) -> Iterator[str]:
+    """Say what the columns of a table of differences mean: difference, p, detectable, equivalent, effect."""
     kinds = list(dict.fromkeys(pair.unit for pair in tested))
     units = " or ".join(
         f"{size_range(np.array([pair.units for pair in tested if pair.unit == unit]))} {PLURAL[unit]}" for unit in kinds
     )
     over_seeds, of_labels = tested[0].over_seeds, tested[0].metric.metric.needs == "labels"
-    if not (over_seeds or of_labels):
-        yield from _notes_on_few_draws(tested, options)
     what, more = ("mean over seeds", "seeds and ") if over_seeds else ("metric", "")
     several = any(pair.family > 1 for pair in tested)
     alone = f" It is for one pair alone, p for all pairs: it may leave out 0 where p is above {options.alpha:.2g}."
     minus = f"the {what} of model minus the {what} of other, ± its {100 * options.level:g} % interval"
-    yield Note("tests", f"difference: {minus} (resampling {more}{units}).{alone * several}")
+    yield Note("terms", f"difference: {minus} (resampling {more}{units}).{alone * several}")
     largest = max(tested, key=lambda pair: pair.largest)
     if largest.largest > DOMINANT:
         heavy = f"one {largest.unit} has {100 * largest.largest:.0f} % of the weight: intervals and p are right"
@@ -318,20 +319,20 @@ def _notes_on_family(
     if of_labels:
         source = " (of roc_auc: DeLong et al., 1988)" if kinds == ["triple"] else ""
         test = f"Student's t test of what each {kinds[0]} adds to the metric{source}"
-    yield Note("tests", f"p: two-sided {test}; {adjustment(tested)}{not_adjusted_for}.{bound}")
+    yield Note("terms", f"p: two-sided {test}; {adjustment(tested)}{not_adjusted_for}.{bound}")
     words = ["none: no significant difference."] if any(pair.seen == "none" for pair in tested) else []
     if any(pair.detectable is not None for pair in tested):
         sets = "4 of 5 repetitions with other seeds and test sets" if over_seeds else "4 of 5 test sets"
         words.append(f"detectable: a true difference of this size is significant on {sets}, if it is tested alone.")
     if words:
-        yield Note("tests", " ".join(words))
+        yield Note("terms", " ".join(words))
     if options.margin is not None:
-        yield Note("tests", f"equivalent: {equivalence_in_words(options.margin)}.")
-        yield Note("tests", f"effect: the difference in standard deviations over {kinds[0]}s.")
+        yield Note("terms", f"equivalent: {equivalence_in_words(options.margin)}.")
+        yield Note("terms", f"effect: the difference in standard deviations over {kinds[0]}s.")
     if fewer := [pair for pair in tested if 0 < pair.draws < options.draws and not over_seeds]:
         names = ", ".join(dict.fromkeys(pair.name for pair in fewer))
         tests = f"interval by a paired bootstrap, p by {fewer[0].draws:,} sign flips (no function of means)"
-        yield Note("tests", f"{names}: {tests}.")
+        yield Note("terms", f"{names}: {tests}.")
 
 
 def equivalence_in_words(margin: float) -> str:
@@ -339,16 +340,17 @@ def equivalence_in_words(margin: float) -> str:
     return f"{test} (two one-sided t tests; Schuirmann, 1987), not adjusted. If p is small, the models are equivalent"
 
 
-def _notes_on_few_draws(tested: Sequence[PairedDifference], options: DifferenceOptions) -> Iterator[str]:
+def notes_on_few_draws(pairs: Iterable[PairedDifference], options: DifferenceOptions) -> Iterator[Note]:
     """Warn that no difference can be seen, because the smallest possible p-value is too large for so many tests."""
-    worst = max(tested, key=lambda pair: pair.family / (1 + pair.draws))
-    if worst.draws < (needed := worst.draws_needed):
+    if few := [pair for pair in pairs if pair.adjusted_p is not None and pair.draws < pair.draws_needed]:
+        worst = max(few, key=lambda pair: pair.family / (1 + pair.draws))
+        needed = worst.draws_needed
         cures = [f"use at least {needed:,} draws (--draws {needed})"] * (worst.draws == options.draws)
         cures += [] if options.reference or worst.family == 1 else ["compare with one model (--reference)"]
-        pairs, least = counted(worst.family, "pair"), worst.family / (1 + worst.draws)
+        family, least = counted(worst.family, "pair"), worst.family / (1 + worst.draws)
         cure = " or ".join(cures) or f"{worst.name} has no more draws"
-        few = f"{worst.draws:,} draws are too few for {pairs}: no adjusted p-value can be below {least:.2g}"
-        yield Note("tests", f"not tested: {few}. {cure[:1].upper()}{cure[1:]}.")
+        fact = f"{worst.draws:,} draws are too few for {family}: no adjusted p-value can be below {least:.2g}"
+        yield Note("tests", f"not tested: {fact}. {cure[:1].upper()}{cure[1:]}.")
 
 
 def _not_adjusted_for(pairs: Sequence[PairedDifference]) -> str:

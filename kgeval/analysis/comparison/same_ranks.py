@@ -15,7 +15,7 @@ import pyarrow as pa
 from kgeval.analysis.comparison.comparable import TRIPLES, differing_fields, notes_on_unknowns, shared_rows
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import MetricError
-from kgeval.base.notes import Note
+from kgeval.base.notes import Note, in_json
 from kgeval.base.tables.shown import Shown
 from kgeval.base.tables.table import Table
 from kgeval.data.columns import TRIPLE
@@ -27,20 +27,20 @@ from kgeval.ranking.rank_table import COUNTS, TIME, RankTable
 from kgeval.ranking.ranking_task import RankCounts
 
 SHOWN = 10
-"""how many of the rows that differ are shown, the worst first"""
+"""the number of differing rows that are shown, the worst first"""
 
 
 def same_ranks(tables: Mapping[str, RankTable], metrics: Any = RANKS.metrics, **policies: Any) -> SameRanks:
     """Tell whether two tables hold identical ranks: greater, tied and candidates of every row, and so all metrics.
 
     Rows are joined by the labels of head, relation, tail, time and side. Raw counts are compared where both tables have
-    them. Ranks of a text file do not tell how many candidates tied: of these, ranks are compared (1 + greater +
-    tied / 2) in place of greater and tied.
+    them. Ranks from a text file do not tell how many candidates tied: then the ranks (1 + greater + tied / 2) are
+    compared in place of greater and tied.
 
     Parameters
     ----------
     tables
-        two tables by their names; of this program, or of another one (:func:`kgeval.load_ranks`)
+        two tables by their names; from this program, or from another one (:func:`kgeval.load_ranks`)
     metrics
         the metrics that are compared
     policies
@@ -69,7 +69,7 @@ def same_ranks(tables: Mapping[str, RankTable], metrics: Any = RANKS.metrics, **
     one, other = tables.values()
     prefixes = [""] if one.knows_no_raw or other.knows_no_raw else ["", "raw_"]
     tells_ties = UNKNOWN not in (one.protocol, other.protocol)
-    order = np.argsort(next(iter(rows.rows.values())))  # of the first table, so that sums are the same to the last bit
+    order = np.argsort(next(iter(rows.rows.values())))  # the first table's, so that sums are the same to the last bit
     shared = {name: table.data.take(rows.rows[name][order]) for name, table in tables.items()}
     distance = np.abs(np.subtract(*(_row_numbers(part, prefixes, tells_ties=tells_ties) for part in shared.values())))
     differing = np.flatnonzero(distance.any(axis=1))
@@ -97,15 +97,15 @@ class SameRanks(Shown):
     same: bool
     """whether all ranks and all metrics are identical"""
     rows: int
-    """how many rows both have"""
+    """the number of rows that both tables have"""
     differing: int
-    """how many of these have other counts"""
+    """the number of these rows whose counts differ"""
     alone: Mapping[str, int]
-    """by the name of each table, how many rows the other lacks"""
+    """{table: the number of its rows that the other table lacks}"""
     first: Sequence[Mapping[str, Mapping[str, Any]]]
-    """the first of the rows that differ in both tables, by name, the largest difference of ranks first"""
+    """the rows that differ most, each as {table: its columns}, the largest difference of ranks first"""
     metrics: Mapping[str, Mapping[str, float | None]]
-    """each metric of both tables, by name"""
+    """{metric: {table: value}}"""
     notes: tuple[str, ...] = ()
     """what else differs, and what could not be compared"""
 
@@ -132,12 +132,15 @@ class SameRanks(Shown):
         return (*([Table(columns, rows, len(labels))] if rows else []), metrics)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data; of the rows that differ, the first ones."""
-        return asdict(self)
+        """Return plain data, with the rows that differ most."""
+        return asdict(self) | in_json(self.notes)
 
 
 def _row_numbers(rows: pa.Table, prefixes: Sequence[str], *, tells_ties: bool) -> IntArray:
-    """Twice the ranks from 0, the number of ties (0 if unknown), and the number of candidates; int64[row, number]."""
+    """Return twice the rank from 0, the ties (0 if unknown) and the candidates of each row; int64[row, 3 or 6].
+
+    There are three columns for each of ``prefixes``, filtered and raw.
+    """
     counts = [RankCounts.of(rows, prefix) for prefix in prefixes]
     columns = [(2 * each.greater + each.tied, each.tied * tells_ties, each.candidates) for each in counts]
     return np.stack([column for several in columns for column in several], axis=1)

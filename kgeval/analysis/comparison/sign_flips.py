@@ -1,10 +1,11 @@
 """Sign flips: how often chance alone makes a difference as large, were two models exchangeable within each unit.
 
 ``pair_tests.py`` calls ``sign_flip_p_values`` for metrics that are functions of means, ``swapped_p_value`` for others;
+differences or ranks go in, p-values come out.
 
-If they are, swapping them in a unit only turns the sign of its difference. The p-value counts the draws of signs whose
-sum is at least as far from 0 as the one that was found (Fisher, 1935; Smucker, Allan and Carterette, 2007). Where a
-metric is no function of means, the ranks of both are swapped, and the metric is computed anew.
+If two models are exchangeable, swapping them in a unit only turns the sign of its difference. The p-value counts the
+draws of signs whose sum is at least as far from 0 as the one that was found (Fisher, 1935; Smucker, Allan and
+Carterette, 2007). If a metric is no function of means, the ranks of both are swapped, and the metric is computed anew.
 """
 
 from __future__ import annotations
@@ -28,23 +29,24 @@ from kgeval.metrics.ranks.ranks import Ranks
 MOST_DRAWS = 10**6
 
 BLOCK = 2048
-"""draws that one thread sums together: small enough for its cache, a multiple of 8"""
+"""the number of draws that one thread sums together: small enough for its cache, a multiple of 8"""
 
 MOST_FLIPS = 999
-"""in each of which the metric is computed twice"""
+"""the most draws of ``swapped_p_value``, which computes the metric twice in each"""
 
 FLIPS = 1
-"""the stream of a draw's random numbers that is not the bootstrap's"""
+"""the stream of random numbers of the flips, apart from that of the bootstrap"""
 
 ROUNDING = 1e-12
-"""how far apart, beside the largest, equal differences may be"""
+"""how far apart differences may be that count as equal, as a share of the largest difference"""
 
 
 def sign_flip_p_values(contributions: Float64Array, *, draws: int = 9999, seed: int = 0) -> Float64Array:
     """Test that the sums of columns are 0: (1 + #{|T*| ≥ |T|}) / (1 + draws), two-sided; float64[column].
 
-    ``contributions`` are the differences in each unit; float64[unit, column]. All columns have the same signs in a
-    draw, a function of the seed, the draw and the number of the unit: no column's p-value depends on the others.
+    ``contributions`` are the differences in each unit; float64[unit, column], a column for each metric. All columns
+    have the same signs in a draw, a function of the seed, the draw and the number of the unit: no column's p-value
+    depends on the other columns.
 
     Twelve units that all have the same sign: two of the 4,096 ways to choose signs, 0.0005, give a sum as large.
 
@@ -54,7 +56,7 @@ def sign_flip_p_values(contributions: Float64Array, *, draws: int = 9999, seed: 
     check_draws(draws)
     sums = signed_sums(contributions, draws=draws, seed=seed)
     observed = contributions.sum(axis=0)
-    # Sums that are equal must count as equal in spite of the rounding of as many additions as there are terms.
+    # Equal sums must count as equal in spite of rounding, which grows with the number of terms.
     rounding = (len(contributions) + 64) * np.finfo(np.float64).eps * np.abs(contributions).sum(axis=0)
     as_far = (np.abs(sums) >= np.abs(observed) - rounding).sum(axis=0)
     return np.asarray((1 + as_far) / (1 + draws), np.float64)
@@ -79,7 +81,7 @@ def signed_sums(contributions: Float64Array, draws: int, seed: int) -> Float64Ar
 
 
 def swapped_p_value(name: MetricName, own: Ranks, others: Ranks, units: Units, *, draws: int, seed: int) -> float:
-    """Compute (1 + #{|T*| ≥ |T|}) / (1 + draws), T* the difference where random units have swapped their models."""
+    """Compute (1 + #{|T*| ≥ |T|}) / (1 + draws), with T* the difference after swapping the models in random units."""
     both = _stacked(own, others)
     observed = _difference(name, both, np.zeros(units.count, np.bool_), units)
     differences = np.empty(draws)
@@ -97,14 +99,13 @@ def swapped_p_value(name: MetricName, own: Ranks, others: Ranks, units: Units, *
 
 
 def _stacked(first: Ranks, second: Ranks) -> Ranks:
-    both: dict[str, Any] = {
-        name: np.concatenate([column, second.columns[name]]) for name, column in first.columns.items()
-    }
+    """Put the rows of the second model behind the rows of the first."""
+    both: dict[str, Any] = {name: np.concatenate([of, second.columns[name]]) for name, of in first.columns.items()}
     return replace(first, **both)
 
 
 def _difference(name: MetricName, both: Ranks, swapped: BoolArray, units: Units) -> float:
-    """The difference of two models, the rows of the second standing behind those of the first, with some swapped."""
+    """Compute the difference of two models, which are swapped in some units (bool[unit]); ``both`` has their rows."""
     rows = np.arange(len(units.ids))
     behind = len(rows) * swapped[units.ids]
     return float(name(both.at(rows + behind)) - name(both.at(rows + (len(rows) - behind))))

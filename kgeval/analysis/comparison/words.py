@@ -1,7 +1,7 @@
 """The words of a comparison: its heads and its notes, each said once, with the models and datasets that it is of.
 
-``comparison.py`` writes them above and below its tables. A place is a pair (dataset, model). The words on a test itself
-are in ``paired_difference.py``.
+``comparison.py`` calls these functions: heads are the lines above its tables, notes the lines below. A place is a pair
+(dataset, model). The words on a test itself are in ``paired_difference.py``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from kgeval.analysis.comparison.paired_difference import (
     PairedDifference,
     by_reason,
     equivalence_in_words,
+    notes_on_few_draws,
     notes_on_tests,
 )
 from kgeval.base.collected_notes import MOST_DATASETS, collected_notes
@@ -88,7 +89,7 @@ def _spread_in_words(compared: Comparison) -> str:
 
 
 def notes_on_numbers(compared: Comparison) -> tuple[str, ...]:
-    """Say what the numbers need: one note of each kind, which names the models and datasets that it is of."""
+    """Say what a reader of the numbers should know: one note of each kind, which names its models and datasets."""
     whole = {place: group for place, group in compared.groups.items() if not place[2]}
     notes = {
         _named(compared, place): [note for note in summary.notes if not whole or note not in summary.tie_notes]
@@ -99,7 +100,7 @@ def notes_on_numbers(compared: Comparison) -> tuple[str, ...]:
 
 
 def remarks_of(compared: Comparison) -> list[Note]:
-    """Say how the models' ranks differ, if their metrics do not compare, or may not."""
+    """Say how the models' ranks differ, if their metrics are not comparable, or perhaps not."""
     return collected_notes({(dataset, ""): of for dataset, of in compared.remarks_on.items()}, named=True)
 
 
@@ -136,12 +137,12 @@ def notes_on_differences(compared: Comparison) -> Iterator[str]:
         yield from notes_on_tests(compared.pairs, compared.options)
         return
     if (test := _test_in_words(compared, "≤")) and not compared.suite:  # tables of a suite have no orders
-        yield Note("tests", f"order: A > B means a significant difference, A ≈ B no significant difference ({test}).")
+        yield Note("terms", f"order: A > B means a significant difference, A ≈ B no significant difference ({test}).")
     yield from _notes_on_seeds_needed(compared)
     equivalence = [(_pair_in_words(pair), pair.equivalence_p) for pair in compared.pairs]
     if tested := [f"{pair} {p_text(p)}" for pair, p in equivalence if p is not None]:
         hypothesis = equivalence_in_words(compared.options.margin or 0)
-        yield Note("tests", f"equivalent: {'; '.join(tested)}: {hypothesis}.")
+        yield Note("terms", f"equivalent: {'; '.join(tested)}: {hypothesis}.")
     yield from notes_on_untested(compared, "" if compared.suite else " (A, B)")
 
 
@@ -155,7 +156,7 @@ def _notes_on_seeds_needed(compared: Comparison) -> Iterator[str]:
     if needed:
         each = "; ".join(f"{first_few(names)}: {enough}" for enough, names in needed.items())
         as_here = "a true difference as large as the one seen here would be significant in 4 of 5 repetitions"
-        yield Note("tests", f"{as_here} with this many seeds of each model: {each}.")
+        yield Note("terms", f"{as_here} with this many seeds of each model: {each}.")
 
 
 def _pair_in_words(pair: PairedDifference) -> str:
@@ -164,11 +165,12 @@ def _pair_in_words(pair: PairedDifference) -> str:
 
 
 def notes_on_untested(compared: Comparison, sign: str = "") -> Iterator[str]:
-    """Say why pairs of models were not tested, with the sign that they have in an order, where orders are shown."""
+    """Say why pairs of models were not tested; ``sign`` shows how an order writes such a pair, if orders are shown."""
     notes: dict[tuple[str, str], list[str]] = {(dataset, ""): [] for dataset in compared.datasets}
     for (dataset, _), of_dataset in notes.items():
         pairs = [pair for pair in compared.pairs if pair.dataset == dataset and pair.p is None]
         of_dataset += [Note("tests", f"not tested{sign}: {reason}.") for reason, _ in by_reason(pairs)]
+    yield from notes_on_few_draws(compared.pairs, compared.options)
     yield from collected_notes(notes)
 
 
@@ -176,26 +178,25 @@ def notes_on_marks(compared: Comparison, figures: Sequence[Figure]) -> Iterator[
     """Say what bold and underlined numbers of a paper's table mean."""
     if any(figure.best for figure in figures):
         place = "row" if compared.suite else "column of its group" if compared.by else "column"
-        yield Note("tests", f"Bold: the best in the {place}.")
+        yield Note("terms", f"Bold: the best in the {place}.")
     if not (test := _test_in_words(compared, ">")):
         return
     if compared.first.kind == "classification" and len(compared.baselines) > 1:
-        yield Note("tests", "Baselines are not tested against each other.")
+        yield Note("terms", "Baselines are not tested against each other.")
     reference = compared.options.reference
     against = "the best" if reference is None else f"{reference}, with which all others were compared,"
     if any(figure.near for figure in figures):
-        yield Note("tests", f"Underlined: no significant difference to {against.rstrip(',')} ({test}).")
+        yield Note("terms", f"Underlined: no significant difference to {against.rstrip(',')} ({test}).")
     else:
         test = _test_in_words(compared, "≤")
         equal = any(pair.seen == "none" and not round(pair.difference or 0, 12) for pair in compared.pairs)
         result = "0 (equal values, all in bold) or significant" if equal else "significant"
-        yield Note("tests", f"Nothing is underlined: every tested difference to {against} is {result} ({test}).")
+        yield Note("terms", f"Nothing is underlined: every tested difference to {against} is {result} ({test}).")
 
 
 def _test_in_words(compared: Comparison, sign: str) -> str:
     """Describe the tests; empty if nothing was tested."""
-    tested = [pair for pair in compared.pairs if pair.p is not None]
-    if not tested:
+    if not (tested := [pair for pair in compared.pairs if pair.seen]):
         return ""
     of_means = f"t test of means over seeds; seeds and {PLURAL[compared.options.unit]} are random samples"
     kinds = dict.fromkeys(of_means if pair.over_seeds else pair.test for pair in tested)
@@ -205,12 +206,12 @@ def _test_in_words(compared: Comparison, sign: str) -> str:
 
 
 def _named(compared: Comparison, place: tuple[str, str]) -> tuple[str, str]:
-    """Leave the name of the model out of a place where there is only one."""
+    """Leave the name of the model out of a place if the comparison has only one model."""
     return place if len(compared.models) > 1 else (place[0], "")
 
 
 def _most_and_fewer_runs(compared: Comparison) -> tuple[int, dict[str, list[str]]]:
-    """Return the most runs of a model and, by dataset, the models that have fewer, with how many; not baselines."""
+    """Return the most runs of a model and, by dataset, the models (no baselines) that have fewer, with how many."""
     every = compared.every.items()
     counts = {place: max((len(value.runs) for value in one.records), default=0) for place, one in every}
     most, fewer = max(counts.values()), {dataset: list[str]() for dataset in compared.datasets}

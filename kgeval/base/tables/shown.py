@@ -1,6 +1,7 @@
 """A result that is shown: heads, tables and notes, as text, in notebooks, in papers and as plain data.
 
-Summaries and comparisons are classes below ``Shown``, which says how they are written; a command makes a ``Page``.
+Heads are the lines above the tables. Summaries, comparisons and other results are classes below ``Shown``, which
+writes them in every form; a command makes a ``Page``.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from kgeval.base.tables.table import Table
 from kgeval.base.tables.text_layout import wrap_lines
 
 WIDTH = 84
-"""the columns of ``str``, whose lines above and below tables are wrapped: they fit a page of documentation"""
+"""characters in a line of ``str``, to which heads and notes are wrapped: they fit a page of documentation"""
 
 
 class Brief:
     """An object whose ``repr`` is one line; dataclasses need ``repr=False`` for it."""
 
     def _brief(self) -> str:
-        """What the parentheses of ``repr`` hold; by default the name."""
+        """The text in the parentheses of ``repr``; by default the name."""
         return str(getattr(self, "name", ""))
 
     def __repr__(self) -> str:
@@ -38,7 +39,7 @@ class Parts(NamedTuple):
 
 
 class Displayed(Brief):
-    """A result with lines above its tables and below them."""
+    """The text and the HTML of a result; a subclass says in ``_parts`` what is shown."""
 
     def _parts(self) -> Parts:
         raise NotImplementedError
@@ -46,9 +47,7 @@ class Displayed(Brief):
     def __str__(self) -> str:
         heads, tables, below = self._parts()
         texts = ["\n".join(table.lines(None, ruled=False)) for table in tables]
-        above, after = (
-            "\n".join(part for line in lines for part in wrap_lines(line, WIDTH)) for lines in (heads, below)
-        )
+        above, after = ("\n".join(row for line in lines for row in wrap_lines(line, WIDTH)) for lines in (heads, below))
         return "\n".join(filter(None, ["\n\n".join(filter(None, [above, *texts])), after]))
 
     def _repr_html_(self) -> str:
@@ -61,7 +60,7 @@ class Shown(Displayed):
     """A result: heads, tables and notes, as text, in notebooks, in papers and as plain data."""
 
     if TYPE_CHECKING:
-        # Not for classes at run time, whose fields would take these for default values.
+        # For type checkers alone: at run time, fields of dataclasses would take the properties for default values.
         @property
         def heads(self) -> tuple[str, ...]: ...
         @property
@@ -86,7 +85,7 @@ class Shown(Displayed):
         return first.titles, first.texts()
 
     def papers(self) -> tuple[Table, ...]:
-        """Return the tables with their titles and notes."""
+        """Return the tables for papers: the first with the heads in its title, the last with the notes."""
         *others, last = self.tables()
         last = replace(last, notes=[line.removeprefix("Note: ") for line in self.below])
         first, *others = [*others, last]
@@ -123,7 +122,7 @@ class Page(Shown):
     parts: tuple[Table, ...]
     notes: tuple[str, ...] = ()
     content: Callable[[], Any] = dict
-    """makes the plain data"""
+    """makes the plain data of ``to_dict``"""
 
     def tables(self) -> tuple[Table, ...]:
         return self.parts

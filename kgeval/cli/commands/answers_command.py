@@ -6,6 +6,7 @@ makes the sets; here they are shown, and written with ``--out``.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,10 +103,13 @@ def _refuse_contradictions(dataset: str | None, out: Path | None, options: dict[
 
 def _of_stored_ranks(source: str, options: dict[str, Any]) -> AnswerSets:
     from kgeval.analysis.answer_sets.answers import answers_of_ranks
-    from kgeval.stored.stored_run import StoredRun
+    from kgeval.stored.folders import single_run
 
-    valid, test = (StoredRun(Path(path)).ranks() for path in (options["valid"], source))
-    return answers_of_ranks(valid, test, coverage=options["coverage"], per=options["per"])
+    runs = [single_run(Path(path)) for path in (options["valid"], source)]
+    for run in runs:
+        run.refuse_unreadable()
+    result = answers_of_ranks(*(run.ranks() for run in runs), coverage=options["coverage"], per=options["per"])
+    return replace(result, notes=(*result.notes, *(note for run in runs for note in run.changes)))
 
 
 def _read(source: str, dataset: str | None, options: dict[str, Any]) -> tuple[RunConfig, Any, Dataset]:
@@ -134,13 +138,13 @@ def _answer_sets(
     config: RunConfig, model: Any, dataset: Dataset, options: dict[str, Any], *, list_sets: bool
 ) -> AnswerSets:
     from kgeval.analysis.answer_sets.answers import answers
+    from kgeval.base.notes import Note
     from kgeval.cli.display import show_note, watching
 
     settings = config.evaluation
     if config.protocol != "standard":
-        show_note(
-            f"answer sets rank all entities with exact ties; the rules of protocol {config.protocol} do not apply."
-        )
+        rules = f"the rules of protocol {config.protocol} do not apply"
+        show_note(Note("left-out", f"answer sets rank all entities with exact ties; {rules}."))
     with watching("making answer sets"):
         return answers(
             model,

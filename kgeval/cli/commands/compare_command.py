@@ -7,6 +7,7 @@ too.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ import click
 from kgeval.base.errors import ConfigError
 from kgeval.base.extras import OF_REPORT, refuse_missing
 from kgeval.base.tables.shown import Page
-from kgeval.cli.display import show, show_notes
+from kgeval.cli.display import record, show, show_notes
 from kgeval.cli.options import PATH, option, options_of
 from kgeval.cli.setting_options import given, setting_options
 from kgeval.cli.shared_options import FORMS, Comparing, Failing, Importing, Printing, chosen_form, named_runs
@@ -26,7 +27,7 @@ from kgeval.runs.config.metric_request import POLICIES, MetricRequest, with_grou
 
 if TYPE_CHECKING:
     from kgeval.analysis.comparison.comparison import Comparison
-    from kgeval.runs.compared_runs import RunGrid
+    from kgeval.runs.compared_runs import ComparedRun, ResultsByMetric
 
 
 OF_TESTS = ("intervals", "level", "by", "reference", "draws", "margin", "allow")
@@ -34,7 +35,7 @@ OF_TESTS = ("intervals", "level", "by", "reference", "draws", "margin", "allow")
 
 
 RULES = {"candidates", "filter", "times", "protocol"}
-"""what makes ranks of two models say nothing about the models, where it differs"""
+"""the fields in which two runs must not differ if their ranks are to say something about the models"""
 
 
 class Differences(Comparing):
@@ -104,6 +105,8 @@ def compare_command(runs: tuple[str, ...], allow: tuple[str, ...], across: bool,
     if options.pop("same", False):
         _compare_numbers(runs, metrics, options | {"across": across}, form=form)
         return
+    if across and form == "html":
+        raise ConfigError("--format html does not go with --across-datasets. Choose text, markdown, latex, csv, json.")
     if across and (idle := [name for name in ("fail_if_worse", "by", "margin") if options.get(name)]):
         raise ConfigError(f"{option_name(idle[0])} has no effect on --across-datasets. Leave one of them out.")
     failing = options.pop("fail_if_worse", False)
@@ -123,26 +126,17 @@ def compare_runs(
     """Show models with their differences, over datasets and seeds, or by their ranks on datasets."""
     from kgeval.analysis.comparison.compare import compare
     from kgeval.analysis.comparison.over_graphs import as_in_suite
-    from kgeval.runs.compared_runs import (
-        common_policies,
-        grid_of,
-        notes_on_changes,
-        notes_on_ties,
-        read_compared,
-        refuse_classifications,
-    )
-    from kgeval.stored.folders import left_out_of, look_at, suite_around
+    from kgeval.runs.compared_runs import common_policies, grid_of, refuse_classifications, values_by_dataset
+    from kgeval.stored.folders import suite_around
 
     options = with_groups(options)
-    places = look_at(named)
-    compared = read_compared(places, options)
+    compared, notes_of_runs = _compared(named, options)
     suite, policies = suite_around(Path(path) for _, path in named), common_policies(compared, options)
     metrics, by_dataset = metrics or tuple(suite["metrics"]), grid_of(compared)
     grid = as_in_suite(by_dataset, suite["groups"])
     if across:
         refuse_classifications(compared, "--across-datasets")
-        _show_datasets(grid, metrics or ("mrr",), policies, options, form=form)
-        show_notes([*notes_on_changes(compared), *notes_on_ties(compared, options), *left_out_of(places)])
+        _show_datasets(values_by_dataset(grid, metrics or ("mrr",), policies), options, notes_of_runs, form)
         return None
     settings: dict[str, Any] = {name: options[name] for name in OF_TESTS if name in options} | policies
     settings |= {"metrics": metrics} if metrics else {}
@@ -151,8 +145,8 @@ def compare_runs(
         baselines = {model for models in grid.values() for model, (run, *_) in models.items() if run.is_baseline}
         settings |= {"spread": options["spread"], "baselines": baselines, "suite": suite["groups"]}
     tables = {data: {model: [run.table for run in runs] for model, runs in of.items()} for data, of in grid.items()}
-    notes_of_runs = (*notes_on_changes(compared), *notes_on_ties(compared, options), *left_out_of(places))
     comparison = replace(compare(tables, **settings), of_runs=notes_of_runs)
+    record(comparison)
     if form == "html":
         say(_html_of(comparison).rstrip("\n"))
     else:
@@ -161,6 +155,18 @@ def compare_runs(
     alone = (*comparison.notes_on_numbers, *comparison.of_runs)
     show_notes(comparison.notes if form in ("text", "json", "html") else alone)
     return comparison
+
+
+def _compared(named: list[tuple[str, str]], options: dict[str, Any]) -> tuple[list[ComparedRun], tuple[str, ...]]:
+    """Read the runs that stand in paths, and make the notes on them; what is left out is said before any error."""
+    from kgeval.runs.compared_runs import notes_on_ties, read_compared
+    from kgeval.stored.folders import look_at, notes_on
+
+    of_places = notes_on(places := look_at(named))
+    show_notes(of_places, early=True)
+    compared = read_compared(places, options)
+    of_each = [note for run in compared for note in run.notes]
+    return compared, (*of_each, *notes_on_ties(compared, options), *of_places)
 
 
 def _html_of(comparison: Comparison) -> str:
@@ -176,48 +182,37 @@ def _html_of(comparison: Comparison) -> str:
 def _compare_numbers(runs: tuple[str, ...], metrics: tuple[str, ...], options: dict[str, Any], *, form: str) -> None:
     """Show whether two runs have the same ranks and metrics, or which differ."""
     from kgeval.analysis.comparison.same_ranks import same_ranks
-    from kgeval.runs.compared_runs import (
-        common_policies,
-        notes_on_changes,
-        notes_on_ties,
-        read_compared,
-        refuse_classifications,
-    )
-    from kgeval.stored.folders import left_out_of, look_at
+    from kgeval.runs.compared_runs import common_policies, refuse_classifications
 
     others = ("across", "by", "fail_if_worse", "margin")
     if form == "html" or any(options.get(name) for name in others):
         listed = "--by, --across-datasets, --fail-if-worse, --margin and --format html"
         raise ConfigError(f"--same compares all ranks of two runs. Leave out {listed}.")
-    places = look_at(named_runs(runs))
-    compared = read_compared(places, options)
+    compared, notes_of_runs = _compared(named_runs(runs), options)
     refuse_classifications(compared, "--same")
     tables, further = {run.name: run.table for run in compared}, {"metrics": metrics} if metrics else {}
     result = same_ranks(tables, **further, **common_policies(compared, options))
-    show(Page(result.heads, ()) if result.same and form == "text" else result, form)
-    show_notes([*notes_on_changes(compared), *result.notes, *notes_on_ties(compared, options), *left_out_of(places)])
+    notes = (*result.notes, *notes_of_runs)
+    show(Page(result.heads, ()) if result.same and form == "text" else replace(result, notes=notes), form)
+    show_notes(notes)
     if not result.same:
         click.get_current_context().exit(1)
 
 
-def _show_datasets(
-    grid: RunGrid, metrics: tuple[str, ...], policies: dict[str, Any], options: dict[str, Any], *, form: str
-) -> None:
+def _show_datasets(results: ResultsByMetric, options: dict[str, Any], notes_of_runs: Sequence[str], form: str) -> None:
     """Show how models rank on several datasets, for each metric."""
-    if form == "html":
-        raise ConfigError("--format html does not go with --across-datasets. Choose text, markdown, latex, csv, json.")
     from kgeval.analysis.comparison.dataset_ranks import rank_models
     from kgeval.cli.streams import say_json
-    from kgeval.runs.compared_runs import values_by_dataset
 
+    settings = {name: options[name] for name in ("level", "reference") if name in options}
     by_metric = {
-        name.column: rank_models(
-            values, increasing=name.highest_is_best, level=options["level"], reference=options.get("reference")
-        )
-        for name, values in values_by_dataset(grid, metrics, policies).items()
+        name.column: rank_models(values, increasing=name.highest_is_best, **settings)
+        for name, values in results.items()
     }
+    for ranks in by_metric.values():
+        record(ranks)
     if form == "json":
-        say_json({metric: ranks.to_dict() for metric, ranks in by_metric.items()})
+        say_json({name: replace(ranks, of_runs=(*notes_of_runs,)).to_dict() for name, ranks in by_metric.items()})
     else:
         for number, (metric, of_models) in enumerate(by_metric.items()):
             if number:
@@ -226,3 +221,4 @@ def _show_datasets(
             tables = [replace(table, columns=[named, *table.columns[1:]]) for table in of_models.tables()]
             show(Page((), (*tables,), of_models.notes), form)
             show_notes(of_models.notes)
+    show_notes(notes_of_runs)

@@ -1,6 +1,7 @@
 """``kgeval inspect``: what a path is, a dataset, a checkpoint, a run or a file of ranks, and a description of it.
 
-A description is plain data, whose first key is the kind of what was found. ``page_of`` lays it out.
+A description is a block of plain data: its first key is the kind of thing that was found, such as ``dataset``, with the
+path as its value. ``page_of`` lays it out.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def inspect_command(path: str, form: str, **settings: Any) -> None:
 
 
 def _describe(path: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """Tell what a path is, and describe it. The first that fits: a dataset's name, results, a checkpoint, a dataset."""
+    """Describe a path as the first of these that it is: a dataset's name, results, a checkpoint, a dataset."""
     from kgeval.base.files import exists_safely
     from kgeval.models.checkpoints.readers import readers_of
 
@@ -93,20 +94,23 @@ def _run_facts(run: StoredRun) -> dict[str, Any]:
 
 
 def _notes_of(run: StoredRun) -> list[str]:
-    with suppress(InputError):
+    try:
         return [*restored(run.manifest), *run.changes]
-    return [*run.changes]
+    except InputError as error:
+        return [Note("runs", str(error))]
 
 
 def _facts_of_runs(place: Place) -> dict[str, Any]:
     """Describe the runs inside a folder, each by its own records: nobody checks the common table."""
     from kgeval.base.collected_notes import collected_notes
 
-    models, notes = dict[str, Any](), {("", name): _notes_of(run) for name, run in place.inside.items()}
-    for name, run in place.inside.items():
-        models[name] = {"complete": run.is_complete, "state": run.state[0], "metrics": {}}
+    runs = {name: run for name, run in place.inside.items() if not run.failure}
+    models, notes = dict[str, Any](), {("", name): _notes_of(run) for name, run in runs.items()}
+    for name, run in runs.items():
+        models[name] = {"complete": run.is_complete, "state": run.state[0], "ties": None, "metrics": {}}
         with suppress(InputError):
-            models[name]["metrics"] = run.metrics.get("metrics", {}) if run.is_complete else {}
+            metrics = run.metrics if run.is_complete else {}
+            models[name] |= {key: metrics[key] for key in ("ties", "metrics") if key in metrics}
     said = in_json([*collected_notes(notes), *place.notes])
     return {"models": models, "failed": place.failed, "unfinished": [*place.unfinished], **said}
 
@@ -160,7 +164,7 @@ def _foreign_ranks(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
 
 
 OPTIONAL = ("suspicion", "layout", "columns", "training graph", "confidences", "false", "times", "names")
-"""what few datasets have"""
+"""the keys of facts that few datasets have: they are left out if they are empty"""
 
 
 def _dataset_facts(path: str, settings: dict[str, Any]) -> dict[str, Any]:
@@ -198,7 +202,7 @@ def _dataset_facts(path: str, settings: dict[str, Any]) -> dict[str, Any]:
 RECORDED = ("schema", "sha256", "written", "versions", "machine", "seconds", "origins", "ranking")
 
 OMITTED = (*RECORDED, "note_kinds", "note_parts", "metrics", "models")
-"""keys for programs, and keys that are shown as a table"""
+"""keys that are not shown as lines: some are for programs only, some are shown as a table"""
 
 PARTS = {
     "dataset": ("name", "entities", "relations", "triples"),
@@ -242,5 +246,6 @@ def _by_model(models: Mapping[str, Mapping[str, Any]]) -> Table:
         name: next(iter(content["metrics"].values()), {}) for name, content in models.items()
     }
     columns = list(dict.fromkeys(metric for values in by_model.values() for metric in values))
-    rows = [[name, models[name]["state"], *map(values.get, columns)] for name, values in by_model.items()]
-    return Table(["model", "state", *columns], rows)
+    states = {name: [models[name]["state"], models[name]["ties"] or ""] for name in models}
+    rows = [[name, *states[name], *map(values.get, columns)] for name, values in by_model.items()]
+    return Table(["model", "state", "ties", *columns], rows)

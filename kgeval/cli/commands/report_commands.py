@@ -52,24 +52,26 @@ def report_command(
 
     Example: kgeval report runs/TransE runs/ComplEx --out report.html
     """
-    from kgeval.cli.display import show_file
+    from kgeval.cli.display import show_file, show_notes
     from kgeval.reports.methods import methods
     from kgeval.reports.page import report
+    from kgeval.stored.folders import look_at, notes_on
 
     refuse_missing("a report needs", *OF_REPORT)
     if form == "methods" and options.pop("allow"):
         raise ConfigError("--format methods describes runs that were made by the same rules. Leave out --allow.")
-    if form == "methods" and out is None:
-        text = methods(named_runs(runs), **options).rstrip()
-        return say_json({"text": text}) if as_json else say(text)
-    refuse_file(out := out or Path("report.html"), force=force)
-    named = named_runs(runs)
-    write_text(out, methods(named, **options) if form == "methods" else report(named, **options).html)
+    if out is not None or form != "methods":
+        refuse_file(out := out or Path("report.html"), force=force)
+    show_notes(notes_on(places := look_at(named_runs(runs))), early=True)
+    text = methods(places, **options) if form == "methods" else report(places, **options).html
+    if out is None:
+        return say_json({"text": text.rstrip()}) if as_json else say(text.rstrip())
+    write_text(out, text)
     return show_file(out, as_json=as_json)
 
 
 NAMED_APART = {"metrics": ("--metric", ("metrics", "metric")), "by": ("--by", ("slices",))}
-"""options that have another name than the arguments of charts"""
+"""the options that are called otherwise than the arguments of charts: their spelling, and these arguments"""
 
 
 KINDS = "leaderboard", "slices", "relations", "times", "distribution", "critical-difference", "roc", "precision-recall"
@@ -117,6 +119,7 @@ def plot_command(
     """
     from kgeval.cli.display import show_file, show_notes, watching
     from kgeval.reports.plots import PLOTS, about, check_picture, points_of, save_picture
+    from kgeval.stored.folders import look_at, notes_on
 
     refuse_missing("a chart needs", *OF_REPORT)
     of_picture = kind not in ("roc", "precision-recall") or out or force or as_json or options["width"]
@@ -126,8 +129,9 @@ def plot_command(
         check_picture(out)
         refuse_file(out, force=force)
     arguments = _arguments(kind, options, list(signature(PLOTS[kind]).parameters))
+    show_notes(notes_on(places := look_at(named_runs(runs))), early=True)
     with watching("drawing", None):
-        picture = PLOTS[kind](named_runs(runs), **arguments)
+        picture = PLOTS[kind](places, **arguments)
         if out is not None:
             save_picture(picture, out)
     say(points_of(picture).rstrip()) if out is None else show_file(out, as_json=as_json)

@@ -1,8 +1,8 @@
 """Summaries of labels and of confidences: metrics of the model and of every baseline, in groups by relation or not.
 
-``summarize`` calls ``label_summary`` for the table of ``kgeval.classify``, and ``confidence_summary`` for that of
-``kgeval.tasks.Confidences``. The protocols :class:`LabelColumns` and
-:class:`ConfidenceColumns` declare what it reads of these tables.
+``summarize`` calls ``label_summary`` for the table of ``kgeval.classify``, and ``confidence_summary`` for the table of
+``kgeval.tasks.Confidences``; both return a :class:`LabelSummary`. The protocols :class:`LabelColumns` and
+:class:`ConfidenceColumns` declare the members of these tables that are read here.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from kgeval.metrics.summary import MODEL, Group, Summary, Value
 Predictions = LabelPredictions | ConfidencePredictions
 
 ERRORS = ("rmse", "mse", "mae")
-"""the metrics that are also computed with negatives, which have no rank"""
+"""the metrics that are also computed with negatives: they need no ranks, which negatives do not have"""
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,7 +49,7 @@ class LabelSummary(Summary):
     curves: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
     """the model's curves, by name and column"""
     intervals: Intervals | None = None
-    """what is resampled, if intervals were requested"""
+    """the resampled unit and the level, if intervals were requested"""
     predictions: Mapping[str, LabelPredictions] = field(default_factory=dict, repr=False, compare=False)
     """of a classification: the predicted test triples, by the model and each baseline"""
     pooled: ClassVar[None] = None
@@ -62,7 +62,7 @@ class LabelSummary(Summary):
         return {"calibration": self.details["calibration"]} if "calibration" in self.details else {}
 
     def columns(self, by: Collection[str] = ()) -> list[MetricName]:
-        """The metrics; groups have no means over relations."""
+        """The requested metrics; in groups by relation, without means over relations."""
         return [name for name in self.requested if not (by and name.average)]
 
     @property
@@ -93,9 +93,7 @@ class LabelSummary(Summary):
 
     def to_dict(self) -> dict[str, Any]:
         overall = {group.predictor: _content(group) for group in self.groups if not group.key}
-        groups = [
-            {"predictor": group.predictor, "key": group.key, **_content(group)} for group in self.groups if group.key
-        ]
+        groups = [{"predictor": of.predictor, "key": of.key, **_content(of)} for of in self.groups if of.key]
         metrics = {name: content.pop("metrics") for name, content in overall.items()}
         remarks = {name: content for name, content in overall.items() if content}
         return {
@@ -203,6 +201,7 @@ def label_groups(
     intervals: Intervals | None = None,
     **key: Any,
 ) -> Iterator[Group]:
+    """Yield the group of a predictor's triples and, with ``by``, one for each relation; ``key`` is in every key."""
     values = {name: _value_of(name, data) for name in names}
     if intervals is not None and isinstance(data, LabelPredictions):
         for name, found in values.items():
@@ -269,9 +268,7 @@ def label_table(summaries: Mapping[str, LabelSummary]) -> Table:
     The baselines are the same for every model, and have their rows once, at the end.
     """
     first = next(iter(summaries.values()))
-    lines = [
-        (model, group) for model, summary in summaries.items() for group in summary.groups if group.predictor == MODEL
-    ]
+    lines = [(model, group) for model, of in summaries.items() for group in of.groups if group.predictor == MODEL]
     lines += [(group.predictor, group) for group in first.groups if group.predictor != MODEL]
     names = list(first.groups[0].records)
     keys = list(dict.fromkeys(key for _, group in lines for key in group.key))
@@ -321,4 +318,4 @@ class ConfidenceColumns(Labelled, Protocol):
         """Return the facts of a split with the scores of the model or of a baseline, and its negatives on request."""
 
     def ranked(self, scores: str = "score", *, ties: Ties = "realistic", seed: int = 0) -> RankedFacts | None:
-        """Return the ranks of the test facts by the model or a baseline, under a tie policy, if it ranked."""
+        """Return the ranks of the test facts by the model or a baseline, under a tie policy; ``None`` without ranks."""

@@ -1,5 +1,6 @@
 """Candidates that are not drawn: all entities, those of a list, those that fit the relation, or a union of corruptions.
 
+Each class is a corruption: a configuration names it by its ``kind``, and ranking asks it for the candidates of queries.
 Modules are imported in functions here, since ``AllEntities`` is a default of every command's options.
 """
 
@@ -204,8 +205,15 @@ def _all_but_union() -> dict[str, type[CorruptionGenerator]]:
     return {kind: generator for kind, generator in generators().items() if generator is not CandidateUnion}
 
 
+def _of_some(note: Note, side: Side) -> Note:
+    """Say "some queries" for a number of queries: joined notes on blocks of queries differ in it."""
+    some = f"some {side} queries"
+    parts = (some if isinstance(part, Amount) and part.other.endswith("query") else part for part in note.parts)
+    return Note(note.kind, *parts)
+
+
 def _at_least_two(parts: tuple[CorruptionGenerator, ...]) -> tuple[CorruptionGenerator, ...]:
-    """Refuse fewer than two; pydantic's own check would do so where one of two has an error."""
+    """Refuse fewer than two corruptions; pydantic's own check would also do so if one of two had an error."""
     if len(parts) < 2:
         raise ValueError("a union needs at least two corruptions. Add one, or use the one without union")
     return parts
@@ -272,8 +280,7 @@ class CandidateUnion(CorruptionGenerator):
 
         chosen = [part.choose(queries, known, dataset) for part in self.content(dataset)]
         # A note that counts these queries would stand once for each block of queries, with another count each time.
-        some, every = f"some {queries.side} queries", [Note.of(note) for part in chosen for note in part.notes]
-        notes = tuple(Note(n.kind, *(some if isinstance(part, Amount) else part for part in n.parts)) for n in every)
+        notes = tuple(_of_some(Note.of(note), queries.side) for part in chosen for note in part.notes)
         rows, size = [part.per_query(len(queries)) for part in chosen], len(dataset.entities)
         owners, ids = np.divmod(np.unique(np.concatenate([row.owners * size + row.ids for row in rows])), size)
         return Candidates(Rows.sized(np.bincount(owners, minlength=len(queries)), ids), notes)

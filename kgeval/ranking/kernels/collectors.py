@@ -1,8 +1,9 @@
-"""Kernels and collectors: a kernel computes scores and compares them, a collector keeps what the scan is for.
+"""Kernels and collectors: a kernel computes scores and compares them, a collector keeps the result of a scan.
 
 ``engine`` gives each block of queries a collector, and a kernel that scans the candidates into it. ``Counting`` keeps
 how many candidates are above each answer, ``BestAnswers`` the best candidates of each query, ``log_sums.LogSums`` sums.
-The kernels are in ``reference``, ``compiled``, ``screening`` and ``device``; ``kernels.kernel`` makes one.
+Canonical scores decide: float64, summed in one fixed order. Finished scores are those that a model returns itself. The
+kernels are in ``reference``, ``compiled``, ``screening`` and ``device``; ``kernels.kernel`` makes one.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ class Kernel(Protocol):
         return {"kernel": self.name}
 
     def scores(self, queries: QueryVectors, entities: EntityVectors, lists: Rows) -> Float64Array:
-        """Score the entities in each query's row canonically, which are indices into ``entities``; float64[id]."""
+        """Score the entities in each query's row of ``lists``, indices into ``entities``, canonically; float64[id]."""
 
     def compare(
         self, queries: QueryVectors, entities: EntityVectors, among: Among, intervals: Spans
     ) -> tuple[Counted, Counted]:
-        """Compare the candidates with the answers of all queries, and the known answers."""
+        """Compare with the answers of all queries: first all candidates, then the known answers among them."""
         if among.own is None:
             counted = self.count(queries, entities, intervals)
         else:
@@ -50,7 +51,7 @@ class Kernel(Protocol):
         """Compare each query's own candidates, a row of indices into ``entities``."""
 
     def count_known(self, queries: QueryVectors, entities: EntityVectors, known: Rows, intervals: Spans) -> Counted:
-        """Compare each query's known answers likewise; they are no part of the statistics."""
+        """Compare each query's known answers in the same way; :meth:`stats` does not count these comparisons."""
         return self.count_own(queries, entities, known, intervals)
 
     def count_scores(self, scores: Float64Array, starts: IntArray, lengths: IntArray, intervals: Spans) -> Counted:
@@ -64,10 +65,10 @@ class Kernel(Protocol):
 
 
 class Collector(Protocol):
-    """What is kept of the candidates of some queries, however they are scanned; some ways are for counting only."""
+    """The result of a scan for some queries, with a method for each way to scan; two ways are for counting only."""
 
     undefined: Any
-    """of each query, whether a candidate's score was NaN, or how many were; bool[query] or int64[query]"""
+    """whether a candidate's score was NaN, bool[query], or how many scores were, int64[query]"""
 
     def scan_shared(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, first: int) -> None:
         """Scan a chunk of shared candidates, the first of which has position ``first``."""
@@ -76,33 +77,33 @@ class Collector(Protocol):
         """Scan all candidates by their finished scores, float64[query, candidate or more]."""
 
     def scan_tensor(self, kernel: Any, scores: Any) -> None:
-        """Scan all candidates by their finished scores, a tensor on the device of its kernel, by default copied."""
+        """Scan all candidates by their finished scores, a tensor on the kernel's device; by default it is copied."""
         self.scan_scores(kernel, np.ascontiguousarray(as_float64(scores, "the scorer")))
 
     def scan_lists(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, lists: Rows) -> None:
         """Scan each query's own candidates, a row of indices into ``entities``."""
 
     def scan_sparse(self, sparse: SparseScores) -> None:
-        """Scan all candidates by the scores of the few that are listed."""
+        """Scan all candidates by the scores of the few that a sparse scorer lists."""
 
 
 @dataclass(frozen=True, eq=False)
 class Counting(Collector):
-    """The counts of candidates at the answers of a ranking task: of all, and of the known answers among them.
+    """The counts of a ranking task: how many candidates are above each answer or tie with it, and known answers apart.
 
-    An answer lies in its own tie interval, so it is counted as tied where it is a candidate, and taken off at the end.
+    An answer lies in its own tie interval, so it is counted as tied if it is a candidate, and subtracted at the end.
     """
 
     task: RankingTask
     intervals: Spans
     of_all: Counted
-    """of all candidates, the answers themselves too"""
+    """the counts of all candidates, the answers themselves too"""
     known: Counted
-    """of the known answers among them"""
+    """the counts of the known answers among the candidates"""
 
     @classmethod
     def of(cls, task: RankingTask, answers: Float64Array, tie_rule: TieRule) -> Counting:
-        """Begin to count at the answers' scores (float64[answer]), or at the thresholds that the task has."""
+        """Begin with zero, to compare with the answers' scores (float64[answer]) or with the task's thresholds."""
         ends = tie_rule(answers) if task.thresholds is None else (task.thresholds, task.thresholds)
         intervals = Spans(task.queries.offsets, *ends)
         return cls(task, intervals, Counted.zero(intervals), Counted.zero(intervals))
@@ -149,10 +150,11 @@ class Counting(Collector):
         return np.stack([others, is_nan.astype(np.int64)], axis=1)
 
     def ranks(self, *, nan_last: bool = False) -> tuple[RankCounts, RankCounts]:
-        """Take the answers themselves off: the counts without known answers, and the raw ones.
+        """Subtract the answers themselves; return the filtered counts (without known answers) and the raw counts.
 
-        With ``nan_last``, NaN is the worst possible score, minus infinity. No kernel finds it above an answer, nor
-        level with one. It ties with those whose tie interval begins at minus infinity: whatever is not above them ties.
+        With ``nan_last``, NaN is the worst possible score, minus infinity. No kernel finds NaN above an answer, nor
+        level with one. It ties with the answers whose tie interval begins at minus infinity: every candidate that is
+        not above such an answer ties with it.
         """
         task, itself = self.task, self.task.answers >= 0
         filtered = self.of_all.counts - self.known.counts
@@ -169,14 +171,15 @@ class Counting(Collector):
 
 
 ALL, KNOWN = range(2)
-"""the columns of the ties: of all candidates, and of known answers"""
+"""the columns of ``BestAnswers.tied``: ties among all candidates, and among known answers"""
 
 
 @dataclass(frozen=True, eq=False)
 class BestAnswers(Collector):
-    """The best so far: by score, descending, and where scores are equal by position, ascending.
+    """The best candidates so far: by score, descending, and if scores are equal by position, ascending.
 
-    A score of minus infinity rules a candidate out: it is never among the best.
+    Each query has the same number of places, one for each candidate that is kept. A score of minus infinity rules a
+    candidate out: it is never among the best.
     """
 
     scores: Float64Array
@@ -184,8 +187,8 @@ class BestAnswers(Collector):
     positions: IntArray
     """int64[query, place], positions among the shared candidates, −1 where there are no more"""
     tied: IntArray
-    """int64[query, 2]: of all candidates that were scanned, and of the known answers among them, how many have the
-    score of the last place"""
+    """int64[query, 2], how many candidates have the score of the last place: of all that were scanned, and of the known
+    answers among them"""
     undefined: BoolArray
     """bool[query], whether a candidate's score was NaN"""
     known: Rows
@@ -193,11 +196,11 @@ class BestAnswers(Collector):
     drops_known: bool
     """whether known answers are left out"""
     nan_last: bool = False
-    """whether a candidate whose score is NaN is ruled out, and nothing is undefined"""
+    """whether a candidate whose score is NaN is ruled out, and not undefined"""
 
     @classmethod
     def none(cls, known: Rows, places: int, *, drops_known: bool, nan_last: bool = False) -> BestAnswers:
-        """Begin with no candidates, for so many places of each query."""
+        """Begin with no candidates, and ``places`` empty places for each query."""
         scores, positions = (np.full((len(known), places), fill) for fill in (-np.inf, -1))
         tied, undefined = np.zeros((len(known), 2), np.int64), np.zeros(len(known), np.bool_)
         return cls(scores, positions, tied, undefined, known, drops_known, nan_last)
@@ -213,7 +216,7 @@ class BestAnswers(Collector):
 
     @property
     def spans_of_ties(self) -> tuple[IntArray, IntArray]:
-        """Where those that tie with each place begin and end in its list; int64[query, place] each."""
+        """For each place, where the places with the same score begin and end; int64[query, place] each."""
         width = self.scores.shape[1]
         changes = self.scores[:, 1:] != self.scores[:, :-1]
         columns, edge = np.arange(width), np.ones((len(self.scores), 1), np.bool_)
@@ -222,7 +225,7 @@ class BestAnswers(Collector):
         return starts, np.minimum.accumulate(ends, axis=1)[:, ::-1]
 
     def __getitem__(self, part: slice) -> BestAnswers:
-        """View some queries: what is merged into the view is merged here."""
+        """View some queries: candidates that are merged into the view are merged here too."""
         return replace(self, **{name: array[part] for name, array in self._found.items()}, known=self.known[part])
 
     def copied(self) -> BestAnswers:
@@ -241,9 +244,7 @@ class BestAnswers(Collector):
     @classmethod
     def concatenated(cls, parts: Sequence[BestAnswers]) -> BestAnswers:
         """Concatenate the best answers of several blocks of queries, of which there is at least one."""
-        arrays: dict[str, Any] = {
-            name: np.concatenate([part._found[name] for part in parts]) for name in parts[0]._found
-        }
+        arrays: dict[str, Any] = {key: np.concatenate([part._found[key] for part in parts]) for key in parts[0]._found}
         lengths, ids = (np.concatenate([getattr(part.known, name) for part in parts]) for name in ("lengths", "ids"))
         return replace(parts[0], **arrays, known=Rows.sized(lengths, ids))
 
@@ -283,22 +284,23 @@ class Counted(NamedTuple):
 
 
 class Among(NamedTuple):
-    """Which of some entities concern each query and each answer, by their places among these entities."""
+    """Which entities concern each query and each answer, by their indices among the entities that a kernel is given."""
 
     own: Rows | None
     """each query's own candidates; None where all of the entities compete"""
     known: Rows
-    """its known answers"""
+    """each query's known answers"""
     answers: IntArray
-    """int64[answer], the answer itself, which lies in its own interval; below 0 or too large where it is not there"""
+    """int64[answer], the answer itself, which lies in its own tie interval; out of range if it is not among the
+    entities"""
 
     def in_chunk(self, part: slice) -> Among:
-        """Take some of the entities, all of which compete."""
+        """Take a chunk of the entities, all of which compete."""
         return Among(None, known_in_chunk(self.known, part.start, part.stop - part.start), self.answers - part.start)
 
 
 def known_in_chunk(known: Rows, first: int, width: int) -> Rows:
-    """Take the known answers of a chunk of candidates, the first of which has position ``first``, by their places."""
+    """Take the known answers among ``width`` candidates from position ``first`` on, as indices into this chunk."""
     places = known.ids - first
     inside = known.where((places >= 0) & (places < width))
     return Rows(inside.offsets, inside.ids - first)
@@ -347,5 +349,5 @@ class _SortedScores(NamedTuple):
         return above, reaching - above
 
     def _places(self, rows: IntArray, indices: IntArray) -> IntArray:
-        """Find where the scores begin that have no lower index; int64[row]."""
+        """Find the first key in each row whose index is not below the given one; int64[row]."""
         return np.searchsorted(self.keys, rows * (len(self.values) + 1) + indices)

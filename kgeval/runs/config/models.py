@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -44,6 +45,7 @@ from kgeval.ranking.rank_file import RankSetting
 from kgeval.ranking.reranking import rerank
 from kgeval.ranking.table_triples import triples_in
 from kgeval.runs.config.metric_request import Scalar
+from kgeval.stored.folders import single_run
 from kgeval.stored.stored_run import StoredRun
 
 BASELINE, RANKS = "baseline:", "ranks:"
@@ -52,7 +54,8 @@ BASELINE, RANKS = "baseline:", "ranks:"
 def model_block(value: Any) -> Any:
     """The block that a bare string is short for: a path, or a baseline or ranks, such as ``baseline:inverse``.
 
-    In a block, ``rerank`` is the path of lists, whose base may be among the options.
+    In a block, ``rerank`` is another word for the path of lists of predictions. The base that these re-rank, a model or
+    ranks, may stand among the options.
     """
     if isinstance(value, str):
         prefix = next((prefix for prefix in (BASELINE, RANKS) if value.startswith(prefix)), "path:")
@@ -78,7 +81,7 @@ def _model_of_run(value: Any) -> Any:
 
 
 def _only_run_repeats(value: Any) -> Any:
-    if value is not None:  # kgeval run has made a model of each
+    if value is not None:  # kgeval run has replaced them by a model each
         raise ValueError("several seeds are several runs, which only kgeval run makes. Choose one")
     return value
 
@@ -87,7 +90,7 @@ Repeated = BeforeValidator(_only_run_repeats)
 
 
 def require_any(schema: dict[str, Any], *keys: str) -> None:
-    """Let a schema require any of some keys in place of the first."""
+    """Let a schema require any one of some keys, instead of the first one."""
     schema["required"].remove(keys[0])
     schema["anyOf"] = [{"required": [key]} for key in keys]
 
@@ -142,7 +145,7 @@ class CheckpointConfig(Settings):
         return value.lower()
 
     def load(self, dataset: Dataset, evaluation: Evaluation) -> Checkpoint | ImportedRanks:
-        """Read the model; lists over ranks are ranks again."""
+        """Read the model; lists of predictions that re-rank ranks give ranks again."""
         base, options = self.base, dict[str, Any](self.options)
         if isinstance(base, CheckpointConfig):
             options["base"] = base.load(dataset, evaluation)
@@ -153,7 +156,7 @@ class CheckpointConfig(Settings):
 
     @property
     def gives_ranks(self) -> bool:
-        """Whether ranks come of it, and no model that scores triples."""
+        """Whether it gives ranks, not a model that scores triples."""
         return isinstance(self.base, RanksConfig)
 
 
@@ -179,12 +182,14 @@ class RanksConfig(Settings):
     """the seeds of this model, for ``{seed}`` in its path"""
 
     def load(self, dataset: Dataset, evaluation: Evaluation) -> ImportedRanks:
-        """Read the ranks of the sides, split and filter of an evaluation, none of whose other settings they follow."""
+        """Read the ranks for the sides, split and filter of an evaluation; settings of how to rank are refused."""
         usual = Evaluation()
         if changes := [name for name in RANKED if getattr(evaluation, name) != getattr(usual, name)]:
             lacks = f"the ranks in {self.ranks} were computed elsewhere, and cannot follow evaluation.{changes[0]}"
             raise ConfigError(f"{lacks}. Leave it out.")
-        explicit, run = evaluation.model_fields_set, StoredRun(Path(self.ranks))
+        explicit, path = evaluation.model_fields_set, Path(self.ranks)
+        files = files_in(path)  # runs may lie in a folder of such files
+        run = StoredRun(path) if files else single_run(path)
         given: Any = {
             "columns": self.columns,
             "filter": evaluation.filter,
@@ -192,16 +197,17 @@ class RanksConfig(Settings):
             "times": evaluation.times if dataset.times and "times" in explicit else None,
             "history": evaluation.history,
         }
+        run.refuse_unreadable()
         if run.is_complete or (run.is_stored and run.path.is_file()):
             table, files = run.ranks(), [run.ranks_file]
+            table = replace(table, notes=(*table.notes, *run.changes))
             triples_in(dataset, table)  # refuses another dataset
             stored, asked = ((it.split, it.filter, dataset.times and it.times) for it in (table, evaluation))
             if stored != asked:
                 known = ", ".join([*(table.filter or ["none"]), *filter(None, [table.times])])
                 raise ConfigError(f"{self.ranks}: ranks of {table.split}, filter {known}. Evaluate with the same.")
         else:
-            table = load_ranks(self.ranks, dataset, split=evaluation.split, unmatched=self.unmatched, **given)
-            files = files_in(Path(self.ranks))
+            table = load_ranks(path, dataset, split=evaluation.split, unmatched=self.unmatched, **given)
         ranks = ImportedRanks(table, tuple(files))
         return ranks.of_sides(evaluation.sides) if "sides" in explicit else ranks
 
@@ -305,7 +311,7 @@ ModelConfig = Annotated[
 CheckpointConfig.model_rebuild()
 
 PARTS = ("training", "model", "loss", "regularizer", "optimizer", "lr_scheduler", "negative_sampler", "stopper")
-"""the parts with arguments, in blocks called ``<part>_kwargs``"""
+"""the parts of a training that have arguments, in blocks called ``<part>_kwargs``"""
 
 OUTSIDE = {
     "training_kwargs": {"checkpoint_directory", "checkpoint_name", "checkpoint_frequency", "checkpoint_on_failure"},
@@ -317,7 +323,7 @@ READERS = {
     "training_kwargs": {"checkpoint", "checkpointtrainingcallback"},
     "model_kwargs": {"precomputedpool", "precomputedpooltokenizer"},
 }
-"""components that read pickled files, wherever a value has their name"""
+"""components of PyKEEN that read pickled files: refused wherever a value is one of these names"""
 
 NO_NUMBER = re.compile(r"[-+]?[\d.]+[eE][-+]?\d+")
 """texts in YAML that were meant as numbers"""

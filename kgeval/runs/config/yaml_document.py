@@ -1,7 +1,8 @@
 """Configuration files as plain data: YAML with environment variables, the line of every value, and overrides.
 
 ``read_document`` makes a :class:`Document` of a file. Its ``content`` is not checked; the checks of
-:mod:`kgeval.runs.config.load` ask it where a wrong value stands, and a run is stored in the words of its file.
+:mod:`kgeval.runs.config.load` ask it where a wrong value stands, and the copy of a configuration that a run stores
+keeps the variables of the file by their names (``Document.write``).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from kgeval.base.errors import ConfigError, FileError, KgevalError, counted
 from kgeval.base.files import exists_safely, read_settings, refuse_special, suggest_paths
 from kgeval.base.setting_problems import Problem, as_texts, short_repr
 from kgeval.base.settings_text import VARIABLE, CountingLoader, QuotedText, escaped, look_up, map_texts, read_yaml
+from kgeval.stored.contents import RESULTS
 from kgeval.stored.stored_run import StoredRun
 
 Place = tuple[str, ...]
@@ -33,7 +35,7 @@ SHORTEST = 3
 """the least length of a value that is replaced in messages; shorter ones occur by chance"""
 
 SHORTEST_CUT = 20
-"""the least length of the beginning of a value, as messages that cut values have it"""
+"""the least length of the beginning of a value that is replaced too, as a message may have cut the value"""
 
 UNCLOSED = re.compile(r"(?<!\$)\$\{([A-Za-z_]\w*)[^}]*$")
 """a variable without the brace at its end"""
@@ -64,7 +66,8 @@ def read_document(path: Path) -> Document:
 def _describe_folder(path: Path) -> str:
     run = StoredRun(path)
     if run.is_complete:
-        again = "" if run.is_of_pykeen else f"; 'kgeval run {run.config_file}' runs it again"
+        # An evaluation inside PyKEEN does not keep its model.
+        again = "" if (run.path / RESULTS).is_file() else f"; 'kgeval run {run.config_file}' runs it again"
         return f"a run directory. 'kgeval summarize {path}' shows its metrics{again}."
     inside = ", ".join(str(file) for file in sorted(path.glob("*.y*ml"))[:8])
     return f"a folder. It contains {inside}." if inside else "a folder without a configuration (.yaml)."
@@ -110,14 +113,15 @@ class Document:
     lines: dict[Place, str] = field(default_factory=dict)
     """the source of each value: ``config line 3``, or ``--set``"""
     problems: list[str] = field(default_factory=list)
+    """messages on keys that the file has twice"""
     origins: Mapping[Place, Place] = field(default_factory=dict)
-    """where blocks stand in the file, if the content has them elsewhere"""
+    """by the place of a block in the content, its place in the file, if that is another"""
     options: Mapping[Place, str] = field(default_factory=dict)
     """the command-line option of each value that has one"""
     written: dict[str, Any] = field(default_factory=dict)
     """the content of the file, with variables as they are written"""
     paths: dict[str, str] = field(default_factory=dict)
-    """each path in the content that has variables, as it is written"""
+    """by path in the content, the same path with the variables as they are written, if it has any"""
 
     def line(self, problem: Problem) -> str:
         """Return the source of a value with a problem: its line, the line of the block around it, or ``--set``."""
@@ -148,7 +152,7 @@ class Document:
         return ConfigError("\n  ".join([f"{self.source}: {counted(len(messages), 'problem')}", *messages]))
 
     def write(self, content: dict[str, Any]) -> dict[str, Any]:
-        """Write a configuration with the variables in its services, and in paths that are there."""
+        """Make a configuration that can be stored: services and existing paths get back their variables."""
 
         def written(text: str) -> str:
             path = self.paths.get(str(Path(text))) if text else None
@@ -179,7 +183,7 @@ class Document:
 
     @property
     def _secrets(self) -> dict[str, str]:
-        """The values in the blocks for services that have variables, and of these variables, as they are written."""
+        """By each secret value, what to write instead: values in the blocks for services, and their variables."""
         services = [(self.content.get(name), self.written.get(name)) for name in SERVICES]
         parts = [
             (part, text)
@@ -247,7 +251,7 @@ def innermost(place: Place, known: Container[Place]) -> Place | None:
 
 
 def paths_of(content: Any, written: Any) -> dict[str, str]:
-    """Find the paths with variables in a configuration: as they are read, and as they are written.
+    """Find the paths with variables in a configuration: {path as it is read: path as it is written}.
 
     A path that is written in two ways is left out.
     """
@@ -259,7 +263,7 @@ def paths_of(content: Any, written: Any) -> dict[str, str]:
 
 
 def _parts_of(content: Any, written: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield each value of a configuration as it is read and as it is written; none of blocks that differ in keys."""
+    """Yield each value of a configuration as it is read and as it is written; blocks of different size are skipped."""
     left = [(content, written)]
     while left:  # a loop, as --set can nest blocks as deep as it likes
         blocks = left.pop()
@@ -280,6 +284,7 @@ def parse_value(text: str, where: str, loader: type[CountingLoader] = CountingLo
 
 
 HIDDEN = re.compile("\ue000([^\ue000\ue001]*)\ue001")
+"""a variable between two private characters, as :class:`WrittenLoader` hides it"""
 
 
 class WrittenLoader(CountingLoader):
