@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kgeval.base.errors import DatasetError, did_you_mean
+from kgeval.data.split_names import parts_of
 
 TRIPLE = ("head", "relation", "tail")
 
@@ -58,6 +59,10 @@ class Columns(NamedTuple):
     """a role that no column has -> the text that stands for it in every row"""
     further: re.Pattern[str] | None = None
     """the pattern of further roles in this kind of table, such as ranks beside a triple"""
+    header: str = ""
+    """which files have a header: ``all``, ``none`` or splits such as ``train+test``; else their first rows tell"""
+    separator: str = ""
+    """the separator of columns; else the first rows tell"""
 
     @classmethod
     def of(cls, columns: ColumnNames | Columns | None) -> Columns:
@@ -66,7 +71,7 @@ class Columns(NamedTuple):
         >>> Columns.of("head, relation, _, tail, _").order
         ('head', 'relation', '_', 'tail', '_')
         >>> Columns.of("head=subj,relation='is a'")
-        Columns(order=(), names={'head': 'subj'}, constants={'relation': 'is a'}, further=None)
+        Columns(order=(), names={'head': 'subj'}, constants={'relation': 'is a'}, further=None, header='', separator='')
         """
         if columns is None or isinstance(columns, Columns):
             return columns or cls()
@@ -78,17 +83,34 @@ class Columns(NamedTuple):
         elif not isinstance(columns, Mapping):
             order, columns = [*map(str, columns)], {}
         texts = {_role(str(role)): str(column) for role, column in columns.items()}
+        header, separator = _files_with_header(texts.pop("header", "")), separator_character(texts.pop("separator", ""))
         quoted = {role: text[1:-1] for role, text in texts.items() if len(text) > 1 and text[0] == text[-1] in "'\""}
         names = {role: text for role, text in texts.items() if role not in quoted}
         if order and names:
             raise DatasetError(f"columns: {order[0]!r} has no name of a column. Expected {order[0]}=COLUMN.")
         if len({*names.values()}) < len(names):
             raise DatasetError(f"columns: one column is named twice: {', '.join(names.values())}. Name each once.")
-        return cls(tuple(order), names, quoted)
+        return cls(tuple(order), names, quoted, header=header, separator=separator)
 
     @property
     def are_given(self) -> bool:
+        """Whether the user says what columns hold."""
         return any((self.order, self.names, self.constants))
+
+    @property
+    def are_places(self) -> bool:
+        """Whether the user names columns by their places, from 1; 0 is a name that pandas gives."""
+        return bool(self.names) and all(name.isdecimal() and int(name) for name in self.names.values())
+
+    @property
+    def say_all(self) -> bool:
+        """Whether the user names all parts of the triples of a graph: then no other column is read."""
+        return self.further is None and {*TRIPLE} <= {*self.names, *self.constants}
+
+    def of_split(self, split: str) -> Columns:
+        """Say for the files of a split whether they have a header."""
+        has = "all" if split in parts_of(self.header) else "none"
+        return self._replace(header=has) if parts_of(self.header) else self
 
     def is_further(self, role: str) -> bool:
         return self.further is not None and self.further.fullmatch(role) is not None
@@ -116,9 +138,10 @@ def resolve(source: str | Path, names: Sequence[str], columns: Columns = UNSAID)
     """
     header = [unquoted(name) for name in names]
     listed = f"found the columns {', '.join(map(repr, header))}" if header else "found no columns"
-    roles = {_place(source, role, column, header): role for role, column in columns.names.items()}
+    by_place = [str(place + 1) for place in range(len(header))] if columns.are_places else header
+    roles = {_place(source, role, column, by_place): role for role, column in columns.names.items()}
     for place, role in _by_meaning(source, header, [*columns.names, *columns.constants], listed).items():
-        if role not in roles.values():
+        if role not in roles.values() and (not columns.say_all or role in ("split", "side")):
             roles.setdefault(place, role)
     if missing := [role for role in TRIPLE if role not in (*roles.values(), *columns.constants)]:
         constant = " One that is the same in all rows: relation='NAME'." if missing == ["relation"] else ""
@@ -237,6 +260,26 @@ KIND = re.compile("(type|kind|class|attr)$")
 
 MAX_WEAK = 100
 """more than ``IDENTIFIERS`` has: the rank of a weak name is larger than that of any other"""
+
+
+def separator_character(separator: str) -> str:
+    r"""Read a separator, given as a character, perhaps in quotes, or by its name; nothing if it is empty.
+
+    >>> separator_character(r"\t") == separator_character("tab") == chr(9), separator_character("','")
+    (True, ',')
+    """
+    named = {"\\t": "\t", "tab": "\t", "space": " ", "comma": ",", "semicolon": ";", "bar": "|", "": ""}
+    if len(character := named.get(text := separator.strip("'\""), text)) > 1:
+        known = ", ".join([*named][1:-1])
+        raise DatasetError(f"separator {separator!r}: expected one character, or {known}.")
+    return character
+
+
+def _files_with_header(said: str) -> str:
+    files = said.strip("'\"").replace(",", "+")
+    if files not in ("", "all", "none") and not parts_of(files):
+        raise DatasetError(f"columns: header={said}. Expected all, none, or splits such as train or train+valid.")
+    return files
 
 
 def _role(name: str) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.base.arrays import Float64Array, IntArray
+from kgeval.base.assumptions import Assumption
 from kgeval.base.errors import DatasetError, did_you_mean, first_few, refuse_unknown, visible
 from kgeval.data import SPLITS as SPLITS
 from kgeval.data import Split as Split
@@ -70,6 +71,8 @@ class Dataset:
     """the name and the summary of its layout"""
     suspicion: str | None = None
     """why the columns of the files may be in another order, and what to do; results show it first"""
+    assumptions: tuple[Assumption, ...] = ()
+    """how its files were read where another reading is possible"""
     _leaks: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
     """the leaks of each split, once ``leaks.find_leaks`` has searched for them"""
     _others: dict[str, Distinct] | None = field(default=None, init=False, repr=False)
@@ -105,8 +108,8 @@ class Dataset:
         where
             how messages name a row, given its split and its number from 0
         further
-            ``files``, ``id_source``, ``notes``, ``layout``, ``negatives``, ``columns`` and ``suspicion``, as in
-            :class:`Dataset`
+            ``files``, ``id_source``, ``notes``, ``layout``, ``negatives``, ``columns``, ``suspicion`` and
+            ``assumptions``, as in :class:`Dataset`
 
         Raises
         ------

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from kgeval.base.errors import DatasetError, counted, first_few, refuse_unknown
 from kgeval.base.files import exists_safely, refuse_special, suggest_paths
-from kgeval.data.columns import ColumnNames, Columns
+from kgeval.data.columns import UNSAID, ColumnNames, Columns
 from kgeval.data.dataset import Dataset
 from kgeval.data.human_names import NamesSource, with_found_names, with_names
 from kgeval.data.layouts import Layout, layouts
@@ -78,7 +78,7 @@ def _read_source(source: Source, layout: str, columns: Columns) -> Dataset:
         return _read(recognised(path) if layout == "auto" else layouts()[layout], path, columns)
     if exists_safely(path) and path.is_file():
         return read_file(path, columns)
-    if columns.are_given:
+    if columns != UNSAID:
         raise DatasetError(f"columns: they are for files of triples, and {str(source)!r} is none. Leave them out.")
     return _read_named(str(source), path, layout)
 
@@ -131,7 +131,7 @@ def _nearest_layout(folder: Path) -> list[str]:
 
 def _read(layout: Layout, path: Path, columns: Columns) -> Dataset:
     """Read a folder by a layout, and the human names in it; record the layout in the dataset."""
-    if columns.are_given and not layout.has_columns:
+    if columns != UNSAID and not layout.has_columns:
         raise DatasetError(f"columns: the layout {layout.name} has its own. Leave them out.")
     dataset = layout.read(path, columns=columns) if layout.has_columns else layout.read(path)
     if not isinstance(dataset, Dataset):

@@ -64,6 +64,7 @@ def number(
         "columns": _origins(tables),
         "notes": tuple(notes),
         "suspicion": suspicion_of_order(tables, ids, entities, relations),
+        "assumptions": (),
     }
 
 

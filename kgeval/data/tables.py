@@ -61,6 +61,10 @@ class NamedTable:
     """what separates the columns of a text; None where the table is no text"""
     rows: IntArray | None = None
     """in a part of a file, the number of each row in the file; int64[row]"""
+    header: tuple[str, ...] = ()
+    """the names of the columns; none without a header"""
+    said: Columns = UNSAID
+    """the columns as the user says them"""
 
     def __len__(self) -> int:
         return int(self.data.num_rows)
@@ -133,7 +137,7 @@ class NamedTable:
     def times(self) -> pa.ChunkedArray | None:
         """Take the column of times as text, if there is one."""
         ends = [name for name in map(str.lower, self.unused) if name in BEGIN | END]
-        if BEGIN & {*ends} and END & {*ends}:
+        if BEGIN & {*ends} and END & {*ends} and not self.said.say_all:
             raise DatasetError(f"{self.source}: the columns {' and '.join(ends)} are an interval. {NO_INTERVALS}")
         if "time" not in self:
             return None
@@ -212,26 +216,24 @@ def read_triples(path: str | Path, columns: Columns = UNSAID, *, fourth: str | N
     return table if fourth else with_fourth_named({"": table})[""]
 
 
-def read_table(
-    path: Path, columns: Columns = UNSAID, *, delimiter: str | None = None, comments: bool = False, fourth: str = FOURTH
-) -> NamedTable:
+def read_table(path: Path, columns: Columns = UNSAID, *, comments: bool = False, fourth: str = FOURTH) -> NamedTable:
     """Read a table of triples; ``comments`` are lines before the first row that begin with ``#``."""
     columns.check()
     if path.suffix.lower() == ".parquet":
         return _read_parquet(path, columns)
     with open_text(path) as text:
         skip = sum(1 for _ in takewhile(lambda line: line.startswith("#"), text)) if comments else 0
-    delimiter = delimiter or find_delimiter(path, skip)
+    delimiter = columns.separator or find_delimiter(path, skip)
     first = next(rows(path, skip, delimiter=delimiter), Row(1, skip, []))
-    if columns.order and is_header(first.cells):
+    if columns.order and not columns.header and is_header(first.cells):
         _refuse_two_names(path, first, columns)
     if not columns.are_given and not comments and is_n_triples(path, first.cells):
         return NamedTable(path, read_n_triples(path), dict.fromkeys(TRIPLE, N_TRIPLES))
     header = [*map(unquoted, first.cells)] if _has_header(first.cells, columns) else []
-    roles = resolve(path, header, columns) if header else _by_place(path, first, columns, fourth)
+    roles = resolve(path, header, columns) if header and not columns.order else _by_place(path, first, columns, fourth)
     read = partial(read_columns, path, delimiter=delimiter, free=True)
     data = read(roles, skip=first.end if header else skip)
-    if header and not columns.are_given and _are_labels(header, roles, data):
+    if header and not columns.are_given and not columns.header and _are_labels(header, roles, data):
         header, roles = [], _by_place(path, first, columns, fourth)
         data = read(roles, skip=skip)
     skip = first.end if header else skip
@@ -268,16 +270,18 @@ def read_pairs(path: Path, names: Sequence[str], between: str, *, skip: int = 0)
 
 def _refuse_two_names(path: Path, first: Row, columns: Columns) -> NoReturn:
     """Refuse columns that the user names by their order, though the file has a header."""
-    numbers = ",".join(f"{role}={number}" for number, role in enumerate(columns.order, 1))
+    order = ",".join(columns.order)
     fault = f"{path}, line {first.line}: the first row names the columns: {', '.join(first.cells)}"
-    which = f"say which is which: {OPTION}. If the row is a triple: --columns {numbers}."
+    which = f"say which is which: {OPTION}. If the row is a triple: --columns {order},header=none."
     raise DatasetError(f"{fault}. Leave --columns out, or {which}")
 
 
 def _has_header(cells: Sequence[str], columns: Columns) -> bool:
     """Whether the first row of a file names its columns; with further columns allowed, it does if it has no number."""
+    if columns.header:
+        return columns.header == "all"
     if columns.names:
-        return not all(map(str.isdecimal, columns.names.values())) or {*columns.names.values()} <= {*cells}
+        return not columns.are_places or is_header(cells)
     return not columns.order and (
         is_header(cells) or (columns.further is not None and not any(map(NUMBER.fullmatch, cells)))
     )
@@ -335,8 +339,9 @@ def from_arrow(data: pa.Table, source: str | Path, columns: Columns) -> NamedTab
 def from_memory(rows: Any, source: str, columns: Columns = UNSAID) -> NamedTable:
     """Lay labelled triples in memory out as the table that a file of them would be; ``source`` names it in messages.
 
-    The columns of a data frame have names, unless these are numbers. Those of other rows are head, relation, tail, and
-    perhaps a time as text, or a number as in a file.
+    The columns of a data frame have names, unless these are numbers; so have the parts of dictionaries, named tuples
+    and structured arrays. Those of other rows are head, relation, tail, and perhaps a time as text, or a number as in a
+    file.
     """
     columns.check()
     header: list[str] = []
@@ -345,6 +350,9 @@ def from_memory(rows: Any, source: str, columns: Columns = UNSAID) -> NamedTable
     if hasattr(rows, "columns") and hasattr(rows, "to_numpy"):  # a data frame, of pandas or polars
         header, rows = [str(name) for name in rows.columns], rows.to_numpy()
         header = [] if columns.order or (all(map(str.isdecimal, header)) and not columns.names) else header
+    elif (fields := _fields_of(rows, source)) and not columns.order:
+        header = [*map(str, fields)]
+        rows = [[row[field] for field in fields] if isinstance(row, Mapping) else row for row in rows]
     try:
         listed = [row if isinstance(row, str) else tuple(row) for row in rows]
     except TypeError as error:
@@ -363,6 +371,19 @@ def from_memory(rows: Any, source: str, columns: Columns = UNSAID) -> NamedTable
     used = {role: cells for role, cells in zip(roles, held, strict=True) if role in (*ROLES, FOURTH)}
     data = pa.table({role: _column(cells, role, source) for role, cells in used.items()})
     return _named(source, data, roles, header, columns)
+
+
+def _fields_of(rows: Any, source: str) -> Sequence[str]:
+    """Return the names of the parts of rows: of dictionaries, named tuples and structured arrays; none of others."""
+    if isinstance(rows, np.ndarray) and rows.dtype.names:
+        return tuple(rows.dtype.names)
+    first = rows[0] if isinstance(rows, Sequence) and rows and not isinstance(rows, str) else None
+    if not isinstance(first, Mapping):
+        return tuple(getattr(first, "_fields", ()))
+    for place, row in enumerate(rows):
+        if not isinstance(row, Mapping) or row.keys() != first.keys():
+            raise DatasetError(f"{source}, row {place + 1}: its keys are not those of row 1, {', '.join(first)}.")
+    return tuple(first)
 
 
 def _column(cells: Sequence[Any], role: str, source: str) -> pa.Array:
@@ -393,7 +414,9 @@ def _named(
     for role, text in columns.constants.items():
         data = data.append_column(role, pa.repeat(text, len(data)))
         origins[role] = f"{text!r} in every row (option)"
-    table = NamedTable(source, data, origins, tuple(by_role[role] for role in unused), **place)
+    table = NamedTable(
+        source, data, origins, tuple(by_role[role] for role in unused), header=tuple(header), said=columns, **place
+    )
     for role in TRIPLE:
         table = table.with_column(role, table.text(role)) if role in table else table
     return table

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, T
 import numpy as np
 
 from kgeval.base.arrays import Float64Array, FloatArray, IntArray, array_or
+from kgeval.base.assumptions import Assumption
 from kgeval.base.errors import InputError, ScoreError, reason
 from kgeval.base.settings import names_among
 from kgeval.data.queries import Queries, Rows
@@ -236,6 +237,8 @@ class LabelledModel:
     """the names of the dataset layouts whose files have the same ids as the model"""
     times: Vocabulary | None = None
     """the label of each time, if the model is temporal"""
+    assumptions: tuple[Assumption, ...] = ()
+    """how it was read where another reading is possible"""
 
     @property
     def num_entities(self) -> int:
@@ -269,6 +272,7 @@ class LabelledScorer(LabelledModel):
     numbering: Numbering = "dataset"
     layouts: tuple[str, ...] = ()
     times: Vocabulary | None = None
+    assumptions: tuple[Assumption, ...] = ()
 
 
 Inner = TypeVar("Inner", bound="Scorer | VectorScorer")

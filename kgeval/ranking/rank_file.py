@@ -21,7 +21,7 @@ from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.base.errors import TableError, did_you_mean
 from kgeval.base.files import exists_safely
 from kgeval.base.notes import Note
-from kgeval.data.columns import ColumnNames, Columns
+from kgeval.data.columns import ColumnNames, Columns, separator_character
 from kgeval.data.dataset import Dataset
 from kgeval.data.tables import SIDE_WORDS, NamedTable, from_arrow, read_table
 from kgeval.data.triples import Side
@@ -70,15 +70,15 @@ class RankFile:
             raise TableError(f"unknown setting {setting!r} of ranks. {did_you_mean(setting, get_args(RankSetting))}")
         if RankTable.is_in(path):
             raise TableError(f"{path}: kgeval's own ranks. RankTable.from_parquet reads it.")
-        delimiter, named = _separator_character(separator) if separator else None, Columns.of(columns)
-        named = named._replace(further=NAME)
+        named = Columns.of(columns)._replace(further=NAME)
+        named = named._replace(separator=separator_character(separator)) if separator else named
         if dataset is not None and (path.is_dir() or not JSON_ENDINGS.isdisjoint(map(str.lower, path.suffixes))):
             records = ranks_in(path, dataset)
             if {*RANKS} <= {*records.columns} and not named.are_given:
                 raise TableError(f"{path}: two ranks. Say which: --columns rank=rank or --columns rank=pred_rank.")
             table = from_arrow(pa.Table.from_pandas(records), path, named)
         else:
-            table = read_table(path, named, delimiter=delimiter, comments=True)
+            table = read_table(path, named, comments=True)
         if not len(table):
             raise TableError(f"{path}: no ranks in it.")
         return cls(table, *_rank_columns(table, setting))
@@ -120,18 +120,6 @@ def is_foreign(path: Path) -> bool:
         return False
     is_own = any(key.startswith(b"kgeval") for key in metadata.metadata or {})
     return not (is_own or {*SCHEMA.names} <= {*metadata.schema.to_arrow_schema().names})
-
-
-def _separator_character(separator: str) -> str:
-    r"""Read a separator, given as a character or by its name.
-
-    >>> _separator_character(r"\t") == _separator_character("tab") == chr(9)
-    True
-    """
-    named = {"\\t": "\t", "tab": "\t", "space": " ", "comma": ",", "semicolon": ";"}
-    if len(character := named.get(separator, separator)) != 1:
-        raise TableError(f"separator {separator!r}: expected one character, or {', '.join(list(named)[1:])}.")
-    return character
 
 
 def _rank_columns(table: NamedTable, wanted: RankSetting | None) -> tuple[tuple[RankColumnNames, ...], tuple[str, ...]]:

@@ -278,10 +278,14 @@ def test_text_of_ones_and_zeros_in_memory_is_refused_where_numbers_are_labels():
 def test_names_in_their_order_for_a_file_with_a_header_are_refused(tmp_path):
     for split in ("train", "test"):
         (tmp_path / f"{split}.csv").write_text("tail,relation,head\nb,r,a\n")
-    with pytest.raises(DatasetError, match=r"line 1: the first row names the columns: .*--columns tail=1,relation=2"):
+    with pytest.raises(
+        DatasetError, match=r"line 1: the first row names the columns: .*--columns tail,relation,head,header=none"
+    ):
         load_dataset(tmp_path, columns="tail,relation,head")
     assert load_dataset(tmp_path).triple(*load_dataset(tmp_path).test.ids[0]) == "(a, r, b)"
-    assert len(load_dataset(tmp_path, columns="tail=1,relation=2,head=3").test) == 2
+    by_place = load_dataset(tmp_path, columns="tail=1,relation=2,head=3")
+    assert by_place.triple(*by_place.test.ids[0]) == "(a, r, b)"
+    assert len(load_dataset(tmp_path, columns="tail,relation,head,header=none").test) == 2
 
 
 @pytest.mark.parametrize("name", ["kinships", "umls"])

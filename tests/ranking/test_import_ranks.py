@@ -285,7 +285,7 @@ def test_another_separator_is_said(tmp_path, ranked):
     (tmp_path / "r.txt").write_text("\n".join(lines_of(ranked, "|")))
     table = load_ranks(tmp_path / "r.txt", DATA, columns=NAMES.split(","), separator="|")
     assert summarize(table, ["mrr"])["mrr"] == summarize(ranked, ["mrr"])["mrr"]
-    with pytest.raises(TableError, match="separator '::': expected one character, or tab, space, comma, semicolon"):
+    with pytest.raises(KgevalError, match="separator '::': expected one character, or tab, space, comma, semicolon"):
         load_ranks(tmp_path / "r.txt", DATA, columns=NAMES, separator="::")
 
 

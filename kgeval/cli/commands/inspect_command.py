@@ -163,7 +163,7 @@ def _foreign_ranks(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
     return {**table, "ties": "known" if file.has_ties else "as in the file", **in_json(file.notes)}
 
 
-OPTIONAL = ("suspicion", "layout", "columns", "training graph", "confidences", "false", "times", "names")
+OPTIONAL = ("suspicion", "layout", "columns", "read as", "training graph", "confidences", "false", "times", "names")
 """the keys of facts that few datasets have: they are left out if they are empty"""
 
 
@@ -185,6 +185,7 @@ def _dataset_facts(path: str, settings: dict[str, Any]) -> dict[str, Any]:
         **sizes_of(dataset),
         "layout": dataset.stored_as,
         "columns": dict(dataset.columns),
+        "read as": [*map(str, dataset.assumptions)],
         "training graph": None if learned is None else sizes_of(learned),
         "repeated triples, left out": dict(dataset.repeated),
         "repeated in train": {split: int(leak.repeated.sum()) for split, leak in leaks.items()},

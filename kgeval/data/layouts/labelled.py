@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kgeval.base.assumptions import Assumption
 from kgeval.base.errors import DatasetError, InputError
 from kgeval.base.notes import Example, Note
 from kgeval.data.columns import IN_PYTHON, MAX_WEAK, TRIPLE, UNSAID, Columns, meaning
@@ -121,44 +122,88 @@ def read_files(
     columns: Columns = UNSAID,
 ) -> Dataset:
     """Read the files of the splits, and further train files; given relations keep their ids, and new ones follow."""
-    splits = {split: read_triples(path, columns, fourth=FOURTH) for split, path in files.items()}
-    if not columns.names:
-        _refuse_unknown_header(splits.values())
+    splits = {split: read_triples(path, columns.of_split(split), fourth=FOURTH) for split, path in files.items()}
+    splits, assumptions = _without_header(splits, columns)
     if not columns.are_given:
         _refuse_other_order(splits.values())
     for path in further_train:
-        splits["train"] = splits["train"].followed_by(read_triples(path, columns, fourth=FOURTH))
+        splits["train"] = splits["train"].followed_by(read_triples(path, columns.of_split("train"), fourth=FOURTH))
     if relations is not None:
         labels = {label for table in splits.values() for label in table["relation"].unique().to_pylist()}
         relations = Vocabulary([*relations, *sorted(labels.difference(relations))], "relation")
     graph = number(splits, relations=relations)
     del splits
     pa.default_memory_pool().release_unused()  # the text of a large graph
+    graph["assumptions"] = (*assumptions, *graph["assumptions"])
     return Dataset.build(name, **graph, files=(*files.values(), *further_train), id_source="kgeval")
 
 
-def _refuse_unknown_header(tables: Collection[NamedTable]) -> None:
-    """Refuse a first row that several splits of a graph have in common, if its labels occur nowhere else.
+def _without_header(
+    tables: Mapping[str, NamedTable], columns: Columns
+) -> tuple[dict[str, NamedTable], list[Assumption]]:
+    """Leave out a first row that names the columns in unknown words, if the user says what they hold; else ask.
 
-    Such a row names columns: no triple stands first in several splits and is the only one of its entities and its
-    relation.
+    All splits begin with such a row: no triple does, unless its relation occurs again. Nor is a triple the first in
+    several splits and the only one of its entities and relation; in one split alone it may be, which is said.
     """
-    rows = [tuple(table[role][0].as_py() for role in TRIPLE) for table in tables]
-    first, count = Counter(rows).most_common(1)[0]
-    rests = [table.data.slice(int(row == first)) for table, row in zip(tables, rows, strict=True)]
-    cells = [(rest[role], first[1:2] if role == "relation" else first[::2]) for rest in rests for role in TRIPLE]
-    occurs = any(pc.any(pc.is_in(column, value_set=pa.array(labels))).as_py() for column, labels in cells)
-    if count > 1 and all(rest.num_rows for rest in rests) and not occurs:
-        meant = {of.role: (name, of.rank) for name in first if (of := meaning(name)) is not None}
-        all_known = {*TRIPLE} <= meant.keys()
-        sure = {role for role, (_, rank) in meant.items() if rank < MAX_WEAK or all_known}
-        names = ",".join(f"{role}={meant[role][0] if role in sure else '…'}" for role in TRIPLE)
-        row = f"{count} splits begin with the row {' '.join(first)!r}, which occurs nowhere else: it names the columns"
-        words = "may be labels" if all_known else "kgeval does not know"
-        raise DatasetError(
-            f"{row}, in words that {words}. Say which is which: --columns {names}; if all rows have one relation, "
-            f"relation='NAME'; if the row is a triple, --columns head=1,relation=2,tail=3 {IN_PYTHON}."
-        )
+    rows = {split: _first(table) for split, table in tables.items() if not table.header}
+    if not rows or columns.header:
+        return {**tables}, []
+    first, count = Counter(rows.values()).most_common(1)[0]
+    heading = {split for split, row in rows.items() if row == first}
+    named = [role for role in ("relation", "head", "tail") if role not in columns.constants]
+    if count == 1:
+        return {**tables}, [] if columns.are_given else [*_triples_that_may_be_headers(tables, rows, named)]
+    rests = [table.data.slice(int(split in heading)) for split, table in tables.items()]
+    if not all(rest.num_rows for rest in rests):
+        return {**tables}, []
+    is_alone = not _occurs(first, rests, named)
+    begins_all = count == len(tables) and "relation" in named and not _occurs(first, rests, ["relation"])
+    if not (is_alone or begins_all or [*first] == [*map(str, range(len(first)))]):  # pandas numbers columns so
+        return {**tables}, []
+    if not columns.are_given:
+        _refuse_header(first, count, is_alone=is_alone)
+    without = {split: tables[split].where(np.arange(len(tables[split])) > 0) for split in heading}
+    taken = f"the first row {' '.join(first)!r}"
+    return {**tables, **without}, [
+        Assumption("header", taken, "usual", f"of {count} splits", "--columns …,header=none")
+    ]
+
+
+def _triples_that_may_be_headers(
+    tables: Mapping[str, NamedTable], rows: Mapping[str, Sequence[str]], named: Sequence[str]
+) -> Iterator[Assumption]:
+    """Say that the first row of one split alone, whose labels occur nowhere else, was taken as a triple."""
+    for split, row in rows.items():
+        rests = [table.data.slice(int(other == split)) for other, table in tables.items()]
+        if len({*row}) == len(row) and all(rest.num_rows for rest in rests) and not _occurs(row, rests, named):
+            taken = f"none in {Path(tables[split].source).name}, whose first row {' '.join(row)!r} is a triple"
+            yield Assumption("header", taken, "usual", "", f"--columns header={split}")
+
+
+def _first(table: NamedTable) -> tuple[str, ...]:
+    return tuple(table[role][0].as_py() for role in TRIPLE)
+
+
+def _occurs(row: Sequence[str], rests: Sequence[pa.Table], roles: Sequence[str]) -> bool:
+    """Whether labels of a row occur in other rows: its relation as a relation, its head and tail as either."""
+    alike = {"relation": ["relation"], "head": ["head", "tail"], "tail": ["head", "tail"]}
+    cells = [(row[TRIPLE.index(role)], column) for role in roles for column in alike[role] if column in roles]
+    return any(pc.index(rest[column], label).as_py() >= 0 for rest in rests for label, column in cells)
+
+
+def _refuse_header(first: Sequence[str], count: int, *, is_alone: bool) -> NoReturn:
+    meant = {of.role: (name, of.rank) for name in first if (of := meaning(name)) is not None}
+    all_known = {*TRIPLE} <= meant.keys()
+    sure = {role for role, (_, rank) in meant.items() if rank < MAX_WEAK or all_known}
+    names = ",".join(f"{role}={meant[role][0] if role in sure else '…'}" for role in TRIPLE)
+    row = f"{count} splits begin with the row {' '.join(first)!r}{', which occurs nowhere else' * is_alone}"
+    words = "may be labels" if all_known else "kgeval does not know"
+    raise DatasetError(
+        f"{row}: it names the columns, in words that {words}. Say which is which: --columns {names}, or what they hold "
+        "in their order: head,relation,tail; if all rows have one relation, relation='NAME'; if the row is a triple, "
+        f"header=none {IN_PYTHON}."
+    )
 
 
 def _refuse_other_order(tables: Collection[NamedTable]) -> None:
@@ -276,7 +321,7 @@ def _relation_is_last(folder: Path, *, unsure: bool) -> bool:
 
 def read_dackgr(folder: Path, columns: Columns = UNSAID) -> Dataset:
     """Read the splits, whose columns are head, tail and relation."""
-    return read(folder, columns=columns if columns.are_given else Columns(order=("head", "tail", "relation")))
+    return read(folder, columns=columns if columns.are_given else columns._replace(order=("head", "tail", "relation")))
 
 
 DACKGR = Layout(

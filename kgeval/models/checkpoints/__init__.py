@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,7 @@ def read_checkpoint(
         raise CheckpointError(f"{path}: the reader {reader.name!r} returned {checkpoint!r:.60}; expected a Checkpoint.")
     ids = user_options.resolve("ids", None, "")
     user_options.refuse_unused(path)
+    checkpoint = replace(checkpoint, assumptions=(*checkpoint.assumptions, *user_options.assumptions))
     if ids not in (None, "dataset"):
         raise UsageError(f"ids={ids!r}: expected ids=dataset, which says that the model's ids are the dataset's.")
     if ids is not None:

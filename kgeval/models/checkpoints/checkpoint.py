@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.base.arrays import FloatArray
+from kgeval.base.assumptions import Assumption
 from kgeval.base.errors import CheckpointError, UsageError
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.alignment import hint_on_inverses
@@ -46,6 +47,8 @@ class Checkpoint(LabelledModel):
     """what the files do not say and only the dataset does, if the model was read without one; else empty"""
     times: Vocabulary | None = None
     """the label of each time of a temporal model"""
+    assumptions: tuple[Assumption, ...] = ()
+    """how it was read where another reading is possible"""
 
     def __post_init__(self) -> None:
         sizes = (self.num_entities, self.num_relations, self.num_times)
@@ -91,6 +94,7 @@ class Checkpoint(LabelledModel):
             **({"times": self.num_times} if self.num_times is not None else {}),
             **({"types": len(self.model.types.rows)} if isinstance(self.model, Typed) else {}),
             "arrays": {name: f"{array.dtype} {list(array.shape)}" for name, array in family.arrays.items()},
+            **({"read as": [*map(str, self.assumptions)]} if self.assumptions else {}),
             "labels": {"entities": self.entities is not None, "relations": self.relations is not None},
             "files": [str(path) for path in self.files],
         }

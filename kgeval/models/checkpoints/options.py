@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kgeval.base.assumptions import Assumption
 from kgeval.base.errors import CheckpointError, UsageError, did_you_mean
 from kgeval.data.dataset import Dataset
 from kgeval.models.family import Family
@@ -38,6 +39,8 @@ class Options:
         """the source of each option: a file, the user (``option``), or the framework's code"""
         self.resolved: dict[str, Any] = {}
         """the value of each option"""
+        self.assumptions: list[Assumption] = []
+        """what the names of files decided"""
         self._known: list[str] = []
         """the names of the options that the reader has asked for"""
         self._missing: dict[str, tuple[str, list[str]]] = {}
@@ -75,6 +78,13 @@ class Options:
             raise UsageError(f"option {name}={value!r} contradicts {where}, which has {stored!r}. Leave it out.")
         self.origins[name], self.resolved[name] = "option", value if stored is None else stored
         return self.resolved[name]
+
+    def hinted(self, name: str, hint: Any, file: str) -> Any:
+        """Return what the name of a file says of an option, if the user does not say it."""
+        if name in self._values or hint is None:
+            return None
+        self.assumptions.append(Assumption(name, str(hint), "usual", f"the name of {file}", f"--option {name}=…"))
+        return hint
 
     def given(self, name: str, default: Any = None) -> Any:
         """Return the user's value of an option; this does not count as asking for it, as :meth:`resolve` does."""

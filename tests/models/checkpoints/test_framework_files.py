@@ -155,7 +155,6 @@ def test_an_option_of_another_value_is_refused(tmp_path, graph):
     [
         (dglke_unnamed, {}, r"mine_entity\.npy does not contain model, .* model=ComplEx or "),
         (dglke_unnamed, {"model": "RotatE"}, r"mine_entity\.npy: gamma is None; .* Give the option gamma=NUMBER"),
-        (dglke_rotate_arrays, {"model": "ComplEx"}, r"model='ComplEx' contradicts d_RotatE_entity\.npy"),
     ],
 )
 def test_what_arrays_alone_do_not_say_is_asked_for(tmp_path, writer, options, message):

@@ -42,7 +42,8 @@ def read_kicgpt(path: Path, options: Options) -> Predictions:
     with ``names=casefold``.
     """
     lists, named = CheckedLists(path, options), {*re.findall("(?<![a-z])(?:head|tail)(?![a-z])", path.name)}
-    side = options.require("side", next(iter(named)) if len(named) == 1 else None, path.name, SIDES)
+    hint = options.hinted("side", next(iter(named)) if len(named) == 1 else None, path.name)
+    side = options.require("side", hint, path.name, SIDES)
     for where, content in objects_in(path):
         if not isinstance(content, dict) or not isinstance(content.get("Prediction"), str):
             raise CheckpointError(f"{where}: expected an object whose Prediction is text, such as name | name.")

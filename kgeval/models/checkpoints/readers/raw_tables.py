@@ -58,9 +58,10 @@ def read_dglke(path: Path, options: Options) -> Checkpoint:
         raise CheckpointError(f"{folder / DGLKE_CONFIG}: not a configuration of DGL-KE.")
     files = [folder / DGLKE_CONFIG] if config else []
     first = f"{config['dataset']}_{config['model_name']}" if config else _dglke_name(path)
-    stored = config.get("model_name") or next((name for name in DGLKE_FAMILIES if first.endswith(f"_{name}")), None)
     where = DGLKE_CONFIG if config else f"{first}{ENTITY}"
     option = "model_name" if options.given("model_name") or (config and not options.given("model")) else "model"
+    hint = next((name for name in DGLKE_FAMILIES if first.endswith(f"_{name}")), None)
+    stored = config.get("model_name") or options.hinted(option, hint, where)
     name = options.require(option, stored, where, list(DGLKE_FAMILIES))
     arrays = {kind: mapped_array(folder / f"{first}_{kind}.npy") for kind in ("entity", "relation")}
     if name == "TransR":
