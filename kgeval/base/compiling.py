@@ -9,12 +9,10 @@ whose functions or constants it uses: then delete the ``.nbi`` and ``.nbc`` in `
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from contextvars import ContextVar
 from functools import cache
-from pathlib import Path
 from typing import Any, cast
 
 from kgeval.base.contexts import holding
@@ -61,6 +59,11 @@ def cache_class() -> Any:
                     self.flush()
                 return None
 
+        def is_warm(self) -> bool:
+            with suppress(Exception):
+                return bool(self._cache_file._load_index())
+            return False
+
         def save_overload(self, *arguments: Any) -> None:
             with suppress(OSError):
                 super().save_overload(*arguments)
@@ -83,12 +86,7 @@ def tell_if_cold() -> None:
 
 
 def is_cache_cold(functions: list[Any] | None = None) -> bool:
-    """Whether no function in the list, by default ``CACHED``, has a cache file at least as new as its source."""
-    return not any(_was_compiled(function) for function in (CACHED if functions is None else functions))
+    """Whether no function in the list, by default ``CACHED``, has a cache file of its source as it is now."""
+    return not any(function._cache.is_warm() for function in (CACHED if functions is None else functions))
 
 
-def _was_compiled(function: Any) -> bool:
-    source = Path(inspect.getfile(function.py_func))
-    index = f"{source.stem}.{function.py_func.__qualname__.replace('<locals>', '_locals_')}-*.nbi"
-    entries = Path(function.stats.cache_path).glob(index)
-    return any(entry.stat().st_mtime >= source.stat().st_mtime for entry in entries)
