@@ -88,5 +88,3 @@ def tell_if_cold() -> None:
 def is_cache_cold(functions: list[Any] | None = None) -> bool:
     """Whether no function in the list, by default ``CACHED``, has a cache file of its source as it is now."""
     return not any(function._cache.is_warm() for function in (CACHED if functions is None else functions))
-
-

@@ -22,6 +22,7 @@ from kgeval.base.settings import names_among
 from kgeval.data import History, KnownTimes
 from kgeval.data.columns import TRIPLE, ColumnNames
 from kgeval.data.dataset import SPLITS, Dataset, Split
+from kgeval.data.fingerprint import fingerprint
 from kgeval.data.known import known_answers, known_triples
 from kgeval.data.labelled_triples import known_ids
 from kgeval.data.layouts import labelled as label_layout
@@ -188,6 +189,7 @@ def load_ranks(  # noqa: PLR0913
         leaks=leaks,
         has_ties=file.has_ties,
         suspicion=dataset.suspicion,
+        fingerprint=fingerprint(dataset) if "train" in dataset.splits else "",
     )
 
 

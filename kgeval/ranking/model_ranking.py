@@ -21,6 +21,7 @@ from kgeval.base.notes import Note
 from kgeval.base.progress import Progress, unreported
 from kgeval.base.threads import bound_threads
 from kgeval.data.dataset import SPLITS, Dataset
+from kgeval.data.fingerprint import fingerprint
 from kgeval.data.known import SortedFacts, known_triples
 from kgeval.data.leaks import count_leaks
 from kgeval.data.queries import Queries
@@ -236,6 +237,7 @@ class ModelRanking(ModelOnDataset):
             unscored=int((~self.known[np.unique(data["triple"].to_numpy())]).sum()),
             leaks=leaks,
             suspicion=self.dataset.suspicion,
+            fingerprint=fingerprint(self.dataset),
         )
 
     def _listed(self, data: pa.Table) -> pa.Array:

@@ -92,6 +92,8 @@ class RankTable(RankColumns):
     """the tie policy of ranks whose numbers of ties are unknown: ``OF_FILE``, or its name"""
     suspicion: str | None = None
     """why the columns of the dataset may be in another order"""
+    fingerprint: str = ""
+    """which graph was ranked, as ``kgeval.data.fingerprint`` tells graphs apart; empty if that is not known"""
 
     def _brief(self) -> str:
         of = "" if self.sampling is None else f" of {self.sampling.num_triples:,}"

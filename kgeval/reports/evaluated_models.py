@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from kgeval.analysis.comparison.comparable import dataset_names, refuse_two_graphs
 from kgeval.analysis.comparison.label_comparison import METRICS as COMPARED
 from kgeval.base.errors import InputError
 from kgeval.data.dataset import Dataset
@@ -84,16 +85,15 @@ class EvaluatedModel:
     def training(self) -> Training:
         return Training.of(self.config, self.manifest)
 
+    def on(self, dataset: str) -> EvaluatedModel:
+        """Return the model on the dataset of that name, whose graph may have other names."""
+        return self if self.table.dataset == dataset else replace(self, table=replace(self.table, dataset=dataset))
+
     @property
     def ties(self) -> str:
         """The tie policy of its run; the protocol's, if the run names none or one that no installed package has."""
         named = str(self.policies.get("ties"))
         return named if named in tie_policies() else tie_policy(protocol_of(self.table).ties).name
-
-    @property
-    def fingerprint(self) -> str | None:
-        digest: str | None = self.manifest.get("dataset", {}).get("sha256")
-        return digest
 
 
 Run: TypeAlias = str | Path | Place | RankTable | EvaluatedModel
@@ -111,7 +111,10 @@ def read_models(runs: Places, dataset: Source = None) -> list[EvaluatedModel]:
     names that differ only in the seed of their training become one model. Text files of ranks need the ``dataset`` that
     was ranked.
     """
-    models = join_models([(name, model) for name, run in runs for model in _read(run, name, dataset)])
+    read = [(name, model) for name, run in runs for model in _read(run, name, dataset)]
+    refuse_two_graphs({str(model.folder or name): model.table for name, model in read})
+    graphs = dataset_names([model.table for _, model in read])
+    models = join_models([(name, model.on(graph)) for (name, model), graph in zip(read, graphs, strict=True)])
     if not models:
         raise InputError("no runs: give at least one run directory, or a file of ranks.")
     return _named_apart(models)
@@ -211,8 +214,8 @@ def read_dataset(models: Iterable[EvaluatedModel]) -> Dataset | None:
     """Read the dataset of the models, if a run names it and it has not changed."""
     for model in models:
         with suppress(InputError):
-            dataset = None if model.folder is None else StoredRun(model.folder).dataset()
-            if dataset is not None and dataset.sha256() == model.fingerprint:
+            run = None if model.folder is None else StoredRun(model.folder)
+            if run is not None and run.is_of(dataset := run.dataset()):
                 return dataset
     return None
 
@@ -259,13 +262,14 @@ def read_classifications(runs: Places, intervals: Unit | None = None) -> Classif
     metrics = parse_all([*dict.fromkeys([*COMPARED, *CLASSIFICATION.metrics])], CLASSIFICATION.name)
     if (settings := read_intervals(intervals)) is not None:
         refuse_other_units(settings.unit)
+    refuse_two_graphs({str(run.path): run.labels() for _, run in labelled})
     for name, run in labelled:
         table = run.labels()
         title = name or table.model.partition(" (")[0]
         if title in classified:
             raise InputError(f"two runs are called {title!r:.60}. Name them: a=RUN b=RUN.")
         calibration: Any = (run.policies.get("task") or {}).get("calibration", "platt")
-        if (known := next(iter(classified.values()), (table,))[0].dataset) != table.dataset:
-            raise InputError(f"these are classifications on {known} and {table.dataset}. Give runs on one dataset.")
+        if (known := dataset_names([*(one for one, _ in classified.values()), table]))[0] != known[-1]:
+            raise InputError(f"these are classifications on {known[0]} and {known[-1]}. Give runs on one dataset.")
         classified[title] = table, label_summary(table, metrics, by=(), calibration=calibration, intervals=settings)
     return classified

@@ -177,7 +177,7 @@ def relations(study: Study) -> Check:
 def versions(study: Study) -> Check:
     """Whether the runs are of one dataset and one version of kgeval."""
     compared = {
-        "datasets (SHA-256)": {run.fingerprint for run in study.runs},
+        "datasets (SHA-256)": {_sha256(run) for run in study.runs if not run.table.fingerprint},
         "versions of kgeval": {run.manifest.get("versions", {}).get("kgeval") for run in study.runs},
     }
     warnings = []
@@ -186,6 +186,11 @@ def versions(study: Study) -> Check:
             warnings.append(f"The runs have different {differing}: {', '.join(known)}.")
     unknown = not any(run.manifest for run in study.runs)
     return Check("Versions", " ".join(warnings), unknown=unknown and not warnings)
+
+
+def _sha256(run: EvaluatedModel) -> str | None:
+    digest: str | None = run.manifest.get("dataset", {}).get("sha256")
+    return digest
 
 
 def alike(study: Study) -> Check:
@@ -235,7 +240,8 @@ def _model_in_words(model: EvaluatedModel) -> dict[str, Any]:
         "Formula": about.get("formula"),
         "Model": "; ".join([str(about["live"]), *live]) if "live" in about else "",
         "Random seeds": ", ".join(f"{what} {seed}" for what, seed in blocks["seeds"].items()),
-        "Dataset (SHA-256)": model.fingerprint,
+        "Graph (fingerprint)": model.table.fingerprint,
+        "Dataset (SHA-256)": _sha256(model),
         "Time in seconds": ", ".join(f"{what} {took:g}" for what, took in blocks["seconds"].items()),
         "Ranks": counting if kernel else "",
         "Versions": ", ".join(f"{name} {version}" for name, version in blocks["versions"].items()),

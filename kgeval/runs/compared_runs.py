@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from os.path import realpath
 from typing import Any
 
-from kgeval.analysis.comparison.comparable import dataset_names
+from kgeval.analysis.comparison.comparable import dataset_names, refuse_two_graphs
 from kgeval.analysis.slices.slice import slices_among
 from kgeval.base.errors import ConfigError, InputError
 from kgeval.base.notes import Note
@@ -96,13 +96,15 @@ def read_compared(runs: Places, options: Mapping[str, Any]) -> list[ComparedRun]
         run.labels() if of_labels else run.ranks(**imported) if run.is_text else viewed(run.ranks(), imported)
         for _, run in places
     ]
+    if "dataset" not in options.get("allow", ()):
+        refuse_two_graphs({str(run.path): table for (_, run), table in zip(places, tables, strict=True)})
     datasets = dataset_names(tables)
     apart = len(set(datasets)) > 1 and "dataset" not in options.get("allow", ())
     names = distinct_names(
         [[name] if name else words_of(run.path) for name, run in places],
         [(dataset, bool(name)) for dataset, (name, _) in zip(datasets, places, strict=True)] if apart else None,
     )
-    compared, loaded = [], dict[str, tuple[Dataset, str]]()
+    compared, loaded = [], dict[str, Dataset]()
     for name, (chosen, run), table, dataset in zip(names, places, tables, datasets, strict=True):
         own = [name for name in by if name != LISTED]
         grouped, changes = group_stored(table, own, run, options.get("dataset"), groups, loaded)

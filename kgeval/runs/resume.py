@@ -103,7 +103,7 @@ def _fingerprint(run: StoredRun) -> Fingerprint:
     except InputError as error:
         raise InputError(f"{error} Add --force.") from error
     about = run.manifest
-    return Fingerprint(config, run.fingerprint, about.get("sha256", {}), about.get("versions", {}).get("kgeval"))
+    return Fingerprint(config, run.sha256_of_dataset, about.get("sha256", {}), about.get("versions", {}).get("kgeval"))
 
 
 def _is_tighter(old: Mapping[str, str], new: Mapping[str, str]) -> bool:

@@ -219,12 +219,12 @@ def group_stored(
     run: StoredRun,
     source: str | None,
     groups: Mapping[str, Any],
-    loaded: dict[str, tuple[Dataset, str]] | None = None,
+    loaded: dict[str, Dataset] | None = None,
 ) -> tuple[RankTable, tuple[str, ...]]:
     """Add to a stored table the slices of ``by`` that are not among its columns; also return notes on the dataset.
 
     ``source`` is the folder or PyKEEN name of the dataset; by default the one that the run's configuration names.
-    ``loaded`` has the datasets that were loaded for other runs, each with its SHA-256.
+    ``loaded`` has the datasets that were loaded for other runs.
     """
     for name in by:
         if slice_of(name, groups) is None:
@@ -237,13 +237,12 @@ def group_stored(
         _refuse_changed_inputs(run, files)
     loaded, place = {} if loaded is None else loaded, source or str(run.config.get("dataset"))
     if place not in loaded:
-        dataset = run.dataset() if source is None else load_dataset(source)
-        loaded[place] = dataset, dataset.sha256()
-    dataset, fingerprint = loaded[place]
-    if run.fingerprint in (None, fingerprint):
+        loaded[place] = run.dataset() if source is None else load_dataset(source)
+    dataset = loaded[place]
+    if run.is_of(dataset) in (None, True):
         return annotated(table, dataset, added), ()
     change = f"dataset {dataset.name} has changed since it was ranked in {str(run.path)!r}"
-    change = f"{change}: labels, triples or their order differ"
+    change = f"{change}: labels or triples differ"
     if source is None:
         raise InputError(f"{change}. Give the dataset that was ranked: --dataset DATASET.")
     said = Note("runs", Example(change, "the dataset has changed"), ". The slices use the given dataset.")
@@ -259,7 +258,7 @@ def read_stored_model(path: Path) -> tuple[RunConfig, Checkpoint | FittedBaselin
         raise InputError(f"{str(path)!r} is a run of {config.task.kind}: it has no ranks to calibrate.")
     _refuse_changed_inputs(run)
     dataset = config.dataset.load()
-    if run.fingerprint != dataset.sha256():
+    if not run.is_of(dataset):
         raise InputError(f"{str(path)!r}: the triples of dataset {dataset.name} have changed since they were ranked.")
     return config, config.load_model(dataset), dataset
 

@@ -37,6 +37,7 @@ from kgeval.base.errors import InputError, counted, reason
 from kgeval.base.files import exists_safely, is_plain_name, sha256_of_file
 from kgeval.base.setting_problems import problems_of
 from kgeval.data.dataset import Dataset
+from kgeval.data.fingerprint import fingerprint
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.tasks.label_table import LabelTable
@@ -223,6 +224,7 @@ class Graph(TypedDict, total=False):
     triples: dict[str, Count]
     repeated: dict[str, Count]
     sha256: str
+    fingerprint: str
     training_graph: JsonBlock
 
 
@@ -350,5 +352,6 @@ def sizes_of(dataset: Dataset) -> dict[str, Any]:
 
 
 def graph_facts(dataset: Dataset) -> dict[str, Any]:
-    """Return what the manifest says of a dataset: its sizes, repeated triples and SHA-256."""
-    return {**sizes_of(dataset), "repeated": dict(dataset.repeated), "sha256": dataset.sha256()}
+    """Return what the manifest says of a dataset: its sizes, repeated triples, SHA-256 and fingerprint."""
+    digests = {"sha256": dataset.sha256(), "fingerprint": fingerprint(dataset)}
+    return {**sizes_of(dataset), "repeated": dict(dataset.repeated), **digests}

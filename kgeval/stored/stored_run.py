@@ -23,6 +23,7 @@ from kgeval.base.settings_text import dump_yaml, expanded, read_yaml
 from kgeval.base.storage import write_text
 from kgeval.data.dataset import Dataset
 from kgeval.data.dataset_config import DatasetConfig
+from kgeval.data.fingerprint import fingerprint
 from kgeval.data.loading import Source
 from kgeval.ranking.import_ranks import load_ranks
 from kgeval.ranking.predictions.prediction_table import PredictionTable
@@ -194,9 +195,16 @@ class StoredRun:
         return content
 
     @property
-    def fingerprint(self) -> str | None:
+    def sha256_of_dataset(self) -> str | None:
         """The SHA-256 of the dataset that was ranked, if the run stores it."""
         return self.manifest.get("dataset", {}).get("sha256")
+
+    def is_of(self, dataset: Dataset) -> bool | None:
+        """Whether it is the graph that was ranked, by fingerprint or SHA-256; None if the run has neither."""
+        stored = self.manifest.get("dataset", {})
+        if "fingerprint" in stored:
+            return stored["fingerprint"] == fingerprint(dataset)
+        return stored["sha256"] == dataset.sha256() if "sha256" in stored else None
 
     @property
     def input_digests(self) -> dict[str, str]:

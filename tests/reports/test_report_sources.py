@@ -22,6 +22,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 import kgeval
 from kgeval.analysis.audits.audit import audit
 from kgeval.base.errors import ConfigError, InputError, MetricError
+from kgeval.data.fingerprint import fingerprint
 from kgeval.models.families.bilinear import DistMult
 from kgeval.reports.evaluated_models import look, read_dataset, read_models
 from kgeval.reports.origins import EXTREME, MOST, cumulative_points, cutoffs, extreme_rows, origins, triple_table
@@ -68,8 +69,8 @@ def test_runs_are_read_from_folders_files_and_memory(runs, tmp_path):
     assert [model.name for model in read_models(look([("", tmp_path / "alone.parquet")]))] == ["seed 0"]
     (model,) = read_models(look(runs / "seed 0"))
     assert model.config["protocol"] == "standard"
-    assert model.manifest["dataset"]["sha256"] == model.fingerprint
-    assert read_dataset([model]).sha256() == model.fingerprint
+    assert model.manifest["dataset"]["fingerprint"] == model.table.fingerprint
+    assert fingerprint(read_dataset([model])) == model.table.fingerprint
     assert read_dataset(read_models(look(table))) is None
 
 
@@ -78,7 +79,7 @@ def test_a_folder_of_the_name_of_the_dataset_is_another_graph(runs, tmp_path, mo
     (tmp_path / "nations/train.txt").write_text("a\tr\tb\n")
     monkeypatch.chdir(tmp_path)
     (model,) = read_models(look(runs / "seed 0"))
-    assert read_dataset([model]).sha256() == model.fingerprint
+    assert fingerprint(read_dataset([model])) == model.table.fingerprint
 
 
 def _as_seeds(run, folder, names):
@@ -89,7 +90,8 @@ def _as_seeds(run, folder, names):
         (folder / name / "manifest.json").write_text(
             json.dumps({**manifest, "seeds": {"training": seed}, "written": {}})
         )
-        replace(kgeval.RankTable.from_parquet(run), dataset=folder.name).to_parquet(folder / name / "ranks.parquet")
+        table = replace(kgeval.RankTable.from_parquet(run), dataset=folder.name, fingerprint=folder.name)
+        table.to_parquet(folder / name / "ranks.parquet")
 
 
 @pytest.mark.parametrize("names", [["TransE-0", "TransE-1", "TransE-2"], ["TransE/0", "TransE/1", "TransE/2"]])

@@ -20,6 +20,7 @@ import kgeval
 from kgeval import Dataset, RankTable, evaluate, load_checkpoint, load_dataset, summarize
 from kgeval.base.errors import ConfigError, InputError, RunError
 from kgeval.base.files import sha256_of_file
+from kgeval.data.fingerprint import fingerprint
 from kgeval.runs.config.load import check_against_dataset, load_config
 from kgeval.runs.runner import run
 from kgeval.stored.contents import source_commit
@@ -122,6 +123,7 @@ def test_the_manifest_tells_what_was_evaluated_and_how(config, place):
     assert manifest["sha256"] == {name: hashlib.sha256((place / name).read_bytes()).hexdigest() for name in files}
     assert (manifest["seeds"], manifest["ranked"]) == ({"corruption": 11}, {"triples": 5, "ranks": 5})
     assert manifest["dataset"].pop("sha256") == load_dataset("graph").sha256()
+    assert manifest["dataset"].pop("fingerprint") == fingerprint(load_dataset(place / "graph"))
     assert manifest["dataset"] == {
         "name": "graph",
         "entities": 9,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -184,10 +184,9 @@ def differing_fields(tables: Mapping[str, RankTable], same: SharedRows, allow: C
     for field in ALIKE:
         whose: dict[str, list[str]] = {}
         for model, table in tables.items():
-            value = _value(table, field)
-            same_value = (other for other in whose if field == "dataset" and bare_name(other) == bare_name(value))
-            if value != UNKNOWN:
-                whose.setdefault(next(same_value, value), []).append(model)
+            if (value := _value(table, field)) != UNKNOWN and field != "dataset":
+                whose.setdefault(value, []).append(model)
+        whose = whose if field != "dataset" else _graphs(tables)
         if len(whose) > 1:
             differences[field] = "; ".join(f"{value} in {' and '.join(models)}" for value, models in whose.items())
     if not differences.keys() & {"dataset", "split"}:  # these have other triples, which need not be said again
@@ -233,17 +232,52 @@ def bare_name(dataset: str) -> str:
     return "".join(filter(str.isalnum, dataset)).lower()
 
 
-def dataset_names(tables: Sequence[RankTable]) -> list[str]:
-    """Name the dataset of each table; a table without a name gets the name of the others, if that is the same in all.
+class OfGraph(Protocol):
+    """A table of a graph."""
 
-    Names are compared without case and punctuation, and returned as they are written first.
+    @property
+    def dataset(self) -> str: ...
+    @property
+    def fingerprint(self) -> str: ...
+
+
+def dataset_names(tables: Sequence[OfGraph]) -> list[str]:
+    """Name the dataset of each table, as its first table does; a table without a name gets that of all others, if any.
+
+    Datasets are one if their fingerprints are equal, or names without case and punctuation.
     """
-    written: dict[str, str] = {}
-    for table in tables:
-        if table.dataset != UNKNOWN:
-            written.setdefault(bare_name(table.dataset), table.dataset)
-    only = next(iter(written.values())) if len(written) == 1 else UNKNOWN
-    return [written.get(bare_name(table.dataset), only) for table in tables]
+    of_graph, written = dict[str, str](), dict[str, str]()
+    for table in (table for table in tables if table.dataset != UNKNOWN):
+        name = of_graph.get(table.fingerprint, written.get(bare_name(table.dataset), table.dataset))
+        written.setdefault(bare_name(table.dataset), name)
+        of_graph.update({table.fingerprint: name} if table.fingerprint else {})
+    only = next(iter(written.values())) if len({*written.values()}) == 1 else UNKNOWN
+    return [of_graph.get(table.fingerprint, written.get(bare_name(table.dataset), only)) for table in tables]
+
+
+def _graphs(tables: Mapping[str, OfGraph]) -> dict[str, list[str]]:
+    """Say which models ranked which dataset; several graphs of one name have a part of their fingerprints beside it."""
+    named = [*zip(tables, dataset_names([*tables.values()]), strict=True)]
+    prints: dict[str, list[str]] = {}
+    for model, name in named:
+        if (graph := tables[model].fingerprint) not in ("", *prints.setdefault(name, [])):
+            prints[name].append(graph)
+    whose: dict[str, list[str]] = {}
+    for model, name in named:
+        of_graph = f" (graph {(tables[model].fingerprint or prints[name][0])[:8]})" if len(prints[name]) > 1 else ""
+        whose.setdefault(f"{name}{of_graph}", []).append(model)
+    return {name: models for name, models in whose.items() if name != UNKNOWN}
+
+
+def refuse_two_graphs(tables: Mapping[str, OfGraph]) -> None:
+    """Refuse runs on two graphs of one name."""
+    graphs = {name: models[0] for name, models in _graphs(tables).items() if " (graph " in name}
+    if graphs:
+        (one, first), (_, other), *_ = graphs.items()
+        fault = f"two different graphs are called {one.partition(' (graph ')[0]!r}: those of {first} and of {other}"
+        raise MetricError(
+            f"{fault} differ in labels or facts. kgeval compare --allow dataset compares them all the same."
+        )
 
 
 def notes_on_samples(tables: Mapping[str, RankTable]) -> Iterator[str]:
@@ -265,7 +299,8 @@ def notes_on_histories(tables: Mapping[str, RankTable]) -> Iterator[str]:
 def notes_on_unknowns(tables: Mapping[str, RankTable]) -> Iterator[str]:
     models: dict[str, list[str]] = {}
     for model, table in tables.items():
-        if unknown := ", ".join(field for field in ALIKE if _value(table, field) == UNKNOWN):
+        graph = [] if table.fingerprint or table.dataset == UNKNOWN else ["graph (known by its name alone)"]
+        if unknown := ", ".join([*(field for field in ALIKE if _value(table, field) == UNKNOWN), *graph]):
             models.setdefault(unknown, []).append(model)
     for fields, names in models.items():
         yield Note("differences", f"not known of the ranks of {', '.join(names)}, and perhaps different: {fields}.")

@@ -18,6 +18,7 @@ from kgeval.base.errors import counted
 from kgeval.base.parquet_tables import LABELS, StoredTable
 from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import Dataset
+from kgeval.data.fingerprint import fingerprint
 from kgeval.data.provenance import UNKNOWN, LabelProvenance, subject_of
 from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.ranking.tasks.labelled_split import LabelledSplit
@@ -59,6 +60,8 @@ class LabelTable(StoredTable):
     """the name of the dataset"""
     negatives: str = UNKNOWN
     """the origin of the false test triples, as in ``of file test_negatives.txt``"""
+    fingerprint: str = ""
+    """which graph it is, as ``kgeval.data.fingerprint`` tells graphs apart; empty if that is not known"""
 
     def _brief(self) -> str:
         return f"{counted(len(self), 'labelled triple')} of {subject_of(self.model, self.dataset)}"
@@ -104,4 +107,4 @@ class LabelTable(StoredTable):
             **scores,
             **{f"{name}_label": labels[place].column(ids[:, place]) for place, name in enumerate(TRIPLE)},
         }
-        return cls(pa.table(columns), dataset=dataset.name, **about)
+        return cls(pa.table(columns), dataset=dataset.name, fingerprint=fingerprint(dataset), **about)
