@@ -161,9 +161,9 @@ def _by_meaning(source: str | Path, header: Sequence[str], decided: Collection[s
     for place, name in enumerate(header):
         if (of := meaning(name)) is not None and of.role not in decided:
             candidates.setdefault(of.role, []).append((of.rank, place))
-    roles = {}
+    roles, paired = {}, {} if {"head", "tail"} & {*decided} else _paired(header)
     for role, ranked in candidates.items():
-        (rank, place), *others = sorted(ranked)
+        (rank, place), *others = sorted(one for one in ranked if one[1] in paired.get(role, (one[1],)))
         if same := [other for other_rank, other in others if other_rank == rank]:
             named = " and ".join(repr(header[other]) for other in (place, *same))
             raise DatasetError(f"{source}: several columns are the {role} ({named}); {found}. Say which: {OPTION}.")
@@ -172,6 +172,14 @@ def _by_meaning(source: str | Path, header: Sequence[str], decided: Collection[s
         if place not in roles and name.lower() in ("label", "labels") and "label" not in decided:
             roles[place] = "label"
     return roles
+
+
+def _paired(header: Sequence[str]) -> dict[str, set[int]]:
+    """Find the columns of heads and of tails whose names are pairs: those with strong words, if there are any."""
+    ends = {place: of for place, name in enumerate(header) if (of := meaning(name)) and of.role in ("head", "tail")}
+    pairs = [(one, two) for one in ends for two in ends if are_a_pair(ends[one], ends[two])]
+    strong = [pair for pair in pairs if all(ends[place].rank < MAX_WEAK for place in pair)]
+    return {role: {pair[end] for pair in strong or pairs} for end, role in enumerate(("head", "tail"))} if pairs else {}
 
 
 def _place(source: str | Path, role: str, column: str, header: Sequence[str]) -> int:
@@ -198,7 +206,7 @@ def is_header(cells: Sequence[str]) -> bool:
 
 def _is_word(name: str, of: Meaning) -> bool:
     """Whether a name is a word: no letter, no numbered letter, and a weak word only if it is marked as a name."""
-    is_marked = name[0] in ":_" or of.rank % MAX_WEAK > 0
+    is_marked = of.is_marked or of.rank % MAX_WEAK > 0
     return len(name) > 1 and (of.rank < MAX_WEAK or is_marked) and (is_marked or not re.search("[0-9]", name))
 
 
@@ -217,6 +225,19 @@ class Meaning(NamedTuple):
     role: str
     rank: int
     """of several columns for one role, the lowest is used"""
+    word: str = ""
+    """the word that says it"""
+    is_marked: bool = False
+    """whether a mark such as Neo4j's says that it is the name of a column"""
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether the word names something else too: a database, a period, a truth value, the key of an edge, a date.
+
+        >>> [meaning(name).is_ambiguous for name in ("source", ":START_ID", "subject", "edgeType")]
+        [True, False, False, False]
+        """
+        return self.word in AMBIGUOUS and not self.is_marked
 
 
 @cache
@@ -228,7 +249,7 @@ def meaning(name: str) -> Meaning | None:
     >>> meaning("x_type"), meaning("display_relation"), meaning("1")
     (None, None, None)
     """
-    words = [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", name)]
+    words = [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", TYPED.sub("", name))]
     if not words or name.isdecimal():
         return None
     core = "".join(word for word in words if word not in IDENTIFIERS) or words[0]
@@ -240,7 +261,19 @@ def meaning(name: str) -> Meaning | None:
         words.remove(core)
     beside = [word for word in IDENTIFIERS if word in words]
     identified = [word for word in beside if word not in NOUNS] or beside
-    return Meaning(role, MAX_WEAK * weak + (1 + IDENTIFIERS.index(identified[0]) if identified else 0))
+    rank = MAX_WEAK * weak + (1 + IDENTIFIERS.index(identified[0]) if identified else 0)
+    word = next(word for word in (core, core.removesuffix("s"), KIND.sub("", core)) if word in MEANINGS)
+    return Meaning(role, rank, word, name[0] in MARKS)
+
+
+def are_a_pair(head: Meaning, tail: Meaning) -> bool:
+    """Whether the names of a head and of a tail belong together: by their words, and by the same words beside them.
+
+    >>> are_a_pair(meaning("subject_id"), meaning("object_id")), are_a_pair(meaning("source"), meaning("object_id"))
+    (True, False)
+    """
+    together = any(head.word in heads.split() and tail.word in tails.split() for heads, tails in PAIRS)
+    return together and head.rank % MAX_WEAK == tail.rank % MAX_WEAK
 
 
 MEANINGS = {
@@ -252,7 +285,29 @@ MEANINGS = {
 
 NOUNS = ("entity", "ent", "node", "vertex", "concept", "term", "item")
 
-IDENTIFIERS = ("index", "id", "ids", "key", "uri", "iri", "curie", "code", *NOUNS, "label", "name")
+PAIRS = (
+    ("head h", "tail t"),
+    ("subject subj sub s", "object obj o"),
+    ("source src s origin", "target tgt dst dest destination t"),
+    ("from start left lhs u x parent", "to end right rhs v y child"),
+    ("1 e1 n1 arg1", "2 e2 n2 arg2"),
+    ("item entity", "value"),
+)
+"""the words for heads and for tails that belong together"""
+
+AMBIGUOUS = {
+    *("source", "from", "to", "start", "end", "left", "right", "origin", "destination", "parent", "child", "item"),
+    *("value", "node", "entity", "u", "v", "label", "attribute", "key", "date", "year", "day", "when", "epoch"),
+}
+"""the words that name something else too"""
+
+MARKS = ":_~"
+"""what stands before the names that Neo4j, ArangoDB and Neptune give to columns"""
+
+TYPED = re.compile(r":(token|float)(_seq)?$")
+"""the end of RecBole's names of columns"""
+
+IDENTIFIERS = ("index", "idx", "id", "ids", "key", "uri", "iri", "curie", "code", *NOUNS, "label", "name")
 """Words beside the word of a role, as in ``head_id``; of two columns for one role, the earlier word is used."""
 
 KIND = re.compile("(type|kind|class|attr)$")

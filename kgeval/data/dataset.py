@@ -69,8 +69,6 @@ class Dataset:
     """the name of the layout of its files, by which protocols may differ; a converted dataset keeps it"""
     stored_as: str = ""
     """the name and the summary of its layout"""
-    suspicion: str | None = None
-    """why the columns of the files may be in another order, and what to do; results show it first"""
     assumptions: tuple[Assumption, ...] = ()
     """how its files were read where another reading is possible"""
     _leaks: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
@@ -108,8 +106,8 @@ class Dataset:
         where
             how messages name a row, given its split and its number from 0
         further
-            ``files``, ``id_source``, ``notes``, ``layout``, ``negatives``, ``columns``, ``suspicion`` and
-            ``assumptions``, as in :class:`Dataset`
+            ``files``, ``id_source``, ``notes``, ``layout``, ``negatives``, ``columns`` and ``assumptions``, as in
+            :class:`Dataset`
 
         Raises
         ------

@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 from kgeval.base.arrays import IntArray
 from kgeval.base.errors import DatasetError, first_few
 from kgeval.base.notes import Example, Note, amount
-from kgeval.data.column_order import suspicion_of_order
+from kgeval.data.column_choice import settled
+from kgeval.data.column_order import customs_of_columns
 from kgeval.data.columns import TRIPLE
 from kgeval.data.labelled_triples import read_column_ids
 from kgeval.data.tables import DATE, N_TRIPLES, NUMBER, NamedTable, with_fourth_named
@@ -39,7 +40,8 @@ def number(
     Ids follow the sorted labels of the first split, then those that occur only in the others: the ids that PyKEEN
     gives. Given vocabularies are used as they are. Triples that a truth column marks as false become ``negatives``.
     """
-    tables, notes = _with_blank_nodes_apart(with_fourth_named(tables))
+    tables, assumptions = settled(with_fourth_named(tables))
+    tables, notes = _with_blank_nodes_apart(tables)
     notes += _notes_on_columns(tables)
     ids: dict[str, IntArray] = {split: np.empty((len(table), 3), np.int64) for split, table in tables.items()}
     entities = _fill_in_ids("entity", entities, ("head", "tail"), tables, ids, notes)
@@ -63,8 +65,7 @@ def number(
         "negatives": negatives,
         "columns": _origins(tables),
         "notes": tuple(notes),
-        "suspicion": suspicion_of_order(tables, ids, entities, relations),
-        "assumptions": (),
+        "assumptions": (*assumptions, *dict.fromkeys(customs_of_columns(tables, ids, entities, relations))),
     }
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray, IntArray
+from kgeval.base.assumptions import read_as
 from kgeval.base.errors import DatasetError
 from kgeval.base.notes import Example, Note
 from kgeval.data.dataset import SPLITS, Dataset
@@ -87,8 +88,8 @@ def in_training_graph(dataset: Dataset, triples: Triples) -> BoolArray:
 
 def notes_on_labels(dataset: Dataset, other: Dataset) -> Iterator[str]:
     """Say how many labels of a dataset another graph has, and what this means for triples that are looked up in it."""
-    if other.suspicion:
-        yield Note("files", other.suspicion)
+    if custom := read_as(other.assumptions):
+        yield Note("files", custom)
     entities, relations = count_labels(dataset, other)
     of_entities = f"{entities:,} of the {len(dataset.entities):,} entities"
     note = f" has {of_entities} and {relations:,} of the {len(dataset.relations):,} relations, by label."

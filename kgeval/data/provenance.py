@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypeVar
 
+from kgeval.base.assumptions import Assumption, read_as
 from kgeval.base.errors import counted
 from kgeval.base.notes import Note
 
@@ -71,8 +72,8 @@ class Provenance:
     """whether the numbers of ties are known, so that any tie policy can be computed"""
     own_ties: str = field(default=OF_FILE, compare=False)
     """the tie policy of the ranks, if ``has_ties`` is false"""
-    suspicion: str | None = field(default=None, compare=False)
-    """why the columns of the dataset may be in another order"""
+    assumptions: tuple[Assumption, ...] = field(default=(), compare=False)
+    """how the dataset and the model were read where another reading is possible"""
     nan: dict[str, int] | None = field(default=None, compare=False)
     """how many scores of candidates and of answers were NaN, where they were taken for the worst; ``None`` if NaN was
     an error"""
@@ -84,8 +85,8 @@ class Provenance:
 
     @property
     def heads(self) -> tuple[str, ...]:
-        """The lines above a table: this provenance, and what speaks against its numbers: suspect columns, leaks."""
-        lines = [str(self), *([self.suspicion] if self.suspicion else [])]
+        """The lines above a table: this provenance, and what speaks against its numbers: custom, leaks."""
+        lines = [str(self), *filter(None, [read_as(self.assumptions)])]
         if self.leaks is not None:
             of_part = self.leaks.triples != self.triples  # a table of some rows keeps the counts
             words = self.leaks.in_words(self.split, any_time=self.times is not None, of_part=of_part)
@@ -95,7 +96,8 @@ class Provenance:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         content = {**asdict(self), "filter": None if self.filter is None else list(self.filter)}
-        usual = {field.name: field.default for field in fields(self)}
+        content |= {"assumptions": (), "read_as": [*map(str, self.assumptions)]}
+        usual = {field.name: field.default for field in fields(self)} | {"read_as": []}
         if self.leaks is not None and self.times is not None and not self.leaks.returning:
             content["leaks"]["any_time"] = True
         for name in ("in_training_graph", "returning"):
@@ -125,15 +127,18 @@ class LabelProvenance:
     """for confidences, whose facts are ranked too: the splits whose triples were known answers"""
     candidates: str | None = None
     """for confidences, which entities competed; ``None`` if nothing was ranked"""
+    assumptions: tuple[Assumption, ...] = field(default=(), compare=False)
+    """how the dataset was read where another reading is possible"""
 
     @property
     def heads(self) -> tuple[str, ...]:
-        """The lines above a table: this provenance."""
-        return (str(self),)
+        """The lines above a table: this provenance, and what custom decided."""
+        return (str(self), *filter(None, [read_as(self.assumptions)]))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         content = {**asdict(self), "filter": None if self.filter is None else list(self.filter)}
+        content |= {"assumptions": None, "read_as": [*map(str, self.assumptions)] or None}
         return {name: value for name, value in content.items() if value is not None}
 
     def __str__(self) -> str:

@@ -32,6 +32,7 @@ from kgeval.data.text import (
     WHOLE_NUMBER,
     Row,
     find_delimiter,
+    find_delimiters,
     line_of,
     open_text,
     read_columns,
@@ -59,10 +60,14 @@ class NamedTable:
     """how many lines of a text precede the first row"""
     delimiter: str | None = None
     """what separates the columns of a text; None where the table is no text"""
+    separators: str = ""
+    """other characters that cut the first rows into as many columns"""
     rows: IntArray | None = None
     """in a part of a file, the number of each row in the file; int64[row]"""
     header: tuple[str, ...] = ()
-    """the names of the columns; none without a header"""
+    """the names of the columns that were read; none without a header"""
+    roles: tuple[str, ...] = ()
+    """what these columns hold, as ``data`` calls them"""
     said: Columns = UNSAID
     """the columns as the user says them"""
 
@@ -106,8 +111,17 @@ class NamedTable:
         """Give a column the role that its cells show."""
         names = [now if name == role else name for name in self.data.column_names]
         origins = {name: origin for name, origin in self.origins.items() if name != role}
-        origins[now] = f"{self.origins[role]}, by its cells"
+        origins[now] = f"{self.origins[role]}{BY_CELLS}"
         return replace(self, data=self.data.rename_columns(names), origins=origins)
+
+    def with_roles(self, roles: Mapping[int, str]) -> NamedTable:
+        """Take the columns at these places of the header as the parts of triples."""
+        apart = [f"{name.lower()} (column {place}, not used)" for place, name in enumerate(self.header, 1)]
+        others = [unused if role in roles.values() else role for role, unused in zip(self.roles, apart, strict=True)]
+        now = [roles.get(place, role) for place, role in enumerate(others)]
+        data = self.data.select([*self.roles]).rename_columns(now)
+        where = {"skip": self.skip, "delimiter": self.delimiter, "rows": self.rows}
+        return _named(self.source, data, now, self.header, self.said, **where)
 
     def text(self, role: str) -> pa.ChunkedArray:
         """Return a column as text; whole numbers are text too, and dates in a column of times; refuse other types."""
@@ -191,6 +205,15 @@ BEGIN, END = (
 FOURTH = "fourth column"
 """the name of a fourth column without a name until its cells show its role"""
 
+FIRST_YEAR = 1000
+"""decimals from here on may be years"""
+
+FIRST_ROWS = 100
+"""how many rows show whether the first column counts them"""
+
+BY_CELLS = ", by its cells"
+"""the end of the origin of a column whose role its cells show"""
+
 DATE = re.compile(r"\s*[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ].*)?)?\s*", re.IGNORECASE)
 """the pattern of dates that sort as text"""
 
@@ -223,7 +246,8 @@ def read_table(path: Path, columns: Columns = UNSAID, *, comments: bool = False,
         return _read_parquet(path, columns)
     with open_text(path) as text:
         skip = sum(1 for _ in takewhile(lambda line: line.startswith("#"), text)) if comments else 0
-    delimiter = columns.separator or find_delimiter(path, skip)
+    fitting = columns.separator or find_delimiters(path, skip)
+    delimiter = fitting[0]
     first = next(rows(path, skip, delimiter=delimiter), Row(1, skip, []))
     if columns.order and not columns.header and is_header(first.cells):
         _refuse_two_names(path, first, columns)
@@ -237,7 +261,8 @@ def read_table(path: Path, columns: Columns = UNSAID, *, comments: bool = False,
         header, roles = [], _by_place(path, first, columns, fourth)
         data = read(roles, skip=skip)
     skip = first.end if header else skip
-    return _named(path, data, roles, header, columns, skip=skip, delimiter=delimiter)
+    place = {"skip": skip, "delimiter": delimiter, "separators": fitting[1:]}
+    return _named(path, data, roles, header, columns, **place)
 
 
 def read_text(
@@ -368,9 +393,13 @@ def from_memory(rows: Any, source: str, columns: Columns = UNSAID) -> NamedTable
         if isinstance(cells, str) or len(cells) != len(roles):
             raise DatasetError(f"{source}, row {row + 1}: expected {', '.join(roles)}, found {cells!r:.60}.")
     held: list[Sequence[Any]] = [*zip(*listed, strict=True)] or [()] * len(roles)
-    used = {role: cells for role, cells in zip(roles, held, strict=True) if role in (*ROLES, FOURTH)}
+    used = {role: cells for role, cells in zip(roles, held, strict=True) if role in (*ROLES, FOURTH) or _is_text(cells)}
     data = pa.table({role: _column(cells, role, source) for role, cells in used.items()})
     return _named(source, data, roles, header, columns)
+
+
+def _is_text(cells: Sequence[Any]) -> bool:
+    return all(isinstance(cell, str) for cell in cells)
 
 
 def _fields_of(rows: Any, source: str) -> Sequence[str]:
@@ -414,9 +443,9 @@ def _named(
     for role, text in columns.constants.items():
         data = data.append_column(role, pa.repeat(text, len(data)))
         origins[role] = f"{text!r} in every row (option)"
-    table = NamedTable(
-        source, data, origins, tuple(by_role[role] for role in unused), header=tuple(header), said=columns, **place
-    )
+    kept = [place for place, role in enumerate(roles) if header and role in data.column_names]
+    place |= {"header": tuple(names[place] for place in kept), "roles": tuple(roles[place] for place in kept)}
+    table = NamedTable(source, data, origins, tuple(by_role[role] for role in unused), said=columns, **place)
     for role in TRIPLE:
         table = table.with_column(role, table.text(role)) if role in table else table
     return table
@@ -428,12 +457,18 @@ def with_fourth_named(tables: Mapping[str, NamedTable]) -> dict[str, NamedTable]
     if not unnamed:
         return {**tables}
     cells = pa.chunked_array([chunk for table in unnamed.values() for chunk in table[FOURTH].chunks], pa.string())
-    role = _role_of_cells(f"{next(iter(unnamed.values())).source}: the {FOURTH}", cells)
+    table = next(iter(unnamed.values()))
+    first = table["head"][:FIRST_ROWS].to_pylist()  # numbers of rows are no heads
+    counts = len(first) > 1 and first in ([*map(str, range(start, start + len(first)))] for start in (0, 1))
+    role = _role_of_cells(f"{table.source}: the {FOURTH}", cells, ["_,head,relation,tail"] * counts)
     return {**tables, **{split: table.renamed(FOURTH, role) for split, table in unnamed.items()}}
 
 
-def _role_of_cells(what: str, column: pa.ChunkedArray) -> str:
-    """Tell times, truth values and confidences apart, where no name does; refuse what may be two of these."""
+def _role_of_cells(what: str, column: pa.ChunkedArray, ways: Sequence[str]) -> str:
+    """Tell times, truth values and confidences apart, where no name does; refuse what may be two of these.
+
+    ``ways`` are further columns, in their order, as which the table can be read.
+    """
     cells = pc.unique(pc.utf8_lower(pc.utf8_trim_whitespace(column))).to_pylist()
     plain = {cell.removesuffix(".0") for cell in cells}
     if DATE.fullmatch(cells[0]):
@@ -445,9 +480,11 @@ def _role_of_cells(what: str, column: pa.ChunkedArray) -> str:
         numbers = [float(cell) for cell in cells]
     except ValueError:
         return "confidence"  # whose reader names the cell that is no number
-    if max(numbers) > 1 and all(map(WHOLE_NUMBER.fullmatch, plain)):
-        options = " or ".join(f"--columns head,relation,tail,{name}" for name in ("time", "weight"))
-        fault = f"{what} holds whole numbers, such as {cells[0]}, which may be times or weights"
+    are_whole = all(map(WHOLE_NUMBER.fullmatch, plain))
+    if max(numbers) > 1 and (are_whole or min(numbers) >= FIRST_YEAR):
+        every = [*ways, *(f"head,relation,tail,{name}" for name in ("time", "weight"))]
+        options = " or ".join(f"--columns {columns}" for columns in every)
+        fault = f"{what} holds {'whole ' * are_whole}numbers, such as {cells[0]}, which may be times or weights"
         raise DatasetError(f"{fault}. Say which: {options} {IN_PYTHON}.")
     return "confidence"
 

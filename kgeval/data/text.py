@@ -206,9 +206,15 @@ def first_line(path: Path) -> str:
 
 
 def find_delimiter(path: Path, skip: int = 0) -> str:
+    """Find what separates columns, as :func:`find_delimiters` does."""
+    return find_delimiters(path, skip)[0]
+
+
+def find_delimiters(path: Path, skip: int = 0) -> str:
     """Find what separates columns: the usual delimiter of the ending, or one that cuts the first rows more evenly.
 
-    Usual are commas in a ``.csv``, and in any other file tabs, or spaces where the first row has no tab.
+    Others that cut them into as many columns, of three or more, follow it. Usual are commas in a ``.csv``, and in any
+    other file tabs, or spaces where the first row has no tab.
     """
     with open_text(path) as text:
         filled = (line for line in islice(_lines(path, text), skip, None) if line.strip("\r\n"))
@@ -227,7 +233,8 @@ def find_delimiter(path: Path, skip: int = 0) -> str:
     ):
         for delimiter in order:
             if len(widths[delimiter]) == 1 and min(widths[delimiter]) >= least:
-                return delimiter
+                alike = (it for it in ",;|\t" if it != delimiter and widths.get(it) == widths[delimiter])
+                return delimiter + "".join(alike if least > 2 else "")
     return usual
 
 

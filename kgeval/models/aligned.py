@@ -14,6 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from kgeval.base.arrays import BoolArray, Float64Array, FloatArray, IntArray
+from kgeval.base.assumptions import Assumption
 from kgeval.base.errors import InputError, ScoreError
 from kgeval.base.threads import slices
 from kgeval.data.queries import Queries, Rows
@@ -66,6 +67,11 @@ class Aligned(MappedScorer):
         """The name of the model in results: the title of the model or of its scorer, or the scorer's class."""
         titles = (getattr(scorer, "title", None) for scorer in (self.source, self.scorer))
         return next((str(title) for title in titles if title), type(self.scorer).__name__)
+
+    @property
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """How the model was read where another reading is possible."""
+        return tuple(getattr(self.source, "assumptions", ()))
 
     @property
     def sides(self) -> tuple[Side, ...]:

@@ -188,7 +188,7 @@ def load_ranks(  # noqa: PLR0913
         missing=len(parts) * len(dataset.split(split)) - len(table),
         leaks=leaks,
         has_ties=file.has_ties,
-        suspicion=dataset.suspicion,
+        assumptions=(*dataset.assumptions, *file.assumptions),
         fingerprint=fingerprint(dataset) if "train" in dataset.splits else "",
     )
 

@@ -236,7 +236,7 @@ class ModelRanking(ModelOnDataset):
             competing=self._num_competing(),
             unscored=int((~self.known[np.unique(data["triple"].to_numpy())]).sum()),
             leaks=leaks,
-            suspicion=self.dataset.suspicion,
+            assumptions=(*dataset.assumptions, *self.scorer.assumptions),
             fingerprint=fingerprint(self.dataset),
         )
 

@@ -7,7 +7,7 @@ column, add it to ``NAME``.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kgeval.base.arrays import Float64Array, IntArray
+from kgeval.base.assumptions import Assumption
 from kgeval.base.errors import TableError, did_you_mean
 from kgeval.base.files import exists_safely
 from kgeval.base.notes import Note
@@ -82,6 +83,14 @@ class RankFile:
         if not len(table):
             raise TableError(f"{path}: no ranks in it.")
         return cls(table, *_rank_columns(table, setting))
+
+    @property
+    def assumptions(self) -> Iterator[Assumption]:
+        """Say what files of ranks leave open: what a column of sides names, and whether the best rank is 1."""
+        if column := self.table.origins.get("side"):
+            yield Assumption("side", f"{column} names what is predicted", "usual", "", "")
+        if not self.has_ties:
+            yield Assumption("ranks", "from 1", "usual", "", "")
 
     @property
     def has_ties(self) -> bool:

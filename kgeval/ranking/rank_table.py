@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.assumptions import Assumption
 from kgeval.base.errors import TableError, counted, refuse_unknown
 from kgeval.base.parquet_tables import LABELS, with_columns
 from kgeval.data import History, KnownTimes
@@ -90,8 +91,8 @@ class RankTable(RankColumns):
     """whether the numbers of ties are known; if not, the ranks have a tie policy of their own, and no other"""
     own_ties: str = OF_FILE
     """the tie policy of ranks whose numbers of ties are unknown: ``OF_FILE``, or its name"""
-    suspicion: str | None = None
-    """why the columns of the dataset may be in another order"""
+    assumptions: tuple[Assumption, ...] = ()
+    """how the dataset and the model were read where another reading is possible"""
     fingerprint: str = ""
     """which graph was ranked, as ``kgeval.data.fingerprint`` tells graphs apart; empty if that is not known"""
 

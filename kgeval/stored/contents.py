@@ -246,6 +246,7 @@ class Manifest(TypedDict, total=False):
     seconds: dict[str, Annotated[float, Field(ge=0)]]
     ranking: JsonBlock
     ranked: dict[str, Count]
+    read_as: list[str]
     continued: dict[str, Count]
     notes: list[str]
     note_kinds: JsonValue
@@ -341,8 +342,9 @@ def describe_machine() -> dict[str, Any]:
 
 
 def ranking_facts(table: RankTable) -> dict[str, Any]:
-    """Return what the manifest says of how the ranks were made, and how many there are."""
-    return {"ranking": dict(table.work), "ranked": {"triples": table.num_triples, "ranks": len(table)}}
+    """Return what the manifest says of how the ranks were made, how many there are, and how their inputs were read."""
+    read = {"read_as": [*map(str, table.assumptions)]} if table.assumptions else {}
+    return {"ranking": dict(table.work), "ranked": {"triples": table.num_triples, "ranks": len(table)}, **read}
 
 
 def sizes_of(dataset: Dataset) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from kgeval import Dataset, Slice, annotate, load_dataset
 from kgeval.analysis import audit
+from kgeval.base.assumptions import Assumption
 from kgeval.base.errors import DatasetError, InputError
 from tests.analysis.ranked_rows import ranked
 from tests.conftest import unwrapped
@@ -131,8 +132,8 @@ def test_it_says_what_it_compared():
     assert "The labels are numbers, which match if they are equal" in audit(numbers, against=[numbers]).notes[-1]
     assert "overlap is no proof of memorising" in unwrapped(audit(data, against=data))
     assert audit(data).notes == ()
-    suspect = replace(spelt, suspicion="its columns are odd")
-    assert "its columns are odd" in audit(data, against=suspect).notes
+    suspect = replace(spelt, assumptions=(Assumption("columns", "odd ones", "usual"),))
+    assert "read as: columns: odd ones" in audit(data, against=suspect).notes
 
 
 def titles(found):

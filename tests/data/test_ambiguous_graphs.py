@@ -5,14 +5,17 @@ The values are by plain Python, from the true columns of the files (``tried-5/gu
 
 from __future__ import annotations
 
+import json
 from collections import namedtuple
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from kgeval import Baseline, Dataset, evaluate, load_dataset, summarize
+from kgeval import Baseline, Dataset, compare, evaluate, load_dataset, summarize
 from kgeval.base.assumptions import read_as
 from kgeval.base.errors import InputError
+from tests.cli.conftest import invoke
 
 THREE = "head={},relation={},tail={}".format
 
@@ -33,6 +36,24 @@ GRAPHS = [
     ("validity-columns/from-to", THREE("person", "relation", "company"), 0.213875, ""),
     ("date-of-record", THREE("subject", "predicate", "object"), 0.213875, ""),
     ("date-of-record", THREE(1, 2, 3), 0.213875, ""),
+    ("date-of-record", None, 0.191143, "time: date (by its name; if not: --columns head=…,relation=…,tail=…)"),
+    ("validity-columns/start-end", None, "head=start, relation=relation, tail=end, but 'person', 'company' could", ""),
+    ("validity-columns/from-to", None, "head=from, relation=relation, tail=to, but 'person', 'company' could", ""),
+    ("label-as-relation", None, "no column is surely the relation: 'label' holds 1 and 0. Say which", ""),
+    ("label-as-relation", "head=source,tail=target,label=label,relation='x'", 0.147048, ""),
+    ("edge-key", None, "no column is surely the relation: 'key' holds 1 and 0. Say which: .*relation=action", ""),
+    ("edge-key", THREE("source", "action", "target"), 0.213875, ""),
+    ("name-before-id", None, 0.213875, ""),
+    ("relation-last-bipartite", None, 0.379820, "columns: head, relation, tail (30 labels of relations are many"),
+    ("relation-last-bipartite", "head,tail,relation", 0.284289, ""),
+    (
+        "fourth-column-flag",
+        None,
+        0.220453,
+        "fourth column: label (its cells are 1 and 0, so that some triples are false",
+    ),
+    ("fourth-column-flag", "head,relation,tail,_", 0.213875, ""),
+    ("row-index/plain", None, "--columns _,head,relation,tail or --columns head,relation,tail,time", ""),
 ]
 
 
@@ -47,7 +68,7 @@ def test_a_graph_is_read_rightly_or_asked_about(shared, folder, columns, expecte
     mrr = summarize(evaluate(Baseline("popularity"), dataset), ["mrr"], ties="expected")["mrr"]
     assert round(mrr, 6) == expected
     assert line in read_as(dataset.assumptions)
-    assert line or not dataset.assumptions
+    assert line or not read_as(dataset.assumptions)
 
 
 ROWS = [("3", "1", "2"), ("2", "1", "3"), ("3", "2", "1"), ("1", "2", "2")]
@@ -154,3 +175,64 @@ def test_rows_of_other_names_are_asked_about_or_refused():
     assert triples(dataset) == {"train": [("x", "r", "y"), ("y", "r", "x")]}
     with pytest.raises(InputError, match="row 2: its keys are not those of row 1, a, b, c"):
         Dataset.from_labels(train=[rows[0], {"a": "x", "b": "r"}], columns="head=a,relation=b,tail=c")
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_ids_beat_names_of_sources_and_all_splits_count(tmp_path, ending):
+    header = ("subject_id", "predicate", "object_id", "source")
+    further = {
+        split: [(f"e{h}", f"r{r}", f"e{t}", ("ctd", "string")[place % 2]) for place, (h, r, t) in enumerate(rows)]
+        for split, rows in SPLITS.items()
+    }
+    for split, rows in further.items():
+        frame = pd.DataFrame(rows, columns=header)
+        path = tmp_path / f"{split}.{ending}"
+        frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
+    dataset = load_dataset(tmp_path)
+    assert triples(dataset) == triples(
+        Dataset.from_labels(**{s: [row[:3] for row in rows] for s, rows in further.items()})
+    )
+    assert "columns not used: source" in str(dataset.notes[0])
+
+
+def test_a_second_separator_is_said(tmp_path):
+    words = {split: [(f"{h}, FR", f"r{r}", f"{t}, ES") for h, r, t in rows] for split, rows in SPLITS.items()}
+    dataset = load_dataset(write(tmp_path, words, ending="csv", separator=";"))
+    assert "separator: comma (its ending and its first rows; if not: --columns separator=semicolon)" in read_as(
+        dataset.assumptions
+    )
+    rightly = load_dataset(tmp_path, columns="separator=semicolon")
+    assert triples(rightly) == triples(Dataset.from_labels(**words))
+    assert rightly.assumptions == ()
+
+
+def test_decimal_years_are_asked_about(tmp_path):
+    timed = {split: [(*row, 2010 + place / 4) for place, row in enumerate(rows)] for split, rows in SPLITS.items()}
+    with pytest.raises(InputError, match=r"holds numbers, such as 2010\.0, which may be times or weights"):
+        load_dataset(write(tmp_path, timed))
+    assert len(load_dataset(tmp_path, columns="head,relation,tail,time").times) == len(ROWS)
+
+
+def test_the_line_is_in_every_form_and_kept(tmp_path):
+    rows = {split: [(f"e{h}", f"r{r}", f"e{t}", f"2014-01-0{h}") for h, r, t in part] for split, part in SPLITS.items()}
+    graph = write(tmp_path / "graph", rows, ("head", "relation", "tail", "date"))
+    line = "read as: time: date (by its name; if not: --columns head=…,relation=…,tail=…)"
+    run = tmp_path / "run"
+    asked = ["evaluate", "baseline:popularity", "--dataset", graph, "-m", "mrr"]
+    assert line in " ".join(invoke(*asked, "--out", run).output.split())
+    content = json.loads(invoke(*asked, "--json").stdout)
+    assert content["provenance"]["read_as"] == [line.removeprefix("read as: ")]
+    assert json.loads((run / "manifest.json").read_text())["read_as"] == content["provenance"]["read_as"]
+    assert line in " ".join(invoke("summarize", run, "-m", "mrr").output.split())
+    assert "time: date (by its name" in " ".join(invoke("inspect", graph).output.split())
+    assert invoke("convert", graph, "--out", tmp_path / "converted").exit_code == 0
+    assert load_dataset(tmp_path / "converted").assumptions == load_dataset(graph).assumptions
+
+
+def test_one_graph_that_was_read_in_two_ways_is_refused_and_the_reading_said(tmp_path):
+    rows = {split: [(f"e{h}", f"r{r}", f"e{t}", f"2014-01-0{h}") for h, r, t in part] for split, part in SPLITS.items()}
+    graph = write(tmp_path, rows, ("head", "relation", "tail", "date"))
+    ways = (None, "head=head,relation=relation,tail=tail")
+    tables = {str(way): evaluate(Baseline("popularity"), load_dataset(graph, columns=way)) for way in ways}
+    with pytest.raises(InputError, match=r"graph \w{8}, read as: time: date \(by its name"):
+        compare(tables)

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgeval import Dataset, classify, evaluate, load_dataset, save_dataset, summarize
+from kgeval.base.assumptions import read_as
 from kgeval.base.errors import DatasetError, InputError
 from kgeval.data.columns import Columns, is_header, resolve
 from kgeval.data.text import BLANKS
@@ -179,25 +180,25 @@ def test_a_graph_whose_relation_is_not_in_the_middle_is_suspected_and_no_other(n
     rows = labels(load_dataset(name))
     for order in itertools.permutations(range(3)):
         turned = {split: [tuple(row[column] for column in order) for row in part] for split, part in rows.items()}
-        suspicion = Dataset.from_labels(**turned).suspicion
-        assert (suspicion is None) == (order[1] == 1)
-        if suspicion is not None:
-            proposed = suspicion.partition("--columns ")[2].partition(" ")[0].split(",")
+        line = read_as(Dataset.from_labels(**turned).assumptions)
+        assert (line == "") == (order[1] == 1)
+        if line:
+            proposed = line.partition("--columns ")[2].partition(" ")[0].split(",")
             assert proposed.index("relation") == order.index(1)
     for split, part in rows.items():
         pd.DataFrame(part)[[1, 0, 2]].to_csv(tmp_path / f"{split}.tsv", sep="\t", header=False, index=False)
     wrong = load_dataset(tmp_path)
-    assert wrong.suspicion in evaluate(lambda h, r, t: h + t, wrong).provenance.heads
-    assert wrong.suspicion in summarize(evaluate(lambda h, r, t: h + t, wrong)).heads
+    assert read_as(wrong.assumptions) in evaluate(lambda h, r, t: h + t, wrong).provenance.heads
+    assert read_as(wrong.assumptions) in summarize(evaluate(lambda h, r, t: h + t, wrong)).heads
     right = load_dataset(tmp_path, columns="relation,head,tail")
-    assert right.suspicion is None
+    assert right.assumptions == ()
     assert right.sha256() == Dataset.from_labels(**rows).sha256()
-    assert load_dataset(tmp_path, columns="head,relation,tail").suspicion is None
+    assert load_dataset(tmp_path, columns="head,relation,tail").assumptions == ()
 
 
 @pytest.mark.parametrize("data", ["codex-s", "fb15k-237", "wn18rr", "icews14", "ppi5k", "ingram-nl-0"])
 def test_no_real_graph_is_suspected(shared, data):
-    assert load_dataset(shared / "data" / data).suspicion is None
+    assert load_dataset(shared / "data" / data).assumptions == ()
 
 
 @settings(max_examples=40, deadline=None)
@@ -207,7 +208,7 @@ def test_no_random_graph_is_suspected(entities, relations, triples, seed, number
     columns = (draw.integers(size, size=triples) for size in (entities, relations, entities))
     kinds = ("", "", "") if numbered else ("e", "r", "e")
     words = [[f"{kind}{number}" for number in column] for kind, column in zip(kinds, columns, strict=True)]
-    assert Dataset.from_labels(train=list(zip(*words, strict=True))).suspicion is None
+    assert Dataset.from_labels(train=list(zip(*words, strict=True))).assumptions == ()
 
 
 # What cells hold
@@ -294,8 +295,8 @@ def test_ids_in_another_order_are_suspected(tmp_path, name):
     for order, expected in (((0, 1, 2), None), ((1, 0, 2), "relation,head,tail"), ((0, 2, 1), "head,tail,relation")):
         for split, part in right.splits.items():
             np.savetxt(tmp_path / f"{split}.txt", part.ids[:, order], "%d", delimiter="\t")
-        suspicion = load_dataset(tmp_path, layout="labels").suspicion
-        assert (suspicion is None) if expected is None else f"--columns {expected} " in suspicion
+        line = read_as(load_dataset(tmp_path, layout="labels").assumptions)
+        assert line == "" if expected is None else f"--columns {expected} " in line
 
 
 def test_cells_without_text_are_noted_with_the_line(tmp_path):
@@ -482,10 +483,11 @@ def test_a_graph_whose_test_triples_name_other_entities_is_suspected(tmp_path):
     (tmp_path / "train.txt").write_text("a\tr\tb\nb\tr\tc\n")
     (tmp_path / "test.txt").write_text("a\tr\tc\nx\tr\ty\nz\tr\ta\n")
     data = load_dataset(tmp_path)
-    assert str(data.suspicion).startswith("2 of 3 test triples have an entity that is in no train triple.")
-    assert str(data.suspicion) in unwrapped(summarize(evaluate(lambda h, r, t: h, data), "mrr"))
+    line = read_as(data.assumptions)
+    assert "train (2 of 3 test triples have an entity that is in no train triple; if not: add msg.txt" in line
+    assert line in unwrapped(summarize(evaluate(lambda h, r, t: h, data), "mrr"))
     (tmp_path / "test.txt").write_text("a\tr\tc\nb\tr\ta\nz\tr\ta\n")
-    assert load_dataset(tmp_path).suspicion is None
+    assert load_dataset(tmp_path).assumptions == ()
 
 
 def test_cells_of_two_train_files_are_noted_where_they_stand(tmp_path):

@@ -60,7 +60,7 @@ def test_further_columns_are_kept_under_their_names(tmp_path, ending):
     ("header", "message"),
     [
         ("head relation relation", "several columns are the relation ('relation' and 'relation')"),
-        ("head subject relation tail", "several columns are the head ('head' and 'subject')"),
+        ("head subject relation about", "several columns are the head ('head' and 'subject')"),
         ("head relation tail side Side", "several columns are the side ('side' and 'Side')"),
         ("head about tail", "no column is the relation; found the columns 'head', 'about', 'tail'"),
         ("cause relation tail", "no column is the head; found the columns 'cause', 'relation', 'tail'"),

@@ -25,6 +25,7 @@ from kgeval.analysis.audits.searches import (
     twins_found,
 )
 from kgeval.base.arrays import BoolArray
+from kgeval.base.assumptions import read_as
 from kgeval.base.errors import DatasetError, InputError, counted, refuse_unknown
 from kgeval.base.notes import in_json
 from kgeval.base.tables.shown import Shown
@@ -210,7 +211,7 @@ class Audit(Shown):
         sizes = ", ".join(f"{len(triples):,} {split}" for split, triples in self.dataset.splits.items())
         entities, relations = len(self.dataset.entities), len(self.dataset.relations)
         about = f"{self.dataset.name}: {entities:,} entities, {relations:,} relations, triples: {sizes}"
-        return (f"{about}, threshold {self.threshold:g}", *filter(None, [self.dataset.suspicion]))
+        return (f"{about}, threshold {self.threshold:g}", *filter(None, [read_as(self.dataset.assumptions)]))
 
     def explanations(self) -> dict[str, str]:
         """Explain each kind that was found, with its worst finding."""

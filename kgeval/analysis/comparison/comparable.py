@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray, IntArray
+from kgeval.base.assumptions import Assumption, read_as
 from kgeval.base.errors import MetricError
 from kgeval.base.notes import Note
 from kgeval.base.parquet_tables import LABELS, with_columns
@@ -239,6 +240,8 @@ class OfGraph(Protocol):
     def dataset(self) -> str: ...
     @property
     def fingerprint(self) -> str: ...
+    @property
+    def assumptions(self) -> tuple[Assumption, ...]: ...
 
 
 def dataset_names(tables: Sequence[OfGraph]) -> list[str]:
@@ -263,9 +266,10 @@ def _graphs(tables: Mapping[str, OfGraph]) -> dict[str, list[str]]:
         if (graph := tables[model].fingerprint) not in ("", *prints.setdefault(name, [])):
             prints[name].append(graph)
     whose: dict[str, list[str]] = {}
-    for model, name in named:
-        of_graph = f" (graph {(tables[model].fingerprint or prints[name][0])[:8]})" if len(prints[name]) > 1 else ""
-        whose.setdefault(f"{name}{of_graph}", []).append(model)
+    for (model, name), table in zip(named, tables.values(), strict=True):
+        graph = (table.fingerprint or "".join(prints[name][:1]))[:8]
+        shown = f"{name} (graph {', '.join(filter(None, [graph, read_as(table.assumptions)]))})"
+        whose.setdefault(shown if len(prints[name]) > 1 else name, []).append(model)
     return {name: models for name, models in whose.items() if name != UNKNOWN}
 
 

@@ -163,7 +163,7 @@ def _foreign_ranks(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
     return {**table, "ties": "known" if file.has_ties else "as in the file", **in_json(file.notes)}
 
 
-OPTIONAL = ("suspicion", "layout", "columns", "read as", "training graph", "confidences", "false", "times", "names")
+OPTIONAL = ("layout", "columns", "read as", "training graph", "confidences", "false", "times", "names")
 """the keys of facts that few datasets have: they are left out if they are empty"""
 
 
@@ -181,7 +181,6 @@ def _dataset_facts(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     notes = [*dataset.notes, *of_leaks]
     learned, times = dataset.training_graph, dataset.times
     description = {
-        "suspicion": dataset.suspicion,
         **sizes_of(dataset),
         "layout": dataset.stored_as,
         "columns": dict(dataset.columns),

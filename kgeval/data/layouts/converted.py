@@ -29,6 +29,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kgeval.base.arrays import IntArray
+from kgeval.base.assumptions import Assumption
 from kgeval.base.containers import read_parquet
 from kgeval.base.errors import DatasetError, InputError, refusing
 from kgeval.base.notes import restored, stored
@@ -101,7 +102,7 @@ def save_dataset(dataset: Dataset, folder: str | Path, *, replace_folder: bool =
 
 
 def _write(dataset: Dataset, folder: Path) -> None:
-    kept = ("name", "layout", "id_source", "suspicion")
+    kept = ("name", "layout", "id_source", "assumptions")
     about = {"version": 1, **stored(dataset.notes)} | {name: getattr(dataset, name) for name in kept}
     for name in LABELS:
         if (labels := getattr(dataset, name)) is not None:
@@ -169,7 +170,7 @@ def _read_graph(folder: Path) -> Dataset:
         confidences={split: files[split].numbers("confidence") for split in SPLITS if files[split].has("confidence")},
         id_source=about["id_source"],
         layout=str(about.get("layout", "")),
-        suspicion=str(about["suspicion"]) if about.get("suspicion") else None,
+        assumptions=tuple(Assumption(*one) for one in about.get("assumptions", [])),
         notes=restored(about),
         where=lambda split, row: f"{paths[split]}: triple {row}",
         negatives={split: files[name].triples() for split, name in FALSE.items() if name in files},

@@ -52,7 +52,7 @@ def read(folder: Path, needs: Sequence[str] = ("train", "test"), columns: Column
         if "train" in candidates(place.parent / name)
     ]
     notes = (*dataset.notes, *beside, *notes_on_unread_triples(folder, dataset))
-    return replace(dataset, notes=notes, suspicion=dataset.suspicion or _strangers(dataset))
+    return replace(dataset, notes=notes, assumptions=(*dataset.assumptions, *_strangers(dataset)))
 
 
 LABELLED = Layout(
@@ -229,15 +229,15 @@ def notes_on_unread_triples(folder: Path, dataset: Dataset) -> Iterator[str]:
             yield Note("files", Example.path(file.name), fact, such, cure)
 
 
-def _strangers(dataset: Dataset) -> str | None:
-    """Say if most test triples name an entity that train lacks, as if the graph of test is missing; else None."""
+def _strangers(dataset: Dataset) -> Iterator[Assumption]:
+    """Say if most test triples name an entity that train lacks, as if the graph of test is missing."""
     known = np.concatenate([dataset.train.heads, dataset.train.tails])
     strangers = int((~np.isin(dataset.test.ids[:, ::2], known)).any(axis=1).sum())
     if not len(dataset.train) or 2 * strangers <= len(dataset.test):
-        return None
+        return
     share = f"{strangers:,} of {len(dataset.test):,} test triples have an entity that is in no train triple"
     files = "msg.txt (InGram), observe.txt (MTDEA), test-graph.txt (HM) or the folder X_ind (GraIL)"
-    return f"{share}. Perhaps their own graph is missing, such as {files}."
+    yield Assumption("graph of test", "train", "usual", share, f"add {files}")
 
 
 def _unknown_triple(file: Path, dataset: Dataset) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.base.arrays import Float64Array
+from kgeval.base.assumptions import Assumption
 from kgeval.base.errors import counted
 from kgeval.base.parquet_tables import LABELS, StoredTable
 from kgeval.data.columns import TRIPLE
@@ -60,6 +61,8 @@ class LabelTable(StoredTable):
     """the name of the dataset"""
     negatives: str = UNKNOWN
     """the origin of the false test triples, as in ``of file test_negatives.txt``"""
+    assumptions: tuple[Assumption, ...] = ()
+    """how the dataset was read where another reading is possible"""
     fingerprint: str = ""
     """which graph it is, as ``kgeval.data.fingerprint`` tells graphs apart; empty if that is not known"""
 
@@ -83,6 +86,7 @@ class LabelTable(StoredTable):
             split="test",
             triples=int(test.sum()),
             negatives=f"{false:,} {origin}" if false else "none",
+            assumptions=self.assumptions,
         )
 
     def scored(self, split: str, scores: str = "score") -> ScoredLabels:
@@ -107,4 +111,10 @@ class LabelTable(StoredTable):
             **scores,
             **{f"{name}_label": labels[place].column(ids[:, place]) for place, name in enumerate(TRIPLE)},
         }
-        return cls(pa.table(columns), dataset=dataset.name, fingerprint=fingerprint(dataset), **about)
+        return cls(
+            pa.table(columns),
+            dataset=dataset.name,
+            fingerprint=fingerprint(dataset),
+            assumptions=dataset.assumptions,
+            **about,
+        )
