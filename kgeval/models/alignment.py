@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.base.arrays import IntArray
+from kgeval.base.assumptions import choose
 from kgeval.base.errors import CheckpointError, InputError, UsageError
 from kgeval.base.notes import Example, Note, amount
 from kgeval.data.dataset import Dataset
@@ -34,6 +35,7 @@ from kgeval.models.adapters.live_models import (
 )
 from kgeval.models.adapters.prediction_lists import PredictionLists
 from kgeval.models.aligned import Aligned
+from kgeval.models.order_check import better_reading
 from kgeval.models.scorer import LabelledModel, LabelledScorer, Scorer, VectorScorer
 
 Model = TypeVar("Model", bound=LabelledModel)
@@ -158,23 +160,54 @@ def _with_times(source: LabelledModel, times: Labels | None) -> LabelledModel:
     return cast("LabelledModel", replace(cast("Any", source), times=labels))
 
 
-def with_sorted_labels(source: Model, dataset: Dataset) -> Model:
-    """Give a model the sorted labels of a dataset, if its framework numbers sorted labels and does not store them."""
-    if source.numbering != "sorted":
+IDS = ("dataset", "sorted", "by-value")
+"""the orders of a model's ids: those of the dataset, or of its labels, sorted as text or as numbers"""
+
+
+def with_sorted_labels(source: Model, dataset: Dataset, *, said: str | None = None) -> Model:
+    """Give a model the sorted labels of a dataset, if its framework numbers sorted labels and does not store them.
+
+    Numbers may be sorted by their value too, and code of one's own has the ids of the dataset's files. If these orders
+    differ, ``said`` or facts of train tell which one the model has, or the user is asked.
+    """
+    if source.numbering != "sorted" or None not in (source.entities, source.relations):
         return source
-    entities = source.entities or _sorted_labels(dataset, dataset.entities, source.num_entities)
-    relations = source.relations or _sorted_labels(dataset, dataset.relations, source.num_relations)
-    return cast("Model", replace(cast("Any", source), entities=entities, relations=relations))
+    orders = {"sorted": _labels_in_order(source, dataset), "by-value": _labels_in_order(source, dataset, _by_value)}
+    sizes = len(dataset.entities), len(dataset.relations)
+    if dataset.id_source not in (None, "kgeval", "PyKEEN") and sizes == (source.num_entities, source.num_relations):
+        orders["dataset"] = source.entities or dataset.entities, source.relations or dataset.relations
+    fitting: dict[str, Model] = {}
+    for name, (entities, relations) in orders.items():
+        if said in (None, name) and not any((it.entities, it.relations) == orders[name] for it in fitting.values()):
+            labelled = replace(cast("Any", source), entities=entities, relations=relations)
+            fitting[name] = cast("Model", labelled)
+    best, told = None, ""
+    if len(fitting) > 1:
+        best, told = better_reading({name: align(model, dataset) for name, model in fitting.items()}, dataset)
+    option, where = f"--option ids={' or ids='.join(IDS)}", getattr(source, "title", "the model")
+    model, taken = choose("ids", fitting, option, said=said, usual=best, why=told, where=where, error=UsageError)
+    return cast("Model", replace(cast("Any", model), assumptions=(*source.assumptions, taken)))
 
 
-def _sorted_labels(dataset: Dataset, labels: Vocabulary, size: int) -> Vocabulary:
+def _by_value(label: str) -> tuple[int, str]:
+    return (int(label) if label.isdecimal() else 0, label)
+
+
+def _labels_in_order(
+    source: LabelledModel, dataset: Dataset, key: Callable[[str], Any] | None = None
+) -> tuple[Vocabulary, Vocabulary]:
+    entities = source.entities or _sorted_labels(dataset, dataset.entities, source.num_entities, key)
+    return entities, source.relations or _sorted_labels(dataset, dataset.relations, source.num_relations, key)
+
+
+def _sorted_labels(dataset: Dataset, labels: Vocabulary, size: int, key: Callable[[str], Any] | None) -> Vocabulary:
     """Sort the labels (of entities or relations) that occur in any split; refuse a model with more or fewer ids."""
     columns = [1] if labels.kind == "relation" else [0, 2]
     used = np.unique(np.concatenate([triples.ids[:, columns].ravel() for triples in dataset.splits.values()]))
     if len(used) != size:
         fault = f"the model has {size} {labels.kind} ids, given to sorted labels"
         raise UsageError(f"{fault}, dataset {dataset.name} has {len(used)} in its triples. Is it the right dataset?")
-    return Vocabulary(sorted(labels[int(index)] for index in used), labels.kind)
+    return Vocabulary(sorted((labels[int(index)] for index in used), key=key), labels.kind)
 
 
 def _match_ids(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | None, size: int) -> MatchedIds:

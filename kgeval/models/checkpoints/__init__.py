@@ -20,11 +20,12 @@ from kgeval.base.files import exists_safely, refuse_special, suggest_paths
 from kgeval.data import History
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
-from kgeval.models.alignment import align, with_sorted_labels
+from kgeval.models.alignment import IDS, align, with_sorted_labels
 from kgeval.models.baselines import Baseline
 from kgeval.models.checkpoints.checkpoint import Checkpoint
+from kgeval.models.checkpoints.number_orders import refuse_other_order
 from kgeval.models.checkpoints.options import Options
-from kgeval.models.checkpoints.readers import Reader, formats, recognise
+from kgeval.models.checkpoints.readers import NAMED_BY_USER, Reader, formats, recognise
 
 __all__ = ["Checkpoint", "as_model", "load_checkpoint", "read_checkpoint"]
 
@@ -110,15 +111,17 @@ def read_checkpoint(
     ids = user_options.resolve("ids", None, "")
     user_options.refuse_unused(path)
     checkpoint = replace(checkpoint, assumptions=(*checkpoint.assumptions, *user_options.assumptions))
-    if ids not in (None, "dataset"):
-        raise UsageError(f"ids={ids!r}: expected ids=dataset, which says that the model's ids are the dataset's.")
+    if ids not in (None, *IDS):
+        raise UsageError(f"ids={ids!r}: expected {' or '.join(f'ids={order}' for order in IDS)}.")
     if ids is not None:
-        checkpoint = checkpoint.with_ids_of_dataset()
-    checkpoint = checkpoint if dataset is None else with_sorted_labels(checkpoint, dataset)
+        checkpoint = checkpoint.with_ids(ids)
+    checkpoint = checkpoint if dataset is None else with_sorted_labels(checkpoint, dataset, said=ids)
     if nan == "error":
         checkpoint.refuse_nonfinite()
     if dataset is not None:
         align(checkpoint, dataset)
+        if checkpoint.format in ("native", NAMED_BY_USER):
+            refuse_other_order(checkpoint, dataset, options)
     return checkpoint
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from kgeval.base.arrays import FloatArray
 from kgeval.base.errors import CheckpointError, UsageError
 from kgeval.models.checkpoints.locate import naming
+from kgeval.models.checkpoints.number_orders import in_order
 from kgeval.models.checkpoints.options import Options
 from kgeval.models.checkpoints.tensors import COUNTERS, Tensors
 from kgeval.models.family import Family, family
@@ -75,6 +76,7 @@ def model_of_arrays(
         raise UsageError(f"{file}: reciprocal={inverse!r}: expected true or false.")
     with naming(file):
         built = kind.build(arrays, {key: value for key, value in chosen.items() if value is not None})
-        if not inverse:
-            built.refuse_heads()
-    return Reciprocal(built) if inverse else built
+        ordered = in_order(Reciprocal(built) if inverse else built, options, file.name)
+        if isinstance(ordered, Family):
+            ordered.refuse_heads()
+    return ordered

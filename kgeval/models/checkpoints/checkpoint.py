@@ -99,11 +99,11 @@ class Checkpoint(LabelledModel):
             "files": [str(path) for path in self.files],
         }
 
-    def with_ids_of_dataset(self) -> Checkpoint:
-        """Return the checkpoint with the ids of the dataset, as the option ``ids=dataset`` says."""
+    def with_ids(self, ids: str) -> Checkpoint:
+        """Return the checkpoint with ids of the order that the option ``ids`` says."""
         if self.entities is not None and self.relations is not None:
             raise UsageError(f"{self.files[0]}: the model has labels, so its ids are known. Leave the option ids out.")
-        return replace(self, numbering="dataset", layouts=())
+        return replace(self, numbering="dataset" if ids == "dataset" else "sorted", layouts=())
 
     def refuse_nonfinite(self) -> None:
         """Refuse arrays that contain NaN or infinity."""

@@ -27,6 +27,7 @@ class ComplEx(ProductFamily):
     """
 
     formula: ClassVar[str] = "Re Σ h r conj(t)"
+    is_complex: ClassVar[bool] = True
     equal_widths: ClassVar[bool] = True
 
     def check_shapes(self) -> None:
@@ -101,6 +102,7 @@ class RotatE(VectorFamily):
     """
 
     formula: ClassVar[str] = "−‖h∘r − t‖_p, complex, |r| = 1"
+    is_complex: ClassVar[bool] = True
 
     norm: Literal[1, 2]
     """1: the sum of the moduli; 2: the Euclidean norm"""

@@ -1,0 +1,159 @@
+"""Orders that no shape shows: facts of train decide, or the user is asked; a documented order may be refused.
+
+The right values are by numpy, by the order in which each model was made.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kgeval import Baseline, evaluate, load_checkpoint, load_dataset, summarize
+from kgeval.base.assumptions import read_as
+from kgeval.base.errors import InputError
+from kgeval.data.dataset import Dataset
+from kgeval.data.triples import Triples
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.models.order_check import better_reading
+
+OWN, TURNS = "own-names-of-torchkge/all", {"model": "ComplEx", "reciprocal": True}
+
+CASES = [
+    # folder and file, dataset, options, MRR or what is asked, what the line says
+    (f"{OWN}/model.pt", f"{OWN}/data", {"model": "DistMult"}, 0.505036, "ids: dataset (MRR of train"),
+    (f"{OWN}/model.pt", f"{OWN}/data", {"model": "DistMult", "ids": "sorted"}, 0.121524, ""),
+    (f"{OWN}/model.pt", f"{OWN}/data", {"model": "DistMult", "ids": "dataset"}, 0.505036, ""),
+    (f"{OWN}/weak.pt", f"{OWN}/data", {"model": "DistMult"}, "ids: sorted and dataset fit", ""),
+    ("complex-interleaved/model.npz", "graph", {"model": "ComplEx"}, "take turns .complex.: MRR of train: halves", ""),
+    ("complex-interleaved/model.npz", "graph", {"model": "ComplEx", "complex": "interleaved"}, 0.967949, ""),
+    ("complex-interleaved/model.npz", "graph", {"model": "ComplEx", "complex": "halves"}, 0.208078, ""),
+    ("inverses-alternate/model.npz", "graph", TURNS, "take turns .inverses.: MRR of train", ""),
+    ("inverses-alternate/model.npz", "graph", {**TURNS, "inverses": "alternate"}, 1.0, ""),
+    ("negatives-without-side/model.npz", "graph", {"model": "ComplEx"}, 0.571140, ""),
+    (
+        f"{OWN[:-3]}relations/model.pt",
+        f"{OWN[:-3]}relations/data",
+        {"model": "DistMult"},
+        0.480526,
+        "ids: dataset (MRR",
+    ),
+]
+
+
+@pytest.mark.parametrize(("model", "graph", "options", "expected", "line"), CASES)
+def test_a_model_is_read_rightly_or_asked_about(shared, model, graph, options, expected, line):
+    folder = shared / "tried-5" / "guesses"
+    dataset = load_dataset(folder / graph)
+    if isinstance(expected, str):
+        with pytest.raises(InputError, match=expected):
+            load_checkpoint(folder / model, dataset=dataset, **options)
+        return
+    found = load_checkpoint(folder / model, dataset=dataset, **options)
+    table = evaluate(found, dataset)
+    assert round(summarize(table, ["mrr"])["mrr"], 6) == pytest.approx(expected, abs=2e-6)
+    assert line in read_as(table.assumptions)
+    assert line or not read_as(table.assumptions)
+
+
+def fitted(dataset, width=24, seed=0):
+    """Vectors under which facts of train rank well: DistMult by a few steps of gradient descent, in numpy."""
+    draw = np.random.default_rng(seed)
+    entity, relation = (draw.normal(size=(len(labels), width)) / 4 for labels in (dataset.entities, dataset.relations))
+    heads, relations, tails = dataset.train.ids.T
+    for _ in range(1500):
+        query = entity[heads] * relation[relations]
+        scores = query @ entity.T
+        odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+        odds /= odds.sum(axis=1, keepdims=True)
+        odds[np.arange(len(tails)), tails] -= 1
+        back = odds @ entity / len(tails)
+        step = np.zeros_like(entity)
+        np.add.at(step, heads, back * relation[relations])
+        of_relation = np.zeros_like(relation)
+        np.add.at(of_relation, relations, back * entity[heads])
+        entity -= 3 * (step + odds.T @ query / len(tails))
+        relation -= 3 * of_relation
+    return entity, relation
+
+
+@pytest.fixture(scope="module")
+def numbered():
+    """A graph whose labels are numbers, so that they sort in one way as text and in another by value."""
+    draw = np.random.default_rng(3)
+    ids = np.unique(draw.integers((40, 12, 40), size=(150, 3)), axis=0)
+    entities, relations = (
+        Vocabulary([str(7 * n) for n in range(40)]),
+        Vocabulary([str(n) for n in range(12)], "relation"),
+    )
+    splits = {"train": Triples.of(ids), "test": Triples.of(ids[:30])}
+    return Dataset.build("numbers", splits, entities=entities, relations=relations, id_source="kgeval")
+
+
+@pytest.mark.parametrize("order", ["sorted", "by-value"])
+def test_facts_of_train_tell_numbers_as_text_from_numbers_by_value(tmp_path, numbered, order):
+    torch = pytest.importorskip("torch")
+    entity, relation = fitted(numbered)
+    key = int if order == "by-value" else str
+    used = [np.unique(numbered.train.ids[:, columns]) for columns in ([0, 2], [1])]
+    rows = [
+        sorted(ids.tolist(), key=lambda n, labels=labels: key(labels[n]))
+        for ids, labels in zip(used, (numbered.entities, numbered.relations), strict=True)
+    ]
+    state = {"ent_emb.weight": torch.tensor(entity[rows[0]]), "rel_emb.weight": torch.tensor(relation[rows[1]])}
+    torch.save(state, tmp_path / "model.pt")
+    found = load_checkpoint(tmp_path / "model.pt", dataset=numbered, model="DistMult")
+    (read,) = found.assumptions
+    assert (read.about, read.taken, read.basis) == ("ids", order, "usual")
+    said = load_checkpoint(tmp_path / "model.pt", dataset=numbered, model="DistMult", ids=order)
+    assert found.entities == said.entities
+    assert said.assumptions[0].basis == "said"
+    draw = np.random.default_rng(1)
+    torch.save({name: torch.tensor(draw.normal(size=it.shape)) for name, it in state.items()}, tmp_path / "model.pt")
+    with pytest.raises(
+        InputError, match=r"ids: sorted and by-value fit \(MRR of train: .*Say which: --option ids=dataset"
+    ):
+        load_checkpoint(tmp_path / "model.pt", dataset=numbered, model="DistMult")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_untrained_model_decides_nothing(numbered, seed):
+    draw = np.random.default_rng(seed)
+    scores = [draw.normal(size=(40, 40)) for _ in range(2)]
+    readings = {str(n): Table(it) for n, it in enumerate(scores)}
+    assert better_reading(readings, numbered)[0] is None
+
+
+class Table:
+    num_entities, num_relations = 40, 12
+
+    def __init__(self, scores):
+        self.table = scores
+
+    def scores(self, queries, candidates):
+        return self.table[queries.anchors][:, candidates]
+
+
+def test_only_a_clear_contradiction_of_a_documented_order_is_refused(tmp_path, numbered):
+    entity, relation = fitted(numbered)
+    zeros = np.zeros_like(entity), np.zeros_like(relation)
+    halves = {"entity": np.hstack([entity, zeros[0]]), "relation": np.hstack([relation, zeros[1]])}
+    turns = {
+        name: array.reshape(len(array), 2, -1).swapaxes(1, 2).reshape(len(array), -1) for name, array in halves.items()
+    }
+    noise = {name: np.random.default_rng(5).normal(size=array.shape) for name, array in halves.items()}
+    for name, arrays in (("halves", halves), ("turns", turns), ("noise", noise)):
+        np.savez(tmp_path / f"{name}.npz", **arrays)
+    (tmp_path / "entities.tsv").write_text("".join(f"{n}\t{label}\n" for n, label in enumerate(numbered.entities)))
+    (tmp_path / "relations.tsv").write_text("".join(f"{n}\t{label}\n" for n, label in enumerate(numbered.relations)))
+    for name in ("halves", "noise"):
+        load_checkpoint(tmp_path / f"{name}.npz", dataset=numbered, model="ComplEx")
+    with pytest.raises(InputError, match="seem to take turns"):
+        load_checkpoint(tmp_path / "turns.npz", dataset=numbered, model="ComplEx")
+    rightly = load_checkpoint(tmp_path / "turns.npz", dataset=numbered, model="ComplEx", complex="interleaved")
+    assert np.array_equal(rightly.family.entity, halves["entity"])
+    with pytest.raises(InputError, match="complex='pairs': expected complex=halves or complex=interleaved"):
+        load_checkpoint(tmp_path / "turns.npz", dataset=numbered, model="ComplEx", complex="pairs")
+
+
+def test_baselines_have_no_order():
+    assert evaluate(Baseline("popularity"), "nations").assumptions == ()
