@@ -35,6 +35,11 @@ def fingerprint(dataset: Dataset) -> str:
     return sha256("\n".join(_parts(dataset)).encode()).hexdigest()[:32]
 
 
+def facts_of(dataset: Dataset) -> list[str]:
+    """Return the digests of all facts, without those of entities and relations that have none."""
+    return [*_parts(dataset)][2:]
+
+
 def _parts(dataset: Dataset) -> Iterator[str]:
     entities, relations = _hashes(dataset.entities), _hashes(dataset.relations)
     times = None if dataset.times is None else _hashes(dataset.times)

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from kgeval.base.assumptions import choose
 from kgeval.base.errors import DatasetError, counted, first_few, refuse_unknown
 from kgeval.base.files import exists_safely, refuse_special, suggest_paths
 from kgeval.data.columns import UNSAID, ColumnNames, Columns
 from kgeval.data.dataset import Dataset
+from kgeval.data.fingerprint import facts_of
 from kgeval.data.human_names import NamesSource, with_found_names, with_names
 from kgeval.data.layouts import Layout, layouts
-from kgeval.data.layouts.labelled import read_file
+from kgeval.data.layouts.labelled import find_needed, read_file
 
 PYKEEN = "pykeen"
 """the word for the layout of PyKEEN's own datasets, which are found by name, not in a folder"""
@@ -75,12 +78,27 @@ def _read_source(source: Source, layout: str, columns: Columns) -> Dataset:
     refuse_special(path)
     refuse_unknown_layout(layout)
     if exists_safely(path) and path.is_dir() and layout != PYKEEN:
-        return _read(recognised(path) if layout == "auto" else layouts()[layout], path, columns)
+        found = recognised(path) if layout == "auto" else layouts()[layout]
+        dataset = _read(found, path, columns)
+        if layout == "auto" and found is not layouts()["labels"]:
+            _refuse_two_graphs(path, {found.name: dataset})
+        return dataset
     if exists_safely(path) and path.is_file():
         return read_file(path, columns)
     if columns != UNSAID:
         raise DatasetError(f"columns: they are for files of triples, and {str(source)!r} is none. Leave them out.")
     return _read_named(str(source), path, layout)
+
+
+def _refuse_two_graphs(path: Path, fitting: dict[str, Dataset]) -> None:
+    """Refuse a folder whose files of labels, which its layout did not read, hold other facts."""
+    (dataset,), labels = fitting.values(), layouts()["labels"]
+    read = {file.resolve() for file in dataset.files}
+    with suppress(DatasetError):  # they are no graph
+        if labels.recognises(path) and read.isdisjoint(map(Path.resolve, find_needed(path).values())):
+            labelled = labels.read(path)
+            fitting |= {} if facts_of(labelled) == facts_of(dataset) else {labels.name: labelled}
+    choose("layout", fitting, "--layout NAME", where=f"folder {str(path)!r}", error=DatasetError)
 
 
 def refuse_unknown_layout(layout: str) -> None:

@@ -31,7 +31,8 @@ def libkge(folder):
     for name, rows in SPLITS.items():
         text = "".join(f"{s}\t{p}\t{o}\n" for s, p, o in rows)
         (folder / files[name]["filename"]).write_text(text)
-        (folder / f"{name}.txt").write_text("LibKGE keeps\tthe original\ttriples too\n")
+        labelled = "".join(f"{ENTITIES[s]}\t{RELATIONS[p]}\t{ENTITIES[o]}\n" for s, p, o in rows)
+        (folder / f"{name}.txt").write_text(labelled)  # LibKGE keeps the original triples too
 
 
 def rotate(folder):

@@ -236,3 +236,30 @@ def test_one_graph_that_was_read_in_two_ways_is_refused_and_the_reading_said(tmp
     tables = {str(way): evaluate(Baseline("popularity"), load_dataset(graph, columns=way)) for way in ways}
     with pytest.raises(InputError, match=r"graph \w{8}, read as: time: date \(by its name"):
         compare(tables)
+
+
+@pytest.mark.parametrize("fewer", [0, 1])
+def test_two_graphs_in_one_folder_are_asked_about(tmp_path, fewer):
+    """As a folder of ids that was made from an older version of the files of labels."""
+    write(tmp_path, SPLITS, ending="txt")
+    labels = {
+        kind: sorted({row[column] for rows in SPLITS.values() for row in rows for column in columns})
+        for kind, columns in (("entity", (0, 2)), ("relation", (1,)))
+    }
+    for kind, names in labels.items():
+        (tmp_path / f"{kind}2id.txt").write_text(
+            f"{len(names)}\n" + "".join(f"{it}\t{n}\n" for n, it in enumerate(names))
+        )
+    for split, rows in SPLITS.items():
+        ids = [
+            f"{labels['entity'].index(h)} {labels['entity'].index(t)} {labels['relation'].index(r)}\n"
+            for h, r, t in rows
+        ][fewer:]
+        (tmp_path / f"{split}2id.txt").write_text(f"{len(ids)}\n" + "".join(ids))
+    if not fewer:
+        assert load_dataset(tmp_path).layout == "openke"
+        return
+    with pytest.raises(InputError, match=r"layout: openke and labels fit\. Say which: --layout NAME"):
+        load_dataset(tmp_path)
+    assert len(load_dataset(tmp_path, layout="labels").train) == len(ROWS)
+    assert len(load_dataset(tmp_path, layout="openke").train) == len(ROWS) - 1

@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.base.arrays import IntArray
-from kgeval.base.errors import CheckpointError, UsageError
+from kgeval.base.assumptions import choose
+from kgeval.base.errors import CheckpointError, InputError, UsageError
 from kgeval.base.files import suggest_paths
 from kgeval.data.id_files import LABEL_FILES, PYKEEN, PYKEEN_SAVED, TSV, LabelFiles, vocabulary_by_id
 from kgeval.data.text import first_line
@@ -80,8 +81,23 @@ def find_labels(folder: Path, options: Options, kinds: Sequence[LabelFiles] = LA
         known = "; ".join(f"{kind.entities} and {kind.relations}" for kind in kinds)
         raise UsageError(f"labels={str(place)!r}: expected a folder with label files: {known}.")
     read = {role: _vocabulary_in(file, kind, role) for role, (file, kind) in chosen.items()}
+    for role, (file, _) in chosen.items():
+        _refuse_other_labels(place, kinds, role, {file.name: read[role]})
     files = tuple(file for file, _ in chosen.values())
     return CheckpointLabels(read.get("entity"), read.get("relation"), files, read.get("time"))
+
+
+def _refuse_other_labels(folder: Path, kinds: Sequence[LabelFiles], role: str, fitting: dict[str, Vocabulary]) -> None:
+    """Refuse a folder with label files of two frameworks that give as many labels other ids."""
+    for kind in kinds:
+        file = kind.in_folder(folder).get(role)
+        if file is not None and file.name not in fitting:
+            with suppress(InputError):  # what cannot be read holds no labels
+                labels = _vocabulary_in(file, kind, role)
+                if len(labels) == len(next(iter(fitting.values()))) and labels not in fitting.values():
+                    fitting[file.name] = labels
+    option = "--option labels=FOLDER, a folder with one of them"
+    choose("label files", fitting, option, where=f"folder {str(folder)!r}", error=UsageError)
 
 
 def named_folder(options: Options) -> Path | None:

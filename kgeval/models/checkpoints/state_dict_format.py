@@ -54,7 +54,7 @@ class StateDictFormat:
     """the dataset layouts whose files have the same ids, if ``numbering`` is ``"files"``"""
     reciprocal: bool = False
     """whether relations are followed by their inverses, which predict heads"""
-    tensors: Callable[[Path], Tensors] = Tensors.read
+    tensors: Callable[[Path, Options], Tensors] = Tensors.read
     """opens a file as named tensors"""
     known_by: tuple[frozenset[str], ...] = ()
     """for hints where no reader recognises the files: groups of tensors or files, each of which tells the format"""
@@ -67,7 +67,7 @@ class StateDictFormat:
     def read(self, path: Path, options: Options) -> Checkpoint:
         """Read the tensors of a model, which its marker or the option ``model`` tells among those of the table."""
         file = find_checkpoint_file(path, self.files, self.what)
-        tensors = self.tensors(file)
+        tensors = self.tensors(file, options)
         marked = [name for name, model in self.models.items() if model.marker and model.marker in tensors]
         choices = marked[:1] or self.unmarked
         for take in () if marked else self.tables.values():

@@ -13,11 +13,13 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from kgeval.base.arrays import Float64Array, FloatArray
+from kgeval.base.assumptions import choose
 from kgeval.base.errors import CheckpointError, did_you_mean, first_few
 from kgeval.base.pickled import pickle_strings, read_pickled
 from kgeval.base.unpickle import StubObject
 from kgeval.models.checkpoints.locate import naming
 from kgeval.models.checkpoints.mapped_arrays import ARRAYS, SAFE, array_names, read_npz, read_safetensors
+from kgeval.models.checkpoints.options import Options
 from kgeval.models.families.convolutions import Affine
 
 COUNTERS = "*.num_batches_tracked"
@@ -53,11 +55,11 @@ class Tensors:
         self._unused = set(self._arrays)  # shared by all views
 
     @classmethod
-    def read(cls, path: Path) -> Tensors:
+    def read(cls, path: Path, options: Options | None = None) -> Tensors:
         """Read a ``state_dict``, by itself or wrapped, of ``torch.save`` or a plain pickle; or named arrays."""
         if path.suffix in ARRAYS:
             return cls(path, read_npz(path) if path.suffix != SAFE else read_safetensors(path).arrays)
-        return cls(path, unwrap_state_dict(read_pickled(path)))
+        return cls(path, unwrap_state_dict(read_pickled(path), options, path))
 
     def __contains__(self, name: str) -> bool:
         return name in self._arrays
@@ -189,15 +191,31 @@ def fold_batch_norm(layer: Any, width: int, *, affine: bool = True, epsilon: flo
     return scale, np.asarray(bias, np.float64) - mean * scale
 
 
-def unwrap_state_dict(content: Any) -> Any:
+def unwrap_state_dict(content: Any, options: Options | None = None, file: object = "") -> Any:
     """Return the ``state_dict`` in what a training script saved, or of the module in it; anything else as it is.
+
+    The option ``state`` names one of several that have the same tensors, such as the last and the best; without
+    ``options``, which are for reading, the first is taken.
 
     >>> unwrap_state_dict({"model_state_dict": {"E": 1}, "optimizer": {}, "epoch": 5})
     {'E': 1}
     """
-    wrapped = [content.get(name) for name in WRAPPINGS] if isinstance(content, Mapping) else []
-    state = next((part for part in wrapped if isinstance(part, Mapping) or is_module(part)), content)
+    parts = content if isinstance(content, Mapping) else {}
+    states = {name: part for name, part in parts.items() if isinstance(part, Mapping) or is_module(part)}
+    first = next((name for name in WRAPPINGS if name in states), None)
+    state = content if first is None else states[first]
+    if options is not None and (arrays := _arrays_of(state)) and first is not None:
+        alike = {name: part for name, part in states.items() if _arrays_of(part).keys() >= arrays.keys()}
+        others = (name for name in alike if any((_arrays_of(alike[name])[it] != arrays[it]).any() for it in arrays))
+        fitting = {name: alike[name] for name in (first, *others)}
+        said = options.resolve("state", None, "") if len(fitting) > 1 else None
+        state, _ = choose("state_dict", fitting, "the option state=NAME", said=said, where=file, error=CheckpointError)
     return dict(_of_module(state, "", set())) if is_module(state) else state
+
+
+def _arrays_of(state: Any) -> dict[str, Any]:
+    parts = state.items() if isinstance(state, Mapping) else ()
+    return {str(name): part for name, part in parts if isinstance(part, np.ndarray)}
 
 
 def is_module(content: Any) -> TypeGuard[StubObject]:

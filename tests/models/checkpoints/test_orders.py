@@ -16,6 +16,8 @@ from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.models.order_check import better_reading
 
+OPENKE = {"model": "TransE", "p_norm": 2, "norm_flag": False}
+NAMED = {"model": "DistMult", "entity": "ent.weight", "relation": "rel.weight"}
 OWN, TURNS = "own-names-of-torchkge/all", {"model": "ComplEx", "reciprocal": True}
 
 CASES = [
@@ -29,6 +31,17 @@ CASES = [
     ("complex-interleaved/model.npz", "graph", {"model": "ComplEx", "complex": "halves"}, 0.208078, ""),
     ("inverses-alternate/model.npz", "graph", TURNS, "take turns .inverses.: MRR of train", ""),
     ("inverses-alternate/model.npz", "graph", {**TURNS, "inverses": "alternate"}, 1.0, ""),
+    (
+        "label-files-of-two/entities/transe.ckpt",
+        "graph",
+        OPENKE,
+        "label files: entities.dict and entity2id.txt fit",
+        "",
+    ),
+    ("label-files-of-two/relations/transe.ckpt", "graph", OPENKE, "relations.dict and relation2id.txt fit", ""),
+    ("best-state-dict/model.pt", "graph", NAMED, "state_dict and best_state_dict and ema_state_dict fit", ""),
+    ("best-state-dict/model.pt", "graph", {**NAMED, "state": "state_dict"}, 0.473431, ""),
+    ("best-state-dict/model.pt", "graph", {**NAMED, "state": "best_state_dict"}, 0.505036, ""),
     ("negatives-without-side/model.npz", "graph", {"model": "ComplEx"}, 0.571140, ""),
     (
         f"{OWN[:-3]}relations/model.pt",
@@ -157,3 +170,36 @@ def test_only_a_clear_contradiction_of_a_documented_order_is_refused(tmp_path, n
 
 def test_baselines_have_no_order():
     assert evaluate(Baseline("popularity"), "nations").assumptions == ()
+
+
+@pytest.mark.parametrize(("folder", "expected"), [("entities", 0.462371), ("relations", 0.506809)])
+def test_a_folder_with_one_of_two_label_files_decides(shared, tmp_path, folder, expected):
+    place = shared / "tried-5" / "guesses" / "label-files-of-two" / folder
+    for name in ("entity2id.txt", "relation2id.txt"):
+        (tmp_path / name).write_text((place / name).read_text())
+    dataset = load_dataset(shared / "tried-5" / "guesses" / "graph")
+    found = load_checkpoint(place / "transe.ckpt", dataset=dataset, **OPENKE, labels=str(tmp_path))
+    assert round(summarize(evaluate(found, dataset), ["mrr"])["mrr"], 6) == expected
+
+
+def test_label_files_that_agree_or_are_of_other_sizes_are_no_question(tmp_path, numbered):
+    np.savez(tmp_path / "m.npz", entity=np.ones((40, 2)), relation=np.ones((12, 2)))
+    (tmp_path / "entities.tsv").write_text("".join(f"{n}\t{label}\n" for n, label in enumerate(numbered.entities)))
+    (tmp_path / "relations.tsv").write_text("".join(f"{n}\t{label}\n" for n, label in enumerate(numbered.relations)))
+    same = "".join(f"{n}\t{label}\n" for n, label in enumerate(numbered.entities))
+    for other in (same, "0\tx\n1\ty\n"):
+        (tmp_path / "entities.dict").write_text(other)
+        assert load_checkpoint(tmp_path / "m.npz", dataset=numbered, model="DistMult").entities == numbered.entities
+
+
+def test_states_that_are_equal_or_lack_tensors_are_no_question(tmp_path, numbered):
+    torch = pytest.importorskip("torch")
+    state = {"ent.weight": torch.ones(40, 2), "rel.weight": torch.ones(12, 2)}
+    content = {"state_dict": state, "best": dict(state), "optimizer": {"ent.weight": torch.zeros(40, 2)}, "epoch": 3}
+    torch.save(content, tmp_path / "model.pt")
+    assert load_checkpoint(tmp_path / "model.pt", dataset=numbered, ids="dataset", **NAMED).num_entities == 40
+    torch.save({**content, "ema": {name: it + 1 for name, it in state.items()}}, tmp_path / "model.pt")
+    with pytest.raises(InputError, match=r"state_dict and ema fit\. Say which: the option state=NAME"):
+        load_checkpoint(tmp_path / "model.pt", dataset=numbered, ids="dataset", **NAMED)
+    found = load_checkpoint(tmp_path / "model.pt", dataset=numbered, ids="dataset", **NAMED, state="ema")
+    assert found.family.entity[0, 0] == 2

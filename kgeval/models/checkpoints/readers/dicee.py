@@ -61,7 +61,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     file, config = _file(folder), settings_in(folder / CONFIG)
     if not file.is_file():
         raise CheckpointError(no_file(file))
-    tensors = Tensors.read(file)
+    tensors = Tensors.read(file, options)
     name = _model_name(folder / CONFIG, config, options)
     entity, relation = tensors.matrix(ENTITY), tensors.matrix(RELATION)
     entity_file, entities = _labels(folder, "entity", len(entity))

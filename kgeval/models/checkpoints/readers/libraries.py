@@ -76,8 +76,8 @@ RANGE = "rel_embedding_range"
 OPENKE_TABLES: dict[str, Any] = {"entity": named(ENTITY), "relation": named(RELATION)}
 
 
-def _openke_tensors(file: Path) -> Tensors:
-    tensors = _openke_json(file) if file.suffix == ".json" else Tensors.read(file)
+def _openke_tensors(file: Path, options: Options) -> Tensors:
+    tensors = _openke_json(file) if file.suffix == ".json" else Tensors.read(file, options)
     return tensors.of_model((ENTITY, "ent_re_embeddings.weight"))
 
 
@@ -280,7 +280,7 @@ def read_pyg(path: Path, options: Options) -> Checkpoint:
     file = find_checkpoint_file(path, [_is_pyg], "model of PyTorch Geometric")
     content = read_pickled(file)
     module = _pyg_module_in(content)
-    tensors = Tensors(file, unwrap_state_dict(content)).of_model("node_emb.")
+    tensors = Tensors(file, unwrap_state_dict(content, options, file)).of_model("node_emb.")
     models = [CLASSES[module.origin]] if module else _pyg_models_with(tensors)
     name = options.require("model", models[0] if len(models) == 1 else None, file.name, models)
     norm = None

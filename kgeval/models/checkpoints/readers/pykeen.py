@@ -122,7 +122,7 @@ def _refuse_without_formula(model: Module) -> None:
 
 def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkpoint:
     """Read a state dictionary, and the ids of the labels if a training loop saved them or they lie beside it."""
-    tensors = Tensors(file, unwrap_state_dict(content)).of_model(STATE)
+    tensors = Tensors(file, unwrap_state_dict(content, options, file)).of_model(STATE)
     if not any(name.startswith(STATE) for name in tensors):
         fault = f"holds no vectors of entities under PyKEEN's names ({STATE[0]}… or {STATE[1]}…)"
         cure = f"name its tensors: --checkpoint-format {NAMED_BY_USER} {NAME_OPTIONS}"

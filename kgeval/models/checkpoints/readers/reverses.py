@@ -49,7 +49,7 @@ _is_conve = holds({".model", ".pt", ".pth"}, *CONVE_TABLES)
 def read_conve(path: Path, options: Options) -> Checkpoint:
     """Read a model and its vocabularies, which lie beside it or in the folder of the option ``labels``."""
     file = find_checkpoint_file(path, [_is_conve], "model of the ConvE code")
-    tensors = Tensors.read(file)
+    tensors = Tensors.read(file, options)
     place = named_folder(options) or folder_of(path)
     entity_file, relation_file = place / "vocab_e1", place / "vocab_rel"
     entities, relations = _tokens(entity_file, "entity"), _tokens(relation_file, "relation")
@@ -147,7 +147,7 @@ _is_tucker = holds({".pt", ".pth", ".pkl", ".model"}, TUCKER_TENSORS)
 def read_tucker(path: Path, options: Options) -> Checkpoint:
     """Read a model; the dataset says which rows are relations and which are their reverses."""
     file = find_checkpoint_file(path, [_is_tucker], "state_dict of a TuckER")
-    tensors = Tensors.read(file)
+    tensors = Tensors.read(file, options)
     options.resolve("model", "TuckER", file.name)
     entity, relation = tensors.matrix("E.weight"), tensors.matrix("R.weight")
     width = entity.shape[1]

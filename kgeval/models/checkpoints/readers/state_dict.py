@@ -25,7 +25,7 @@ from kgeval.models.checkpoints.tensors import Tensors, unwrap_state_dict
 def read_state_dict(path: Path, options: Options) -> Checkpoint:
     """Read the tensors that the options name, as the family that the option ``model`` names."""
     file = find_checkpoint_file(path, [lambda file: file.suffix in PICKLED], "state dictionary")
-    model = model_of_named(Tensors(file, dict(flat(unwrap_state_dict(read_pickled(file))))), options)
+    model = model_of_named(Tensors(file, dict(flat(unwrap_state_dict(read_pickled(file), options, file)))), options)
     return labelled_checkpoint(model, NAMED_BY_USER, [file], options)
 
 
