@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import stat
 from contextlib import AbstractContextManager, suppress
 from contextvars import ContextVar
@@ -91,11 +92,18 @@ def checked(path: Path, *, times: int = 0) -> int:
     return size
 
 
+def refuse_remote(path: Path) -> None:
+    """Refuse a URL, which is no path, whether it is read or written."""
+    if re.fullmatch(r"[a-z][a-z0-9+.-]+:", path.parts[0] if path.parts else "", re.IGNORECASE):
+        raise FileError(f"{path}: remote paths are not supported. Give a path of this machine.")
+
+
 def refuse_special(path: Path) -> None:
-    """Refuse a pipe, a socket, a device, a file of the system or a Git LFS pointer; accept a missing file.
+    """Refuse a URL, a pipe, a socket, a device, a file of the system or a Git LFS pointer; accept a missing file.
 
     Within :func:`noting_openings`, the state of the file is recorded.
     """
+    refuse_remote(path)
     try:
         status, place = path.stat(), path.resolve()
     except (OSError, ValueError, RuntimeError):

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from kgeval.base.errors import InputError, RunError
-from kgeval.base.files import exists_safely, special
+from kgeval.base.files import exists_safely, refuse_remote, special
 
 PARTIAL = f".{'[0-9a-f]' * 16}.partial"
 """the glob pattern of the hidden folders beside a target, in which it is written first"""
@@ -55,6 +55,7 @@ def write_text(path: Path, text: str) -> None:
 
 def refuse_to_replace_special(path: Path) -> None:
     """Refuse to replace a device, a pipe or a socket, which others use by its name."""
+    refuse_remote(path)
     if kind := special(path):
         raise InputError(f"{str(path)!r} is {kind}, which no file may replace. Choose another name.")
 

@@ -15,7 +15,7 @@ from typing import Any, get_args
 import click
 
 from kgeval.base.errors import ConfigError, InputError, refuse_unknown
-from kgeval.base.files import exists_safely
+from kgeval.base.files import exists_safely, refuse_remote
 from kgeval.base.notes import KINDS
 from kgeval.base.progress import loops_shown
 from kgeval.base.storage import refuse_to_replace_special
@@ -118,6 +118,7 @@ class _Folder(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "":
             self.fail("the name is empty. Give the name of a folder; '.' is the current one.", param, ctx)
+        refuse_remote(Path(value))
         return super().convert(value, param, ctx)
 
 

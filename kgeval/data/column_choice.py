@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from kgeval.base.arrays import IntArray
 from kgeval.base.assumptions import Assumption, Basis, choose
 from kgeval.base.errors import DatasetError
-from kgeval.data.columns import IN_PYTHON, MAX_WEAK, TRIPLE, Meaning, are_a_pair, meaning
+from kgeval.data.columns import IN_PYTHON, MAX_WEAK, TRIPLE, Meaning, meaning, pairs_of
 from kgeval.data.tables import FALSE, NUMBER, TRUE, NamedTable
 
 FEWEST_ROWS = 20
@@ -77,11 +77,9 @@ class Choice:
         heads, tails = (self.candidates.get(role, {}) for role in ENDS)
         if len(heads) < 2 and len(tails) < 2:
             return next(iter(heads), None), next(iter(tails), None)
-        pairs = {pair: (heads[pair[0]], tails[pair[1]]) for pair in product(heads, tails)}
-        pairs = {pair: ends for pair, ends in pairs.items() if are_a_pair(*ends)} or pairs
-        pairs = {pair: ends for pair, ends in pairs.items() if max(of.rank for of in ends) < MAX_WEAK} or pairs
-        if not pairs:
+        if not heads or not tails:
             return next(iter(heads), None), next(iter(tails), None)
+        pairs = pairs_of(heads, tails) or [*product(heads, tails)]
         head, tail = self._finest({pair: dict(zip(pair, ENDS, strict=True)) for pair in pairs})
         return head, tail
 
@@ -102,7 +100,7 @@ class Choice:
         finest = [one for one in codes if all(_determines(codes[one], codes[other]) for other in codes)]
         fitting = {self._shown(candidates[places]): places for places in finest or codes}
         usual = next(iter(fitting)) if finest else None  # columns that determine each other give one graph
-        option = f"--columns ROLE=COLUMN,… {IN_PYTHON}"
+        option = f"--columns ROLE=COLUMN,… or ROLE=COLUMN+COLUMN,… {IN_PYTHON}"
         return choose("columns", fitting, option, usual=usual, where=self.first.source, error=DatasetError)[0]
 
     def _refuse_relations(self, named: Sequence[int], ends: Mapping[int, str]) -> NoReturn:

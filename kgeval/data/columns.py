@@ -7,12 +7,13 @@ The role of a column is what it holds, such as ``head`` or ``time``. A new word 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache, partial
+from itertools import product
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from kgeval.base.errors import DatasetError, did_you_mean
+from kgeval.base.errors import DatasetError, did_you_mean, refuse_unknown
 from kgeval.data.split_names import parts_of
 
 TRIPLE = ("head", "relation", "tail")
@@ -28,7 +29,7 @@ ROLES: Mapping[str, tuple[str, str]] = {
     ),
     "tail": ("tail t object obj o target tgt dst dest to y 2 e2 n2 arg2", "end right rhs v destination child value"),
     "time": ("time timestamp date datetime", "year day epoch timestep when"),
-    "confidence": ("confidence weight w probability grade rating", ""),
+    "confidence": ("confidence confidencescore weight w probability grade rating", ""),
     "label": ("label", "truth istrue"),
     "split": ("split", "subset fold partition"),
     "side": ("side direction", ""),
@@ -54,7 +55,8 @@ class Columns(NamedTuple):
     order: tuple[str, ...] = ()
     """the role of each column of a file without a header, in their order; ``_`` for an unused one"""
     names: Mapping[str, str] = {}
-    """a role -> the name of its column, or its number from 1 in a file without a header"""
+    """a role -> the name of its column, or its place from 1; or several names with ``+`` between them, such as
+    ``x_type+x_id``, whose cells are joined by a colon"""
     constants: Mapping[str, str] = {}
     """a role that no column has -> the text that stands for it in every row"""
     further: re.Pattern[str] | None = None
@@ -63,6 +65,10 @@ class Columns(NamedTuple):
     """which files have a header: ``all``, ``none`` or splits such as ``train+test``; else their first rows tell"""
     separator: str = ""
     """the separator of columns; else the first rows tell"""
+    best_rank: str = "1"
+    """in a file of ranks, the best rank: ``1`` or ``0``"""
+    side_is: str = "predicted"
+    """in a file of ranks, what its sides name: what is ``predicted``, or what is ``known``"""
 
     @classmethod
     def of(cls, columns: ColumnNames | Columns | None) -> Columns:
@@ -70,8 +76,9 @@ class Columns(NamedTuple):
 
         >>> Columns.of("head, relation, _, tail, _").order
         ('head', 'relation', '_', 'tail', '_')
-        >>> Columns.of("head=subj,relation='is a'")
-        Columns(order=(), names={'head': 'subj'}, constants={'relation': 'is a'}, further=None, header='', separator='')
+        >>> columns = Columns.of("head=subj,relation='is a'")
+        >>> columns.names, columns.constants
+        ({'head': 'subj'}, {'relation': 'is a'})
         """
         if columns is None or isinstance(columns, Columns):
             return columns or cls()
@@ -83,14 +90,14 @@ class Columns(NamedTuple):
         elif not isinstance(columns, Mapping):
             order, columns = [*map(str, columns)], {}
         texts = {_role(str(role)): str(column) for role, column in columns.items()}
-        header, separator = _files_with_header(texts.pop("header", "")), separator_character(texts.pop("separator", ""))
+        settings: Any = {name: read(texts.pop(name)) for name, read in SETTINGS.items() if name in texts}
         quoted = {role: text[1:-1] for role, text in texts.items() if len(text) > 1 and text[0] == text[-1] in "'\""}
         names = {role: text for role, text in texts.items() if role not in quoted}
         if order and names:
             raise DatasetError(f"columns: {order[0]!r} has no name of a column. Expected {order[0]}=COLUMN.")
         if len({*names.values()}) < len(names):
             raise DatasetError(f"columns: one column is named twice: {', '.join(names.values())}. Name each once.")
-        return cls(tuple(order), names, quoted, header=header, separator=separator)
+        return cls(tuple(order), names, quoted, **settings)
 
     @property
     def are_given(self) -> bool:
@@ -139,11 +146,12 @@ def resolve(source: str | Path, names: Sequence[str], columns: Columns = UNSAID)
     header = [unquoted(name) for name in names]
     listed = f"found the columns {', '.join(map(repr, header))}" if header else "found no columns"
     by_place = [str(place + 1) for place in range(len(header))] if columns.are_places else header
-    roles = {_place(source, role, column, by_place): role for role, column in columns.names.items()}
+    joined = [role for role, column in columns.names.items() if "+" in column and column not in by_place]
+    roles = {place_of(source, it, column, by_place): it for it, column in columns.names.items() if it not in joined}
     for place, role in _by_meaning(source, header, [*columns.names, *columns.constants], listed).items():
         if role not in roles.values() and (not columns.say_all or role in ("split", "side")):
             roles.setdefault(place, role)
-    if missing := [role for role in TRIPLE if role not in (*roles.values(), *columns.constants)]:
+    if missing := [role for role in TRIPLE if role not in (*roles.values(), *columns.constants, *joined)]:
         constant = " One that is the same in all rows: relation='NAME'." if missing == ["relation"] else ""
         fault = f"{source}: no column is the {' or the '.join(missing)}; {listed}."
         raise DatasetError(f"{fault} Say which: {OPTION}.{constant}")
@@ -157,16 +165,19 @@ def resolve(source: str | Path, names: Sequence[str], columns: Columns = UNSAID)
 
 def _by_meaning(source: str | Path, header: Sequence[str], decided: Collection[str], found: str) -> dict[int, str]:
     """Find the column of each role that is not decided yet, by its name; column number -> role."""
-    candidates: dict[str, list[tuple[int, int]]] = {}
+    candidates: dict[str, dict[int, Meaning]] = {}
     for place, name in enumerate(header):
         if (of := meaning(name)) is not None and of.role not in decided:
-            candidates.setdefault(of.role, []).append((of.rank, place))
-    roles, paired = {}, {} if {"head", "tail"} & {*decided} else _paired(header)
-    for role, ranked in candidates.items():
-        (rank, place), *others = sorted(one for one in ranked if one[1] in paired.get(role, (one[1],)))
+            candidates.setdefault(of.role, {})[place] = of
+    if pairs := pairs_of(candidates.get("head", {}), candidates.get("tail", {})):
+        for role, paired in zip(("head", "tail"), map(set, zip(*pairs, strict=True)), strict=True):
+            candidates[role] = {place: of for place, of in candidates[role].items() if place in paired}
+    roles = {}
+    for role, named in candidates.items():
+        (rank, place), *others = sorted((of.rank, place) for place, of in named.items())
         if same := [other for other_rank, other in others if other_rank == rank]:
-            named = " and ".join(repr(header[other]) for other in (place, *same))
-            raise DatasetError(f"{source}: several columns are the {role} ({named}); {found}. Say which: {OPTION}.")
+            several = " and ".join(repr(header[other]) for other in (place, *same))
+            raise DatasetError(f"{source}: several columns are the {role} ({several}); {found}. Say which: {OPTION}.")
         roles[place] = role
     for place, name in enumerate(header):
         if place not in roles and name.lower() in ("label", "labels") and "label" not in decided:
@@ -174,15 +185,15 @@ def _by_meaning(source: str | Path, header: Sequence[str], decided: Collection[s
     return roles
 
 
-def _paired(header: Sequence[str]) -> dict[str, set[int]]:
-    """Find the columns of heads and of tails whose names are pairs: those with strong words, if there are any."""
-    ends = {place: of for place, name in enumerate(header) if (of := meaning(name)) and of.role in ("head", "tail")}
-    pairs = [(one, two) for one in ends for two in ends if are_a_pair(ends[one], ends[two])]
-    strong = [pair for pair in pairs if all(ends[place].rank < MAX_WEAK for place in pair)]
-    return {role: {pair[end] for pair in strong or pairs} for end, role in enumerate(("head", "tail"))} if pairs else {}
+def pairs_of(heads: Mapping[int, Meaning], tails: Mapping[int, Meaning]) -> list[tuple[int, int]]:
+    """Return the columns of heads and of tails whose names are pairs: those with strong words, if there are any."""
+    pairs = [pair for pair in product(heads, tails) if are_a_pair(heads[pair[0]], tails[pair[1]])]
+    strong = [pair for pair in pairs if heads[pair[0]].rank < MAX_WEAK > tails[pair[1]].rank]
+    return strong or pairs
 
 
-def _place(source: str | Path, role: str, column: str, header: Sequence[str]) -> int:
+def place_of(source: str | Path, role: str, column: str, header: Sequence[str]) -> int:
+    """Find the column of a name; refuse one that the header does not have."""
     if column not in header:
         raise DatasetError(f"{source}: no column {column!r} for the {role}. {did_you_mean(column, header)}")
     return header.index(column)
@@ -317,6 +328,12 @@ MAX_WEAK = 100
 """more than ``IDENTIFIERS`` has: the rank of a weak name is larger than that of any other"""
 
 
+def chosen(what: str, values: Sequence[str], said: str) -> str:
+    """Return what the user says, if it is one of some values; refuse anything else."""
+    refuse_unknown(what, said, values, DatasetError)
+    return said
+
+
 def separator_character(separator: str) -> str:
     r"""Read a separator, given as a character, perhaps in quotes, or by its name; nothing if it is empty.
 
@@ -335,6 +352,15 @@ def _files_with_header(said: str) -> str:
     if files not in ("", "all", "none") and not parts_of(files):
         raise DatasetError(f"columns: header={said}. Expected all, none, or splits such as train or train+valid.")
     return files
+
+
+SETTINGS: Mapping[str, Callable[[str], str]] = {
+    "header": _files_with_header,
+    "separator": separator_character,
+    "best_rank": partial(chosen, "columns: best_rank", ("1", "0")),
+    "side_is": partial(chosen, "columns: side_is", ("predicted", "known")),
+}
+"""the further settings of ``Columns`` -> what reads the text of each"""
 
 
 def _role(name: str) -> str:

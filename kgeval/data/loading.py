@@ -143,7 +143,10 @@ def _nearest_layout(folder: Path) -> list[str]:
         for name, layout in layouts().items()
     }
     there = {name: len(layout.needs) - len(lacks[name]) for name, layout in layouts().items()}
-    name = max(there, key=lambda name: (there[name], -len(lacks[name]), layouts()[name].general))
+    name = max(
+        there,
+        key=lambda name: (bool(there[name] and lacks[name]), -len(lacks[name]), there[name], layouts()[name].general),
+    )
     return [f"The nearest layout is {name}; missing: {', '.join(lacks[name])}."] if there[name] else []
 
 

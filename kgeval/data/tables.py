@@ -26,7 +26,18 @@ from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.base.containers import read_parquet
 from kgeval.base.errors import DatasetError, did_you_mean, refusing
 from kgeval.data import SIDES, Side
-from kgeval.data.columns import IN_PYTHON, OPTION, ROLES, TRIPLE, UNSAID, Columns, is_header, resolve, unquoted
+from kgeval.data.columns import (
+    IN_PYTHON,
+    OPTION,
+    ROLES,
+    TRIPLE,
+    UNSAID,
+    Columns,
+    is_header,
+    place_of,
+    resolve,
+    unquoted,
+)
 from kgeval.data.text import (
     UNIT_SEPARATOR,
     WHOLE_NUMBER,
@@ -437,9 +448,16 @@ def _named(
     """Make a ``NamedTable`` of columns that are named by their ``roles``; add constants and the origin of each."""
     names = header or [str(number) for number in range(1, len(roles) + 1)]
     by_role = dict(zip(roles, names, strict=True))
-    unused = [role for role in by_role if role not in (*ROLES, FOURTH) and not columns.is_further(role)]
+    joined = {part for column in columns.names.values() for part in column.split("+")}
+    idle = [role for role in by_role if role not in (*ROLES, FOURTH) and not columns.is_further(role)]
+    unused = [role for role in idle if by_role[role] not in joined]
     option = {role: " (option)" * bool(columns.order or role in columns.names) for role in by_role}
-    origins = {role: f"column {name!r}{option[role]}" for role, name in by_role.items() if role not in unused}
+    origins = {role: f"column {name!r}{option[role]}" for role, name in by_role.items() if role not in idle}
+    for role, column in columns.names.items():
+        if role not in data.column_names:
+            parts = [data[roles[place_of(source, role, part, names)]].cast(pa.string()) for part in column.split("+")]
+            data = data.append_column(role, pc.binary_join_element_wise(*parts, ":"))
+            origins[role] = f"columns {column!r} (option)"
     for role, text in columns.constants.items():
         data = data.append_column(role, pa.repeat(text, len(data)))
         origins[role] = f"{text!r} in every row (option)"

@@ -97,4 +97,4 @@ def test_a_folder_where_a_file_should_be_is_no_split(refused, place, name):
 
 def test_two_files_for_one_split_are_refused(refused, place):
     (place / "graph/test.tsv").write_text(ROWS)
-    assert "two files for the test split: test.tsv and test.txt" in refused("inspect", "graph/")
+    assert "2 files for the test split: test.tsv and test.txt" in refused("inspect", "graph/")

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kgeval import Baseline, Dataset, compare, evaluate, load_dataset, summarize
+from kgeval import Baseline, Dataset, compare, evaluate, load_dataset, load_ranks, summarize
 from kgeval.base.assumptions import read_as
 from kgeval.base.errors import InputError
 from tests.cli.conftest import invoke
@@ -263,3 +263,82 @@ def test_two_graphs_in_one_folder_are_asked_about(tmp_path, fewer):
         load_dataset(tmp_path)
     assert len(load_dataset(tmp_path, layout="labels").train) == len(ROWS)
     assert len(load_dataset(tmp_path, layout="openke").train) == len(ROWS) - 1
+
+
+def test_a_type_and_an_id_are_joined_on_request(tmp_path, shared):
+    typed = {split: [("gene", h, r, "drug", t) for h, r, t in rows] for split, rows in SPLITS.items()}
+    write(tmp_path, typed, ("x_type", "x_id", "relation", "y_type", "y_id"))
+    said = load_dataset(tmp_path, columns="head=x_type+x_id,relation=relation,tail=y_type+y_id")
+    joined = {split: [(f"gene:{h}", r, f"drug:{t}") for h, r, t in rows] for split, rows in SPLITS.items()}
+    assert triples(said) == triples(Dataset.from_labels(**joined))
+    assert said.notes == ()
+    with pytest.raises(InputError, match=r"no column 'x_typ' for the head\. Did you mean 'x_type'"):
+        load_dataset(tmp_path, columns="head=x_typ+x_id,relation=relation,tail=y_type+y_id")
+    frame = {split: pd.DataFrame(rows, columns=["a+b", "c", "d", "e", "f"]) for split, rows in typed.items()}
+    of_a_sum = Dataset.from_labels(**frame, columns="head=a+b,relation=d,tail=f")  # the name of one column
+    assert "gene" in of_a_sum.entities
+    folder = shared / "tried-5" / "txgnn"
+    with pytest.raises(InputError, match=r"head=x_idx, tail=y_idx and head=x_id, tail=y_id fit\. Say which"):
+        load_dataset(folder)
+    assert len(load_dataset(folder, columns="head=x_type+x_id,relation=relation,tail=y_type+y_id").entities) == 197
+
+
+@pytest.mark.parametrize("columns", ["", "best_rank=0", "side_is=known", "best_rank=0,side_is=known"])
+def test_the_best_rank_and_what_sides_name_are_said(tmp_path, columns):
+    graph = Dataset.from_labels(
+        **{split: [(f"e{h}", f"r{r}", f"e{t}") for h, r, t in rows] for split, rows in SPLITS.items()}
+    )
+    best, known = int("best_rank=0" not in columns), "known" in columns
+    lines = ["head,relation,tail,direction,rank"]
+    for place, (head, relation, tail) in enumerate(SPLITS["test"]):
+        for side in ("head", "tail"):
+            named = {"head": "tail", "tail": "head"}[side] if known else side
+            lines.append(f"e{head},r{relation},e{tail},{named},{best + place + (side == 'tail')}")
+    (tmp_path / "ranks.csv").write_text("\n".join(lines) + "\n")
+    table = load_ranks(tmp_path / "ranks.csv", graph, columns=columns or None, setting="raw")
+    ranks = dict(zip(zip(table.column("triple"), table.column("side"), strict=True), table.ranks, strict=True))
+    assert ranks == {(place, side): 1 + place + (side == "tail") for place in range(2) for side in ("head", "tail")}
+    line = read_as(table.assumptions)
+    assert ("direction' names what is predicted (if not: --columns side_is=known)" in line) == (not known)
+    assert ("ranks: from 1 (if not: --columns best_rank=0)" in line) == bool(best)
+    with pytest.raises(InputError, match="best_rank '2'"):
+        load_ranks(tmp_path / "ranks.csv", graph, columns="best_rank=2")
+
+
+def test_triples_of_ids_beside_dictionaries_are_read_by_them(tmp_path):
+    """As DGL-KE's udd."""
+    labels = ["a", "b", "c", "d"]
+    (tmp_path / "entities.dict").write_text("".join(f"{n}\t{label}\n" for n, label in enumerate(labels)))
+    (tmp_path / "relations.dict").write_text("0\tlikes\n1\tknows\n2\tsees\n")
+    dataset = load_dataset(write(tmp_path, SPLITS, ending="txt"))
+    assert triples(dataset)["test"][0] == ("b", "knows", "c")
+    assert list(dataset.entities) == labels
+
+
+@pytest.mark.parametrize(
+    ("files", "words"), [(["entity2id.txt", "relation2id.txt", "test.txt"], "labels; missing: train.txt")]
+)
+def test_the_file_that_a_folder_lacks_is_named(tmp_path, files, words):
+    for name in files:
+        (tmp_path / name).write_text("1\na\t0\n")
+    with pytest.raises(InputError, match=words):
+        load_dataset(tmp_path)
+
+
+@pytest.mark.parametrize("where", ["s3://bucket/x", "gs://bucket/x", "https://host/x"])
+def test_remote_paths_are_refused(tmp_path, where, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for command in (
+        ["evaluate", "baseline:popularity", "--dataset", "nations", "--out", where],
+        ["evaluate", where, "--dataset", "nations"],
+        ["convert", "nations", "--out", where],
+    ):
+        result = invoke(*command)
+        assert (result.exit_code, "remote paths are not supported" in result.output) == (2, True)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_one_file_of_triples_is_described_in_the_same_words(tmp_path):
+    (tmp_path / "graph.csv").write_text("head,relation,tail\na,r,b\n")
+    for command in ("inspect", "audit"):
+        assert "is a file without a column 'split'" in invoke(command, tmp_path / "graph.csv").output

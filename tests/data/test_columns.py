@@ -404,7 +404,7 @@ def test_splits_are_found_by_their_names(tmp_path, names):
 def test_two_graphs_in_one_folder_are_refused(tmp_path):
     for name in ("a_train.txt", "a_test.txt", "b_train.txt", "b_test.txt"):
         (tmp_path / name).write_text("a\tr\tb\n")
-    with pytest.raises(DatasetError, match=r"two files for the train split: a_train.txt and b_train.txt"):
+    with pytest.raises(DatasetError, match=r"2 files for the train split: a_train.txt and b_train.txt"):
         load_dataset(tmp_path)
 
 

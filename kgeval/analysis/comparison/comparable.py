@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.base.arrays import BoolArray, IntArray
-from kgeval.base.assumptions import Assumption, read_as
+from kgeval.base.assumptions import read_as
 from kgeval.base.errors import MetricError
 from kgeval.base.notes import Note
 from kgeval.base.parquet_tables import LABELS, with_columns
@@ -233,18 +233,7 @@ def bare_name(dataset: str) -> str:
     return "".join(filter(str.isalnum, dataset)).lower()
 
 
-class OfGraph(Protocol):
-    """A table of a graph."""
-
-    @property
-    def dataset(self) -> str: ...
-    @property
-    def fingerprint(self) -> str: ...
-    @property
-    def assumptions(self) -> tuple[Assumption, ...]: ...
-
-
-def dataset_names(tables: Sequence[OfGraph]) -> list[str]:
+def dataset_names(tables: Sequence[Any]) -> list[str]:
     """Name the dataset of each table, as its first table does; a table without a name gets that of all others, if any.
 
     Datasets are one if their fingerprints are equal, or names without case and punctuation.
@@ -258,7 +247,7 @@ def dataset_names(tables: Sequence[OfGraph]) -> list[str]:
     return [of_graph.get(table.fingerprint, written.get(bare_name(table.dataset), only)) for table in tables]
 
 
-def _graphs(tables: Mapping[str, OfGraph]) -> dict[str, list[str]]:
+def _graphs(tables: Mapping[str, Any]) -> dict[str, list[str]]:
     """Say which models ranked which dataset; several graphs of one name have a part of their fingerprints beside it."""
     named = [*zip(tables, dataset_names([*tables.values()]), strict=True)]
     prints: dict[str, list[str]] = {}
@@ -273,7 +262,7 @@ def _graphs(tables: Mapping[str, OfGraph]) -> dict[str, list[str]]:
     return {name: models for name, models in whose.items() if name != UNKNOWN}
 
 
-def refuse_two_graphs(tables: Mapping[str, OfGraph]) -> None:
+def refuse_two_graphs(tables: Mapping[str, Any]) -> None:
     """Refuse runs on two graphs of one name."""
     graphs = {name: models[0] for name, models in _graphs(tables).items() if " (graph " in name}
     if graphs:

@@ -129,6 +129,7 @@ def _dataset_or_other(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Describe a dataset, or else ranks or runs; refuse any other file or folder, and say what is in it."""
     from kgeval.base.errors import DatasetError
     from kgeval.data.layouts import layouts
+    from kgeval.data.layouts.labelled import LABELLED_ENDINGS
     from kgeval.models.checkpoints.readers import holds_models, recognise
     from kgeval.stored.contents import progress_of
     from kgeval.stored.folders import Place
@@ -141,7 +142,7 @@ def _dataset_or_other(path: str, settings: dict[str, Any]) -> dict[str, Any]:
             return {"ranks": path, **ranks}
         if settings["layout"] != "auto" or any(known.recognises(place) for known in layouts().values()):
             raise
-        if holds_models(place):
+        if holds_models(place) and not path.lower().endswith(LABELLED_ENDINGS):
             recognise(place)  # raises an error that says what is in the folder
         if (looked := Place(place)).holds_runs:
             return {"runs": path, **_facts_of_runs(looked)}
@@ -160,6 +161,7 @@ def _foreign_ranks(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
     except InputError:
         return {}
     table = {"rows": len(file.table), "columns": dict(file.table.origins), "not used": list(file.table.unused)}
+    table["read as"] = [*map(str, file.assumptions)]
     return {**table, "ties": "known" if file.has_ties else "as in the file", **in_json(file.notes)}
 
 

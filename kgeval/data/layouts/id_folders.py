@@ -32,7 +32,7 @@ from kgeval.data.id_files import (
     read_graph_settings,
     stored_triples,
 )
-from kgeval.data.labelled_triples import read_triple_ids
+from kgeval.data.labelled_triples import known_ids, read_triple_ids
 from kgeval.data.layouts import Layout
 from kgeval.data.layouts.labelled import candidates
 from kgeval.data.tables import NamedTable, read_text
@@ -70,7 +70,9 @@ def read_rotate(folder: Path) -> Dataset:
     splits = {}
     for split, path in files.items():
         _refuse_empty(table := read_text(path, TRIPLE))
-        splits[split] = read_triple_ids(table, entities, relations)
+        are_ids = (known_ids(table, "head", entities) < 0).all()  # as in DGL-KE's udd
+        labels = [Vocabulary.numbered(len(it), it.kind) if are_ids else it for it in (entities, relations)]
+        splits[split] = read_triple_ids(table, *labels)
     read = (*id_files.ROTATE.paths(folder).values(), *files.values())
     return Dataset.build(folder.resolve().name, splits, entities=entities, relations=relations, files=read)
 

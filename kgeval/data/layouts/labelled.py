@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.base.assumptions import Assumption
-from kgeval.base.errors import DatasetError, InputError
+from kgeval.base.errors import DatasetError, InputError, counted
 from kgeval.base.notes import Example, Note
 from kgeval.data.columns import IN_PYTHON, MAX_WEAK, TRIPLE, UNSAID, Columns, meaning
 from kgeval.data.dataset import SPLITS, Dataset
@@ -79,7 +79,9 @@ def find_needed(
     for split, files in by_split.items():
         if len(files) > 1:
             names = " and ".join(file.name for file in files)
-            raise DatasetError(f"folder {str(folder)!r} has two files for the {split} split: {names}. Keep one.")
+            raise DatasetError(
+                f"folder {str(folder)!r} has {counted(len(files), 'file')} for the {split} split: {names}. Keep one."
+            )
     for name in (stems[split][0] for split in needs if split not in by_split):
         raise DatasetError(f"folder {str(folder)!r} has no {name} file. Expected {name}.txt, .tsv, .csv or .parquet.")
     return {split: files[0] for split, files in by_split.items()}

@@ -17,6 +17,7 @@ import numpy as np
 
 from kgeval.base.arrays import detached
 from kgeval.base.errors import InputError, ScoreError, reason
+from kgeval.data.columns import TRIPLE, meaning
 
 ScoreFunction = Callable[[Any, Any, Any], Any] | Callable[[Any, Any, Any, Any], Any]
 """``f(heads, relations, tails) -> scores`` or ``f(anchors, relations, side) -> scores``, of equally long arrays or
@@ -71,6 +72,10 @@ class FunctionCaller:
 
 def _refuse_other_parameters(function: ScoreFunction, parameters: Sequence[str]) -> None:
     signature = _signature(function)
+    named = [of.role for it in positional_parameters(function)[:3] if (of := meaning(it.name))]
+    if parameters[0] == "heads" and sorted(named) == sorted(TRIPLE) and named != [*TRIPLE]:
+        fault = f"the parameters of the scoring function are {', '.join(named)}, and it is called by their places"
+        raise InputError(f"{fault}, with heads, relations, tails. Give a function with its parameters in this order.")
     try:
         if signature is not None:
             signature.bind(*parameters)

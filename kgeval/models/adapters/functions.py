@@ -24,7 +24,7 @@ TIMES = "times"
 """the name of the further argument of a function that scores facts at their times"""
 
 TIME_NAMES = {"time", "times", "timestamp", "timestamps", "date", "dates", "ts", "tau", "year", "day"}
-"""the names by which a further parameter of a function is recognised as the time"""
+"""the names by which a further parameter of a function, whose default is no number, is recognised as the time"""
 
 
 class FunctionScorer:
@@ -45,7 +45,8 @@ class FunctionScorer:
             for given, kind in zip(labels, ("entity", "relation", "time"), strict=True)
         )
         following = positional_parameters(function)[len(parameters) : len(parameters) + 1]
-        named = [it for it in following if it.name.lower() in TIME_NAMES]
+        is_number = [isinstance(it.default, int | float) for it in following]  # as of a temperature
+        named = [it for it in following if it.name.lower() in TIME_NAMES and not any(is_number)]
         self.takes_times = self.times is not None or bool(named)
         self._needs_times = self.times is not None or any(it.default is inspect.Parameter.empty for it in named)
         self._called = FunctionCaller(function, (*parameters, TIMES) if self.takes_times else parameters)

@@ -115,6 +115,7 @@ def _vocabulary_in(path: Path, kind: LabelFiles, what: str) -> Vocabulary:
     if kind.counted:
         return kind.read(path, what)
     header = first_line(path).lower().split("\t")
+    header = ["label" if name == what else name for name in header]
     headed = sorted(header) == ["id", "label"]
     quoted = kind in (PYKEEN_SAVED, PYKEEN, TSV)[: 3 if headed else 2]  # pandas quotes a quote, a tab or a line end
     kind = replace(kind, columns=(header[0], header[1])) if headed else kind

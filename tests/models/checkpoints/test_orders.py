@@ -5,10 +5,12 @@ The right values are by numpy, by the order in which each model was made.
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
-from kgeval import Baseline, evaluate, load_checkpoint, load_dataset, summarize
+from kgeval import Baseline, CallableScorer, evaluate, load_checkpoint, load_dataset, summarize
 from kgeval.base.assumptions import read_as
 from kgeval.base.errors import InputError
 from kgeval.data.dataset import Dataset
@@ -203,3 +205,51 @@ def test_states_that_are_equal_or_lack_tensors_are_no_question(tmp_path, numbere
         load_checkpoint(tmp_path / "model.pt", dataset=numbered, ids="dataset", **NAMED)
     found = load_checkpoint(tmp_path / "model.pt", dataset=numbered, ids="dataset", **NAMED, state="ema")
     assert found.family.entity[0, 0] == 2
+
+
+def test_what_lists_and_rows_do_not_say_is_in_the_line(shared):
+    folder = shared / "tried-5" / "guesses"
+    graph = load_dataset(folder / "graph")
+    found = load_checkpoint(folder / "lists-of-heads" / "heads.jsonl", dataset=graph)
+    assert "lists: of tails (a head and a tail, and no side; if not: --option side=head)" in read_as(found.assumptions)
+    said = load_checkpoint(folder / "lists-of-heads" / "heads.jsonl", dataset=graph, side="head")
+    assert round(summarize(evaluate(said, graph), ["head.mrr"])["head.mrr"], 6) == 0.543728
+    rows = load_checkpoint(folder / "score-rows-order", dataset="nations")
+    assert "rows: the test triples of nations as PyKEEN sorts them (if not: put queries.tsv" in read_as(
+        rows.assumptions
+    )
+
+
+@pytest.mark.parametrize(("scores", "noted"), [([0.1, 0.5, 0.9], True), ([0.9, 0.5, 0.1], False), ([1, 1, 1], False)])
+def test_scores_that_rise_in_lists_are_noted(tmp_path, scores, noted):
+    graph = load_dataset("nations")
+    listed = [graph.entities[n] for n in (0, 1, 2)]
+    triple = {"head": graph.entities[3], "relation": graph.relations[0]}
+    (tmp_path / "lists.jsonl").write_text(json.dumps({**triple, "predictions": listed, "scores": scores}))
+    found = load_checkpoint(tmp_path / "lists.jsonl", dataset=graph)
+    assert (
+        any("the first prediction has the lowest score in 1 of 1 lists" in note for note in found.model.notes) == noted
+    )
+
+
+def test_a_number_as_default_is_no_time_and_parameters_in_another_order_are_refused():
+    def score(h, r, t, tau=0.07):
+        return (h + r - t) / tau
+
+    assert not CallableScorer(score, 3, 2).takes_times
+    assert CallableScorer(lambda h, r, t, tau=None: h, 3, 2).takes_times
+    assert CallableScorer(lambda h, r, t, tau: h, 3, 2).takes_times
+
+    def exchanged(tail, relation, head):
+        return tail
+
+    for function in (exchanged, lambda t, r, h: t):
+        with pytest.raises(InputError, match="the parameters of the scoring function are tail, relation, head"):
+            evaluate(function, "nations")
+    evaluate(lambda a, b, c: a, "nations")
+
+
+def test_label_files_of_pandas_have_a_header(shared):
+    found = load_checkpoint(shared / "tried-5" / "pykeen-label-header")
+    assert "entity" not in found.entities
+    assert len(found.entities) == found.num_entities

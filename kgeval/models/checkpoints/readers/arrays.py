@@ -15,6 +15,7 @@ from typing import Any, get_args
 import numpy as np
 
 from kgeval.base.arrays import FloatArray
+from kgeval.base.assumptions import Assumption
 from kgeval.base.errors import CheckpointError, UsageError
 from kgeval.data.dataset import Dataset
 from kgeval.data.labelled_triples import read_triple_ids
@@ -178,6 +179,9 @@ def _triples_of_rows(folder: Path, dataset: Dataset, options: Options) -> tuple[
     if queries.is_file():
         return _triples_of_file(queries, dataset), QUERIES, (queries,)
     split = str(split or "test")
+    of = " as PyKEEN sorts them" if dataset.id_source == "PyKEEN" else ", in their order"
+    taken = f"the {split} triples of {dataset.name}{of}"
+    options.assumptions.append(Assumption("rows", taken, "usual", "", f"put {QUERIES} beside them"))
     return dataset.split(split), f"split {split} of {dataset.name}", ()
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from kgeval.base.assumptions import Assumption
 from kgeval.base.errors import CheckpointError, UsageError, first_few
 from kgeval.base.notes import Note, amount
 from kgeval.data.name_lookup import NameLookup
@@ -47,6 +48,10 @@ list; ``not-retrieved``: likewise, and an answer that its list leaves out counts
 other values, it ties there with all entities that are not listed)"""
 
 
+MOST_RISE = 0.9
+"""the share of lists whose scores rise, from which on they may be distances"""
+
+
 class CheckedLists:
     """The lists of a file, in the ids of the dataset: ``add`` takes each, and refuses wrong labels and scores."""
 
@@ -57,7 +62,11 @@ class CheckedLists:
         self._names = options.require("names", None, str(path), NAMES, optional=True)
         self._homonyms = options.require("homonyms", None, str(path), HOMONYMS, optional=True)
         self._lookup = NameLookup(self.dataset, casefold=self._names == "casefold")
-        self._invented = self._repeated = self._named = self._homonymous = 0
+        self._invented = self._repeated = self._named = self._homonymous = self._scored = self._rising = 0
+        self.side = options.require("side", None, "", ["", *SIDES], optional=True)
+        """the side of all lists, if the user says it"""
+        self.is_unsaid = False
+        """whether a list has a head and a tail, and nothing says which of them was predicted"""
         self.unread: set[str] = set()
         """the keys in the file that its reader does not read"""
         kinds = {"entity": self.dataset.entities, "relation": self.dataset.relations, "time": self.dataset.times}
@@ -118,6 +127,8 @@ class CheckedLists:
             listed.update(named)
             ids += kept
             values += [score] * len(kept)
+        self._scored += len({*scores.values()}) > 1
+        self._rising += len({*scores.values()}) > 1 and pairs[0][1] == min(scores.values())
         self.found[side][key] = OneList(np.array(ids, np.int64), np.array(values, np.float64))
 
     def _named_by(self, where: str, text: str) -> Sequence[int]:
@@ -138,6 +149,9 @@ class CheckedLists:
     def predictions(self, format: str, *, by_place: bool = False) -> Predictions:
         """Make the model; ``by_place`` scores listed entities by their places alone."""
         sides = {side: SideLists.of(lists) for side, lists in self.found.items() if lists}
+        if self.is_unsaid:
+            why = "a head and a tail, and no side"
+            self._options.assumptions.append(Assumption("lists", "of tails", "usual", why, "--option side=head"))
         made = model_of_lists(format, self._path, self._options, sides, self._notes())
         return replace(made, model=made.model.by_place()) if by_place else made
 
@@ -155,6 +169,10 @@ class CheckedLists:
         if self._repeated:
             fault = " repeated an earlier one of the same list: the first counts, and later ones move up."
             notes.append(Note("faulty-lists", amount(self._repeated, "prediction"), fault))
+        if self._rising > MOST_RISE * self._scored:
+            fault = f"the first prediction has the lowest score in {self._rising:,} of {self._scored:,} lists"
+            cure = "the highest score is the best. If the scores are distances, give them with a minus sign"
+            notes.append(Note("faulty-lists", f"{fault}: {cure}."))
         if self.unread:
             keys = first_few(sorted(self.unread))
             notes.append(Note("lists", f"keys of the lists that kgeval does not read: {keys}."))

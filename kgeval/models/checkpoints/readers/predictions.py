@@ -105,7 +105,8 @@ def add_list(where: str, content: Any, lists: CheckedLists) -> None:
     else:
         best = content[SIMKGC]
         predictions = [*_parsed(where, best)] if isinstance(best, str) else best
-    side = content.get("side", "tail" if "head" in content else "head")
+    side = lists.side or content.get("side", "tail" if "head" in content else "head")
+    lists.is_unsaid |= not lists.side and {"head", "tail"} <= content.keys() and {"side", SIMKGC}.isdisjoint(content)
     if side not in SIDES:
         raise CheckpointError(f"{where}: side {side!r}; expected head or tail.")
     times = {lists.id(where, "time", content[name]) for name in TIMES if name in content}
