@@ -27,6 +27,7 @@ from kgeval.base.errors import DatasetError, InputError, ScoreError
 from kgeval.base.notes import Note
 from kgeval.base.parquet_tables import with_columns
 from kgeval.data.dataset import SPLITS, Dataset, check_ids
+from kgeval.data.fingerprint import fingerprint
 from kgeval.data.layouts.pykeen import read_named
 from kgeval.data.provenance import UNKNOWN
 from kgeval.data.triples import Side, TripleIndex, Triples
@@ -158,10 +159,11 @@ class KnownGraph:
         return cls(dataset, named[-1] or EVALUATED, (*splits, *further, *evaluated) if filtered else ())
 
     def label(self, table: RankTable) -> RankTable:
-        name, data = UNKNOWN, table.data
+        name, data, graph = UNKNOWN, table.data, ""  # the triples that PyKEEN passes may not be all of them
         if self.dataset is not None:
-            name, data = self.dataset.name, with_labels(data, self.dataset.entities, self.dataset.relations)
-        return replace(table, data=data, dataset=name, split=self.split, filter=self.filter)
+            name, graph = self.dataset.name, fingerprint(self.dataset)
+            data = with_labels(data, self.dataset.entities, self.dataset.relations)
+        return replace(table, data=data, dataset=name, fingerprint=graph, split=self.split, filter=self.filter)
 
 
 def _candidates(sizes: tuple[int, int], first: int, splits: Collection[str]) -> Iterator[Dataset]:

@@ -35,6 +35,7 @@ def test_rows_that_only_a_dataset_tells_apart_need_it(place, done, refused, data
     told = ["--dataset", "animals", "--metric", "mrr"]
     converted, before = data("evaluate", "t.safetensors", *told), data("evaluate", "tucker", *told)
     assert converted["provenance"].pop("model") != before["provenance"].pop("model")
+    assert before["provenance"].pop("read_as") == ["ids: sorted"]
     assert converted == before
 
 

@@ -105,6 +105,8 @@ def test_checkpoints_have_their_dataset_and_seed_in_the_path(place, data):
         "alone": {"path": "model", "options": options},
     }
     shutil.copytree("graph", "other")
+    with Path("other/train.txt").open("a") as train:
+        train.write(Path("graph/test.txt").read_text())  # the same graph would be one dataset
     write(datasets={"first": "graph", "second": {"path": "other"}}, models=models)
     shown = invoke("run", "grid.yaml")
     assert shown.exit_code == 0, shown.stderr
@@ -273,6 +275,7 @@ def test_given_names_of_datasets_are_used_everywhere(place, data, refused):
         shutil.copytree("graph", folder)
     rows = Path("graph/test.txt").read_text().splitlines(keepends=True)
     Path("v2/raw/test.txt").write_text("".join(rows[:-1]))
+    Path("v1/raw/test.txt").write_text("".join(rows[1:]))
     models = {"popularity": "baseline:popularity", "types": "baseline:types"}
     write(datasets={"G v1": "v1/raw", "G (v2)": {"path": "v2/raw"}, "raw": "graph"}, seeds=None, models=models)
     shown = invoke("run", "grid.yaml")

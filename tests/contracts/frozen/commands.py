@@ -153,7 +153,8 @@ def workplace() -> Iterator[Path]:
             dated = [(*triple, f"2020-01-0{h % 4 + 1}") for triple, (h, _, _) in zip(triples, rows, strict=True)]
             new = [(f"new {head}", relation, f"new {tail}") for head, relation, tail in triples]
             write(folder / "weighted", {split: weighted}, ending=".tsv")
-            for graph, facts in (("graph", triples), ("dated", dated), ("old", triples), ("old_ind", new)):
+            old = [*triples, (ENTITIES[0], RELATIONS[0], ENTITIES[0])] if split == "train" else triples
+            for graph, facts in (("graph", triples), ("dated", dated), ("old", old), ("old_ind", new)):
                 write(folder / graph, {split: facts})
         lists = (
             {"head": ENTITIES[h], "relation": RELATIONS[r], "predictions": ENTITIES[:h]} for h, r, _ in PARTS["test"]
