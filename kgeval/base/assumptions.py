@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple, TypeVar
 
-from kgeval.base.errors import InputError
+from kgeval.base.errors import InputError, refuse_unknown
 
 Taken = TypeVar("Taken")
 
@@ -58,6 +58,8 @@ def choose(
     Traceback (most recent call last):
     kgeval.base.errors.InputError: folder g: layout: labels and openke fit. Say which: --layout NAME.
     """
+    if said is not None:
+        refuse_unknown(f"{where}: {about}", said, fitting, error)
     if said in fitting or len(fitting) == 1:
         taken = said if said in fitting else next(iter(fitting))
         return fitting[str(taken)], Assumption(about, str(taken), "said" if said in fitting else "only", why)

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from kgeval.base.arrays import IntArray
 from kgeval.base.assumptions import Assumption, Basis, choose
 from kgeval.base.errors import DatasetError
-from kgeval.data.columns import IN_PYTHON, MAX_WEAK, TRIPLE, Meaning, meaning, pairs_of
+from kgeval.data.columns import IN_PYTHON, MAX_WEAK, ROLES, TRIPLE, Meaning, meaning, pairs_of
 from kgeval.data.tables import FALSE, NUMBER, TRUE, NamedTable
 
 FEWEST_ROWS = 20
@@ -33,10 +33,9 @@ def settled(tables: Mapping[str, NamedTable]) -> tuple[dict[str, NamedTable], li
         of_header = {split: table for split, table in tables.items() if table.header == header}
         choice = Choice([*of_header.values()])
         assumptions += choice.times()
-        if choice.is_open:
-            roles = choice.roles()
-            assumptions.append(choice.assumption(roles))
-            settled |= {split: table.with_roles(roles) for split, table in of_header.items()}
+        roles = choice.roles() if choice.is_open else choice.by_name
+        assumptions.append(choice.assumption(roles))
+        settled |= {split: table.with_roles(roles) for split, table in of_header.items()} if choice.is_open else {}
     return settled, assumptions
 
 
@@ -48,6 +47,7 @@ class Choice:
         columns = self.first.said
         self.said = {self.first.roles.index(role): role for role in columns.names if role in self.first.roles}
         self.open = [role for role in TRIPLE if role not in {*columns.names, *columns.constants}]
+        self.further = {it: role for it, role in enumerate(self.first.roles) if role in ROLES and role not in TRIPLE}
         self._encoded: dict[tuple[int, ...], tuple[IntArray, pa.Array]] = {}
 
     @cached_property
@@ -62,9 +62,13 @@ class Choice:
     @property
     def is_open(self) -> bool:
         """Whether names leave something to choose: a column is left over, or a name is weak."""
-        named = {place for place, role in enumerate(self.first.roles) if role in TRIPLE}
         weak = (of.rank >= MAX_WEAK for columns in self.candidates.values() for of in columns.values())
-        return bool(self.open) and (bool(self._left_over(named)) or any(weak))
+        return bool(self.open) and (bool(self._left_over(self.by_name)) or any(weak))
+
+    @property
+    def by_name(self) -> dict[int, str]:
+        """The columns of triples, as their names alone say it."""
+        return {place: role for place, role in enumerate(self.first.roles) if role in TRIPLE}
 
     def roles(self) -> dict[int, str]:
         """Choose the column of each part of a triple; refuse the header if several could be."""
@@ -75,9 +79,7 @@ class Choice:
 
     def _ends(self) -> tuple[int | None, int | None]:
         heads, tails = (self.candidates.get(role, {}) for role in ENDS)
-        if len(heads) < 2 and len(tails) < 2:
-            return next(iter(heads), None), next(iter(tails), None)
-        if not heads or not tails:
+        if not heads or not tails or len(heads) == len(tails) == 1:
             return next(iter(heads), None), next(iter(tails), None)
         pairs = pairs_of(heads, tails) or [*product(heads, tails)]
         head, tail = self._finest({pair: dict(zip(pair, ENDS, strict=True)) for pair in pairs})
@@ -104,11 +106,11 @@ class Choice:
         return choose("columns", fitting, option, usual=usual, where=self.first.source, error=DatasetError)[0]
 
     def _refuse_relations(self, named: Sequence[int], ends: Mapping[int, str]) -> NoReturn:
-        names = " and ".join(repr(self.header[place]) for place in named)
-        why = "has another cell in each row" if self.is_key(named[0]) else "holds 1 and 0"
+        first, is_key = self.header[named[0]], self.is_key(named[0])
         ways = [f"relation={self.header[place]}" for place in self._left_over({*ends, *named})]
-        ways = ways or [f"label={self.header[named[0]]},relation='NAME'"]
-        fault = f"{self.first.source}: no column is surely the relation: {names} {why}"
+        ways = ways or [f"{'' if is_key else f'label={first},'}relation='NAME'"]
+        why = "has another cell in each row" if is_key else "holds 1 and 0"
+        fault = f"{self.first.source}: no column is surely the relation: {first!r} {why}"
         raise DatasetError(f"{fault}. Say which: --columns head=…,tail=…,{' or …,'.join(ways)} {IN_PYTHON}.")
 
     def assumption(self, roles: Mapping[int, str]) -> Assumption:
@@ -116,7 +118,8 @@ class Choice:
 
         If that is the relation, it is refused where its cells are numbers, as keys of edges are; else the line says it.
         """
-        doubtful = {role: place for place, role in roles.items() if self._is_doubtful(place)}
+        named = {place: meaning(self.header[place]) for place in roles if place not in self.said}
+        doubtful = {roles[place]: place for place, of in named.items() if of and of.is_ambiguous}
         left = [place for place in self._left_over(roles) if not self._explained(place, roles)] if doubtful else []
         ends = [place for place, role in roles.items() if role in ENDS]
         relation = doubtful.pop("relation", None)
@@ -124,13 +127,10 @@ class Choice:
             self._refuse(roles, others)
         if relation is not None and left and self.is_number(relation):
             self._refuse(roles, left)
-        basis: Basis = "usual" if relation is not None and left else "only"
-        otherwise = " or ".join(f"--columns …,relation={self.header[place]}" for place in left) if relation else ""
-        return Assumption("columns", self._shown(roles), basis, "names of columns and their cells", otherwise)
-
-    def _is_doubtful(self, place: int) -> bool:
-        of = meaning(self.header[place])
-        return place not in self.said and of is not None and of.is_ambiguous
+        is_usual = relation is not None and bool(left)
+        basis: Basis = "usual" if is_usual else "only" if self.open else "said"
+        otherwise = " or ".join(f"--columns …,relation={self.header[place]}" for place in left) if is_usual else ""
+        return Assumption("columns", self._shown({**roles, **self.further}), basis, "", otherwise)
 
     def _could_be_ends(self, ends: Sequence[int], left: Sequence[int]) -> list[int]:
         """Of the columns left over, those that could be heads or tails in place of the ``ends``."""
@@ -156,8 +156,7 @@ class Choice:
 
     def _left_over(self, taken: Mapping[int, str] | set[int]) -> list[int]:
         """Which columns hold nothing that is known, if these are taken."""
-        known = {place for place, role in enumerate(self.first.roles) if role in FURTHER} | {*taken}
-        return [place for place in range(len(self.header)) if place not in known]
+        return [place for place in range(len(self.header)) if place not in {*self.further, *taken}]
 
     def _explained(self, place: int, taken: Mapping[int, str]) -> bool:
         """Whether a column is no part of a triple: constant, a key, decimals, or told by a column that is taken."""
@@ -168,7 +167,7 @@ class Choice:
         return self.is_number(place) and pc.any(pc.match_substring(self.labels(place), ".")).as_py()
 
     def _shown(self, roles: Mapping[int, str]) -> str:
-        ordered = sorted(roles.items(), key=lambda item: TRIPLE.index(item[1]))
+        ordered = sorted(roles.items(), key=lambda item: [*ROLES].index(item[1]))
         return ", ".join(f"{role}={self.header[place]}" for place, role in ordered)
 
     # Cells
@@ -190,8 +189,9 @@ class Choice:
         return self._encoded[places]
 
     def is_key(self, place: int) -> bool:
-        """Whether a column has another cell in each row."""
-        return len(self.labels(place)) == len(self.codes(place)) >= FEWEST_ROWS
+        """Whether a column has another cell in each row of a table, as numbers of rows have."""
+        rows = (table.data.column(table.roles[place]) for table in self.tables)
+        return len(self.codes(place)) >= FEWEST_ROWS and all(pc.count_distinct(it).as_py() == len(it) for it in rows)
 
     def is_number(self, place: int) -> bool:
         """Whether all cells of a column are numbers."""
@@ -205,10 +205,6 @@ class Choice:
         """Whether two columns have labels in common: one in ten of the fewer ones."""
         labels, others = self.labels(one), self.labels(other)
         return 10 * (pc.sum(pc.is_in(labels, value_set=others)).as_py() or 0) >= min(len(labels), len(others)) > 0
-
-
-FURTHER = ("time", "confidence", "label", "split", "side")
-"""what columns hold beside triples"""
 
 
 def _determines(one: IntArray, other: IntArray) -> bool:

@@ -12,20 +12,16 @@ import pyarrow.compute as pc
 
 from kgeval.base.arrays import IntArray
 from kgeval.base.assumptions import Assumption
-from kgeval.data.columns import IN_PYTHON, TRIPLE
+from kgeval.data.column_choice import FEWEST_ROWS
+from kgeval.data.columns import IN_PYTHON, SEPARATORS, TRIPLE
 from kgeval.data.tables import BY_CELLS, NamedTable
 from kgeval.data.vocabulary import Vocabulary
-
-SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "space"}
 
 MANY_RELATIONS, MANY_TIMES = 20, 10
 """the number of relations from which they count as many, and how many times the number of heads or tails it must be"""
 
 MOST = 0.9
 """if labels are numbers: relations look like entities if both share this part of the largest column's labels"""
-
-FEWEST_ROWS = 20
-"""the number of triples from which numbers of labels show something"""
 
 FIRST_ROWS = 2**16
 """the number of rows that are looked at first, to recognise an ordinary graph fast"""
@@ -37,9 +33,11 @@ def customs_of_columns(
     """Say what custom decides of the columns of a graph, where something in them fits another reading too."""
     for table in tables.values():
         for other in table.separators:
-            why = "its ending and its first rows"
-            taken = SEPARATORS[str(table.delimiter)]
-            yield Assumption("separator", taken, "usual", why, f"--columns separator={SEPARATORS[other]}")
+            taken, option = (
+                next(name for name, it in SEPARATORS.items() if it == one) for one in (table.delimiter, other)
+            )
+            why = "the custom of its ending, and its first rows"
+            yield Assumption("separator", taken, "usual", why, f"--columns separator={option}")
         for role in (role for role, origin in table.origins.items() if origin.endswith(BY_CELLS)):
             beyond = role == "confidence" and bool((np.asarray(table.confidences()) > 1).any())
             if beyond or role == "label":

@@ -65,9 +65,9 @@ class Columns(NamedTuple):
     """which files have a header: ``all``, ``none`` or splits such as ``train+test``; else their first rows tell"""
     separator: str = ""
     """the separator of columns; else the first rows tell"""
-    best_rank: str = "1"
+    best_rank: str = ""
     """in a file of ranks, the best rank: ``1`` or ``0``"""
-    side_is: str = "predicted"
+    side_is: str = ""
     """in a file of ranks, what its sides name: what is ``predicted``, or what is ``known``"""
 
     @classmethod
@@ -90,6 +90,8 @@ class Columns(NamedTuple):
         elif not isinstance(columns, Mapping):
             order, columns = [*map(str, columns)], {}
         texts = {_role(str(role)): str(column) for role, column in columns.items()}
+        if empty := [name for name in SETTINGS if texts.get(name) == ""]:
+            raise DatasetError(f"columns: {empty[0]} is empty. Give its value, in quotes if it is a comma.")
         settings: Any = {name: read(texts.pop(name)) for name, read in SETTINGS.items() if name in texts}
         quoted = {role: text[1:-1] for role, text in texts.items() if len(text) > 1 and text[0] == text[-1] in "'\""}
         names = {role: text for role, text in texts.items() if role not in quoted}
@@ -123,7 +125,9 @@ class Columns(NamedTuple):
         return self.further is not None and self.further.fullmatch(role) is not None
 
     def check(self) -> None:
-        """Refuse a role that this kind of table does not have."""
+        """Refuse a role or a setting that this kind of table does not have."""
+        if self.further is None and (self.best_rank or self.side_is):
+            raise DatasetError("columns: best_rank and side_is are for files of ranks. Leave them out.")
         for role in (*self.names, *self.constants):
             if role not in ROLES and not self.is_further(role):
                 raise DatasetError(f"columns: no column holds {role!r}. {did_you_mean(role, ROLES)}")
@@ -334,16 +338,19 @@ def chosen(what: str, values: Sequence[str], said: str) -> str:
     return said
 
 
+SEPARATORS = {"tab": "\t", "space": " ", "comma": ",", "semicolon": ";", "bar": "|"}
+"""the name of a separator -> the separator"""
+
+
 def separator_character(separator: str) -> str:
     r"""Read a separator, given as a character, perhaps in quotes, or by its name; nothing if it is empty.
 
     >>> separator_character(r"\t") == separator_character("tab") == chr(9), separator_character("','")
     (True, ',')
     """
-    named = {"\\t": "\t", "tab": "\t", "space": " ", "comma": ",", "semicolon": ";", "bar": "|", "": ""}
-    if len(character := named.get(text := separator.strip("'\""), text)) > 1:
-        known = ", ".join([*named][1:-1])
-        raise DatasetError(f"separator {separator!r}: expected one character, or {known}.")
+    text = separator.strip("'\"")
+    if len(character := SEPARATORS.get(text, "\t" if text == "\\t" else text)) != 1:
+        raise DatasetError(f"separator {separator!r}: expected one character, or {', '.join(SEPARATORS)}.")
     return character
 
 

@@ -63,8 +63,6 @@ class Dataset:
     inference graph, whose entities are the candidates"""
     negatives: Mapping[str, Triples] = field(default_factory=dict)
     """triples that the files call false, by split: they are no facts"""
-    columns: Mapping[str, str] = field(default_factory=dict)
-    """for ``head``, ``relation`` and so on, the column of the files and who says so, as ``kgeval inspect`` shows it"""
     layout: str = ""
     """the name of the layout of its files, by which protocols may differ; a converted dataset keeps it"""
     stored_as: str = ""
@@ -106,7 +104,7 @@ class Dataset:
         where
             how messages name a row, given its split and its number from 0
         further
-            ``files``, ``id_source``, ``notes``, ``layout``, ``negatives``, ``columns`` and ``assumptions``, as in
+            ``files``, ``id_source``, ``notes``, ``layout``, ``negatives`` and ``assumptions``, as in
             :class:`Dataset`
 
         Raises

@@ -6,6 +6,7 @@ Tables of ranks store it (``RankTable.graph``) and so do manifests, so that comp
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -35,9 +36,10 @@ def fingerprint(dataset: Dataset) -> str:
     return sha256("\n".join(_parts(dataset)).encode()).hexdigest()[:32]
 
 
-def facts_of(dataset: Dataset) -> list[str]:
-    """Return the digests of all facts, without those of entities and relations that have none."""
-    return [*_parts(dataset)][2:]
+def digests_of_facts(dataset: Dataset) -> dict[str, str]:
+    """Return the digest of the facts of each split, where repetitions and labels without facts do not count."""
+    parts = [*_parts(replace(dataset, multiplicity={}))][2:]
+    return dict(zip(dataset.splits, parts, strict=False))
 
 
 def _parts(dataset: Dataset) -> Iterator[str]:

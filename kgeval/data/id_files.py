@@ -21,7 +21,7 @@ from kgeval.base.errors import DatasetError, naming, refusing
 from kgeval.base.files import exists_safely
 from kgeval.base.settings_text import read_yaml
 from kgeval.data.tables import NO_INTERVALS, NamedTable, read_pairs, read_text
-from kgeval.data.text import WHOLE_NUMBER, find_delimiter, first_line, further_columns, refuse_missing
+from kgeval.data.text import WHOLE_NUMBER, find_delimiters, first_line, further_columns, refuse_missing
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 
@@ -55,7 +55,7 @@ class LabelFiles:
 
     def table(self, path: Path, *, skip: int = 0, **form: Any) -> NamedTable:
         """Read the columns ``id`` and ``label`` of a file; ``form`` has its delimiter and quotes, if they are known."""
-        if not self.between or (self.counted and find_delimiter(path, skip) == "\t"):
+        if not self.between or (self.counted and find_delimiters(path, skip)[0] == "\t"):
             others = further_columns(path, 2, skip) if self.further else ()
             table = read_text(path, self.columns, skip=skip, untyped=others, **form)
             return replace(table, data=table.data.select(self.columns))

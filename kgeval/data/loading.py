@@ -17,7 +17,7 @@ from kgeval.base.errors import DatasetError, counted, first_few, refuse_unknown
 from kgeval.base.files import exists_safely, refuse_special, suggest_paths
 from kgeval.data.columns import UNSAID, ColumnNames, Columns
 from kgeval.data.dataset import Dataset
-from kgeval.data.fingerprint import facts_of
+from kgeval.data.fingerprint import digests_of_facts
 from kgeval.data.human_names import NamesSource, with_found_names, with_names
 from kgeval.data.layouts import Layout, layouts
 from kgeval.data.layouts.labelled import find_needed, read_file
@@ -97,8 +97,11 @@ def _refuse_two_graphs(path: Path, fitting: dict[str, Dataset]) -> None:
     with suppress(DatasetError):  # they are no graph
         if labels.recognises(path) and read.isdisjoint(map(Path.resolve, find_needed(path).values())):
             labelled = labels.read(path)
-            fitting |= {} if facts_of(labelled) == facts_of(dataset) else {labels.name: labelled}
-    choose("layout", fitting, "--layout NAME", where=f"folder {str(path)!r}", error=DatasetError)
+            facts, others = digests_of_facts(dataset), digests_of_facts(labelled)
+            differ = [split for split in facts if others.get(split, facts[split]) != facts[split]]
+            fitting |= {labels.name: labelled} if differ else {}
+    option, where = f"--layout {' or --layout '.join(fitting)}", f"folder {str(path)!r}"
+    choose("layout", fitting, option, why="their files hold other facts", where=where, error=DatasetError)
 
 
 def refuse_unknown_layout(layout: str) -> None:

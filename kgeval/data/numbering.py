@@ -63,7 +63,6 @@ def number(
         "times": times,
         "confidences": confidences,
         "negatives": negatives,
-        "columns": _origins(tables),
         "notes": tuple(notes),
         "assumptions": (*assumptions, *dict.fromkeys(customs_of_columns(tables, ids, entities, relations))),
     }
@@ -177,20 +176,6 @@ def _notes_on_negatives(negatives: Mapping[str, Triples]) -> Iterator[str]:
         counts = ", ".join(f"{len(triples):,} of {split}" for split, triples in negatives.items())
         note = f"triples whose label says that they are false: {counts}. They are neither ranked nor known answers"
         yield Note("negatives", f"{note}; kgeval classify takes them as negatives.")
-
-
-def _origins(tables: Mapping[str, NamedTable]) -> dict[str, str]:
-    """Say which column of the files has each role; for each split, if they differ."""
-    by_role: dict[str, dict[str, str]] = {}
-    for split, table in tables.items():
-        for role, origin in table.origins.items():
-            by_role.setdefault(role, {})[split] = origin
-    return {
-        role: next(iter(origins.values()))
-        if len({*origins.values()}) == 1 and len(origins) == len(tables)
-        else ", ".join(f"{origin} of {split}" for split, origin in origins.items())
-        for role, origins in by_role.items()
-    }
 
 
 def _notes_on_columns(tables: Mapping[str, NamedTable]) -> Iterator[str]:

@@ -42,7 +42,6 @@ from kgeval.data.text import (
     UNIT_SEPARATOR,
     WHOLE_NUMBER,
     Row,
-    find_delimiter,
     find_delimiters,
     line_of,
     open_text,
@@ -157,7 +156,7 @@ class NamedTable:
         wrong = ~np.isin(sides, SIDES)
         hint = did_you_mean(str(sides[wrong][0]), SIDE_WORDS) if wrong.any() else ""
         self.refuse(wrong, "side", f"is unknown. {hint}")
-        return np.asarray(sides == side)
+        return np.asarray((sides == side) != (self.said.side_is == "known"))
 
     def times(self) -> pa.ChunkedArray | None:
         """Take the column of times as text, if there is one."""
@@ -230,7 +229,7 @@ DATE = re.compile(r"\s*[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ].*)?)?\s*", re.IGNORECASE
 
 NUMBER = re.compile(r"\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)?\s*", re.IGNORECASE)
 
-YEAR = re.compile("[0-9]{4}|##")
+YEAR = re.compile("(?<![0-9])[0-9]{4}(?![0-9])|##")
 """a time in the fourth or fifth column: a year, or YAGO's sign for unknown parts of a date"""
 
 NO_INTERVALS = "Facts with a time interval (begin to end) are not supported. Give each one time, or leave both out."
@@ -280,7 +279,7 @@ def read_text(
     path: Path, names: Sequence[str], *, skip: int = 0, delimiter: str | None = None, **options: Any
 ) -> NamedTable:
     """Read a text whose columns are known, with the options of :func:`~kgeval.data.text.read_columns`."""
-    delimiter = delimiter or find_delimiter(path, skip)
+    delimiter = delimiter or find_delimiters(path, skip)[0]
     data = read_columns(path, names, skip=skip, delimiter=delimiter, **options)
     return NamedTable(path, data, skip=skip, delimiter=delimiter)
 
@@ -500,7 +499,7 @@ def _role_of_cells(what: str, column: pa.ChunkedArray, ways: Sequence[str]) -> s
         return "confidence"  # whose reader names the cell that is no number
     are_whole = all(map(WHOLE_NUMBER.fullmatch, plain))
     if max(numbers) > 1 and (are_whole or min(numbers) >= FIRST_YEAR):
-        every = [*ways, *(f"head,relation,tail,{name}" for name in ("time", "weight"))]
+        every = [*ways, *(f"head,relation,tail,{name}" for name in ("time", "weight", "_"))]
         options = " or ".join(f"--columns {columns}" for columns in every)
         fault = f"{what} holds {'whole ' * are_whole}numbers, such as {cells[0]}, which may be times or weights"
         raise DatasetError(f"{fault}. Say which: {options} {IN_PYTHON}.")

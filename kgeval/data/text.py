@@ -81,7 +81,7 @@ def read_columns(
     which the error for rows that are too wide suggests.
     """
     kinds = dict.fromkeys(names, kind or pa.string()) | dict.fromkeys(untyped, pa.string())
-    delimiter = delimiter or find_delimiter(path, skip)
+    delimiter = delimiter or find_delimiters(path, skip)[0]
     quoted = delimiter in QUOTING if quoted is None else quoted
     try:
         with _for_arrow(path) as source:
@@ -159,7 +159,7 @@ class Row(NamedTuple):
 
 def rows(path: Path, skip: int = 0, *, delimiter: str | None = None, quoted: bool | None = None) -> Iterator[Row]:
     """Walk over the rows of a delimited text file, with their lines; slow, for headers and for what went wrong."""
-    delimiter = delimiter or find_delimiter(path, skip)
+    delimiter = delimiter or find_delimiters(path, skip)[0]
     quoted = delimiter in QUOTING if quoted is None else quoted
     line = skip + 1
     try:
@@ -203,11 +203,6 @@ def first_line(path: Path) -> str:
     """Read the first line of a text file (``.gz`` too), without its end."""
     with open_text(path) as text:
         return next(_lines(path, text), "").rstrip("\r\n")
-
-
-def find_delimiter(path: Path, skip: int = 0) -> str:
-    """Find what separates columns, as :func:`find_delimiters` does."""
-    return find_delimiters(path, skip)[0]
 
 
 def find_delimiters(path: Path, skip: int = 0) -> str:

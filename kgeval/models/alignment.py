@@ -164,16 +164,23 @@ IDS = ("dataset", "sorted", "by-value")
 """the orders of a model's ids: those of the dataset, or of its labels, sorted as text or as numbers"""
 
 
-def with_sorted_labels(source: Model, dataset: Dataset, *, said: str | None = None) -> Model:
+def with_sorted_labels(source: Model, dataset: Dataset) -> Model:
     """Give a model the sorted labels of a dataset, if its framework numbers sorted labels and does not store them.
 
     Numbers may be sorted by their value too, and code of one's own has the ids of the dataset's files. If these orders
-    differ, ``said`` or facts of train tell which one the model has, or the user is asked.
+    differ, the user or facts of train tell which one the model has, or the user is asked.
     """
     if source.numbering != "sorted" or None not in (source.entities, source.relations):
         return source
-    orders = {"sorted": _labels_in_order(source, dataset), "by-value": _labels_in_order(source, dataset, _by_value)}
-    sizes = len(dataset.entities), len(dataset.relations)
+    kinds = (
+        (source.entities, dataset.entities, source.num_entities),
+        (source.relations, dataset.relations, source.num_relations),
+    )
+    orders: dict[str, tuple[Vocabulary, ...]] = {
+        name: tuple(kept or _sorted_labels(dataset, labels, size, key) for kept, labels, size in kinds)
+        for name, key in (("sorted", None), ("by-value", _by_value))
+    }
+    said, sizes = getattr(source, "said_ids", None), (len(dataset.entities), len(dataset.relations))
     if dataset.id_source not in (None, "kgeval", "PyKEEN") and sizes == (source.num_entities, source.num_relations):
         orders["dataset"] = source.entities or dataset.entities, source.relations or dataset.relations
     fitting: dict[str, Model] = {}
@@ -184,20 +191,14 @@ def with_sorted_labels(source: Model, dataset: Dataset, *, said: str | None = No
     best, told = None, ""
     if len(fitting) > 1:
         best, told = better_reading({name: align(model, dataset) for name, model in fitting.items()}, dataset)
-    option, where = f"--option ids={' or ids='.join(IDS)}", getattr(source, "title", "the model")
+    where = getattr(source, "title", "the model")
+    option = f"--option ids={' or ids='.join(orders)} (in Python load_checkpoint(…, ids=…))"
     model, taken = choose("ids", fitting, option, said=said, usual=best, why=told, where=where, error=UsageError)
     return cast("Model", replace(cast("Any", model), assumptions=(*source.assumptions, taken)))
 
 
 def _by_value(label: str) -> tuple[int, str]:
     return (int(label) if label.isdecimal() else 0, label)
-
-
-def _labels_in_order(
-    source: LabelledModel, dataset: Dataset, key: Callable[[str], Any] | None = None
-) -> tuple[Vocabulary, Vocabulary]:
-    entities = source.entities or _sorted_labels(dataset, dataset.entities, source.num_entities, key)
-    return entities, source.relations or _sorted_labels(dataset, dataset.relations, source.num_relations, key)
 
 
 def _sorted_labels(dataset: Dataset, labels: Vocabulary, size: int, key: Callable[[str], Any] | None) -> Vocabulary:

@@ -31,7 +31,7 @@ def better_reading(readings: Mapping[str, Scorer | VectorScorer], dataset: Datas
     """
     try:
         ranks = {name: _reciprocal_ranks(model, dataset) for name, model in readings.items()}
-    except InputError:  # the model does not know all of them
+    except (InputError, ValueError):  # the model does not know all of them, or there is no train
         return None, "train does not tell"
     means = {name: float(values.mean()) for name, values in ranks.items()}
     best = max(means, key=lambda name: means[name])
@@ -39,18 +39,15 @@ def better_reading(readings: Mapping[str, Scorer | VectorScorer], dataset: Datas
     chance = np.full_like(ranks[best], (1 / np.arange(1, among + 1)).mean())
     rivals = [*(values for name, values in ranks.items() if name != best), chance]
     told = "MRR of train: " + ", ".join(f"{name} {mean:.3f}" for name, mean in means.items())
-    return (best if all(_is_clearly_more(ranks[best], rival) for rival in rivals) else None), told
-
-
-def _is_clearly_more(one: Float64Array, other: Float64Array) -> bool:
-    ahead = one - other
-    return bool(ahead.mean() > CLEAR * max(float(ahead.std()) / np.sqrt(len(ahead)), 1e-9))
+    ahead = [ranks[best] - rival for rival in rivals]
+    is_clear = all(it.mean() > CLEAR * max(float(it.std()) / np.sqrt(len(it)), 1e-9) for it in ahead)
+    return (best if is_clear else None), told
 
 
 def _reciprocal_ranks(model: Scorer | VectorScorer, dataset: Dataset) -> Float64Array:
     """Rank answers of train among random entities, ties as half; float64[query]."""
     draw, parts = np.random.default_rng(0), []
-    facts = dataset.train[np.sort(draw.permutation(len(dataset.train))[:QUERIES])]
+    facts = dataset.train[np.sort(draw.choice(len(dataset.train), min(len(dataset.train), QUERIES), replace=False))]
     others = np.unique(draw.integers(len(dataset.entities), size=min(CANDIDATES, len(dataset.entities))))
     for side in (side for side in SIDES if side in sides_of(model)):
         queries = Queries.per_triple(facts, side, as_given=True)

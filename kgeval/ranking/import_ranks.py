@@ -321,12 +321,14 @@ class _RowsOfSplit:
         for what, name in group.names.items():
             least = 0 if what in ("greater", "tied") else 1
             numbers, whole = self.file.numbers(name, rows), f"a whole number from {least}"
-            expected = "a rank: expected a whole number or a half, from 1" if what == "rank" else whole
+            best = self.file.table.said.best_rank or "1"
+            expected = f"a rank: expected a whole number or a half, from {best}" if what == "rank" else whole
             wrong = (numbers < least) | ((what != "rank") & (numbers % 1 > 0))
 
             def no_number(index: int, name: str = name, expected: str = expected) -> str:
                 text = str(self.file.table[name][int(rows[index])].as_py())
-                return f"the {name} {text[:40]!r} is not {expected}."
+                cure = " If the best rank is 0: --columns best_rank=0." * (text == "0")
+                return f"the {name} {text[:40]!r} is not {expected}.{cure}"
 
             is_rank &= self.passing(wrong, rows, no_number, f"{setting} ranks that are no numbers from {least}")
         counts = _counts(self.file, group, rows, candidates)

@@ -82,15 +82,15 @@ class RankFile:
             table = read_table(path, named, comments=True)
         if not len(table):
             raise TableError(f"{path}: no ranks in it.")
-        return cls(_in_usual_words(table), *_rank_columns(table, setting))
+        return cls(table, *_rank_columns(table, setting))
 
     @property
     def assumptions(self) -> Iterator[Assumption]:
         """Say what files of ranks leave open: what a column of sides names, and whether the best rank is 1."""
         column, said = self.table.origins.get("side"), self.table.said
-        if column and said.side_is != "known":
+        if column and not said.side_is:
             yield Assumption("side", f"{column} names what is predicted", "usual", "", "--columns side_is=known")
-        if not self.has_ties and said.best_rank != "0":
+        if not self.has_ties and not said.best_rank:
             yield Assumption("ranks", "from 1", "usual", "", "--columns best_rank=0")
 
     @property
@@ -102,23 +102,9 @@ class RankFile:
         """Read ranks or counts, which are whole numbers or halves from 0; −1 for any other text; float64[row]."""
         text = pc.utf8_trim_whitespace(self.table[name].take(pa.array(rows)).cast(pa.string())).combine_chunks()
         spelled = pc.match_substring_regex(text, r"^[0-9]{1,15}(\.[05]?0*)?$").fill_null(False)  # noqa: FBT003
-        return np.asarray(pc.if_else(spelled, text, "-1").cast(pa.float64()))
-
-
-def _in_usual_words(table: NamedTable) -> NamedTable:
-    """Let the best rank be 1 and sides name what is predicted, if the user says that they do not."""
-    for name in table.data.column_names:
-        text = table[name].cast(pa.string())
-        match = NAME.fullmatch(name)
-        if match and match[3] and table.said.best_rank == "0":
-            table = table.with_column(name, pc.add(text.cast(pa.float64()), 1).cast(pa.string()))
-        if name == "side" and table.said.side_is == "known":
-            sides = (SIDE_WORDS.get(str(word).strip().lower(), word) for word in text.to_pylist())
-            table = table.with_column(name, pa.chunked_array([[OTHER.get(side, side) for side in sides]], pa.string()))
-    return table
-
-
-OTHER = {"head": "tail", "tail": "head"}
+        numbers = np.asarray(pc.if_else(spelled, text, "-1").cast(pa.float64()))
+        from_0 = self.table.said.best_rank == "0" and bool((match := NAME.fullmatch(name)) and match[3])
+        return numbers + (from_0 & (numbers >= 0))
 
 
 @dataclass(frozen=True)

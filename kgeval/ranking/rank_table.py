@@ -160,7 +160,8 @@ class RankTable(RankColumns):
     def _of(cls, data: pa.Table, metadata: Mapping[str, Any]) -> RankTable:
         if (sampling := metadata.get("sampling")) and (missing := {"typed_counts", "typed_means"} - {*sampling}):
             raise KeyError(min(missing))
-        return super()._of(data, {"split": UNKNOWN, **metadata})
+        old = [("columns", "head, relation, tail", "usual", metadata["suspicion"])] if metadata.get("suspicion") else []
+        return super()._of(data, {"split": UNKNOWN, "assumptions": old, **metadata})
 
     def _refuse_nonsense(self) -> None:
         """Refuse empty cells, impossible counts, unknown sides and repeated rows."""

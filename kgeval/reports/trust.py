@@ -177,7 +177,9 @@ def relations(study: Study) -> Check:
 def versions(study: Study) -> Check:
     """Whether the runs are of one dataset and one version of kgeval."""
     compared = {
-        "datasets (SHA-256)": {_sha256(run) for run in study.runs if not run.table.fingerprint},
+        "datasets (SHA-256)": {
+            run.manifest.get("dataset", {}).get("sha256") for run in study.runs if not run.table.fingerprint
+        },
         "versions of kgeval": {run.manifest.get("versions", {}).get("kgeval") for run in study.runs},
     }
     warnings = []
@@ -186,11 +188,6 @@ def versions(study: Study) -> Check:
             warnings.append(f"The runs have different {differing}: {', '.join(known)}.")
     unknown = not any(run.manifest for run in study.runs)
     return Check("Versions", " ".join(warnings), unknown=unknown and not warnings)
-
-
-def _sha256(run: EvaluatedModel) -> str | None:
-    digest: str | None = run.manifest.get("dataset", {}).get("sha256")
-    return digest
 
 
 def alike(study: Study) -> Check:
@@ -227,7 +224,9 @@ def making(study: Study) -> Section:
 def _model_in_words(model: EvaluatedModel) -> dict[str, Any]:
     import yaml
 
-    blocks = {name: model.manifest.get(name) or {} for name in ("model", "ranking", "seeds", "seconds", "versions")}
+    blocks = {
+        name: model.manifest.get(name) or {} for name in ("dataset", "model", "ranking", "seeds", "seconds", "versions")
+    }
     about, kernel = blocks["model"], blocks["ranking"].get("kernel")
     live = [f"{name.replace('_', ' ')} {value}" for name, value in about.items() if name != "live"]
     seeds = ", ".join(isolated(run.name) for run in model.seeds)
@@ -241,7 +240,7 @@ def _model_in_words(model: EvaluatedModel) -> dict[str, Any]:
         "Model": "; ".join([str(about["live"]), *live]) if "live" in about else "",
         "Random seeds": ", ".join(f"{what} {seed}" for what, seed in blocks["seeds"].items()),
         "Graph (fingerprint)": model.table.fingerprint,
-        "Dataset (SHA-256)": _sha256(model),
+        "Dataset (SHA-256)": blocks["dataset"].get("sha256"),
         "Time in seconds": ", ".join(f"{what} {took:g}" for what, took in blocks["seconds"].items()),
         "Ranks": counting if kernel else "",
         "Versions": ", ".join(f"{name} {version}" for name, version in blocks["versions"].items()),

@@ -103,7 +103,9 @@ def _fingerprint(run: StoredRun) -> Fingerprint:
     except InputError as error:
         raise InputError(f"{error} Add --force.") from error
     about = run.manifest
-    return Fingerprint(config, run.sha256_of_dataset, about.get("sha256", {}), about.get("versions", {}).get("kgeval"))
+    return Fingerprint(
+        config, about.get("dataset", {}).get("sha256"), about.get("sha256", {}), about.get("versions", {}).get("kgeval")
+    )
 
 
 def _is_tighter(old: Mapping[str, str], new: Mapping[str, str]) -> bool:

@@ -194,11 +194,6 @@ class StoredRun:
             raise NewerRun(f"{str(self.path / MANIFEST)!r}: a newer version of kgeval wrote this run. {cure}.")
         return content
 
-    @property
-    def sha256_of_dataset(self) -> str | None:
-        """The SHA-256 of the dataset that was ranked, if the run stores it."""
-        return self.manifest.get("dataset", {}).get("sha256")
-
     def is_of(self, dataset: Dataset) -> bool | None:
         """Whether it is the graph that was ranked, by fingerprint or SHA-256; None if the run has neither."""
         stored = self.manifest.get("dataset", {})

@@ -34,7 +34,6 @@ def test_a_dataset_is_described(data):
         "relations": 3,
         "triples": {"train": 14, "valid": 4, "test": 6},
         "layout": f"labels (by train.txt, test.txt): {layouts()['labels'].summary}",
-        "columns": {"head": "column '1'", "relation": "column '2'", "tail": "column '3'"},
         "repeated triples, left out": {},
         "repeated in train": {"valid": 0, "test": 0},
         "swapped in train": {"valid": 3, "test": 2},

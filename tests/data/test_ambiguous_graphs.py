@@ -10,9 +10,10 @@ from collections import namedtuple
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
-from kgeval import Baseline, Dataset, compare, evaluate, load_dataset, load_ranks, summarize
+from kgeval import Baseline, Dataset, RankTable, compare, evaluate, load_dataset, load_ranks, summarize
 from kgeval.base.assumptions import read_as
 from kgeval.base.errors import InputError
 from tests.cli.conftest import invoke
@@ -102,7 +103,7 @@ def test_numbers_are_places_whatever_the_first_row_holds(tmp_path):
     )
 
 
-@pytest.mark.parametrize("header", [("subj", "verb", "obj"), ("head", "relation", "tail"), ("3", "9", "2")], ids=str)
+@pytest.mark.parametrize("header", [("subj", "verb", "obj"), ("head", "relation", "tail"), ("a", "b", "c")], ids=str)
 def test_places_name_columns_under_a_header_too(tmp_path, header):
     dataset = load_dataset(write(tmp_path, SPLITS, header), columns="head=1,relation=2,tail=3")
     assert triples(dataset) == triples(Dataset.from_labels(**SPLITS))
@@ -198,8 +199,9 @@ def test_ids_beat_names_of_sources_and_all_splits_count(tmp_path, ending):
 def test_a_second_separator_is_said(tmp_path):
     words = {split: [(f"{h}, FR", f"r{r}", f"{t}, ES") for h, r, t in rows] for split, rows in SPLITS.items()}
     dataset = load_dataset(write(tmp_path, words, ending="csv", separator=";"))
-    assert "separator: comma (its ending and its first rows; if not: --columns separator=semicolon)" in read_as(
-        dataset.assumptions
+    assert (
+        "separator: comma (the custom of its ending, and its first rows; if not: --columns separator=semicolon)"
+        in read_as(dataset.assumptions)
     )
     rightly = load_dataset(tmp_path, columns="separator=semicolon")
     assert triples(rightly) == triples(Dataset.from_labels(**words))
@@ -221,7 +223,8 @@ def test_the_line_is_in_every_form_and_kept(tmp_path):
     asked = ["evaluate", "baseline:popularity", "--dataset", graph, "-m", "mrr"]
     assert line in " ".join(invoke(*asked, "--out", run).output.split())
     content = json.loads(invoke(*asked, "--json").stdout)
-    assert content["provenance"]["read_as"] == [line.removeprefix("read as: ")]
+    whole = "columns: head=head, relation=relation, tail=tail, time=date"
+    assert content["provenance"]["read_as"] == [line.removeprefix("read as: "), whole]
     assert json.loads((run / "manifest.json").read_text())["read_as"] == content["provenance"]["read_as"]
     assert line in " ".join(invoke("summarize", run, "-m", "mrr").output.split())
     assert "time: date (by its name" in " ".join(invoke("inspect", graph).output.split())
@@ -259,7 +262,10 @@ def test_two_graphs_in_one_folder_are_asked_about(tmp_path, fewer):
     if not fewer:
         assert load_dataset(tmp_path).layout == "openke"
         return
-    with pytest.raises(InputError, match=r"layout: openke and labels fit\. Say which: --layout NAME"):
+    with pytest.raises(
+        InputError,
+        match=r"layout: openke and labels fit \(their files hold other facts\)\. Say which: --layout openke or",
+    ):
         load_dataset(tmp_path)
     assert len(load_dataset(tmp_path, layout="labels").train) == len(ROWS)
     assert len(load_dataset(tmp_path, layout="openke").train) == len(ROWS) - 1
@@ -342,3 +348,66 @@ def test_one_file_of_triples_is_described_in_the_same_words(tmp_path):
     (tmp_path / "graph.csv").write_text("head,relation,tail\na,r,b\n")
     for command in ("inspect", "audit"):
         assert "is a file without a column 'split'" in invoke(command, tmp_path / "graph.csv").output
+
+
+def test_numbers_of_rows_that_begin_anew_in_each_split_are_no_relation(tmp_path):
+    keyed = {split: [(f"e{n % 9}", f"e{n * 5 % 11}", n) for n in range(30)] for split in ("train", "test")}
+    with pytest.raises(InputError, match=r"'key' has another cell in each row\. Say which: .*,relation='NAME'"):
+        load_dataset(write(tmp_path, keyed, ("from", "to", "key")))
+    assert list(load_dataset(tmp_path, columns="head=from,tail=to,relation='NAME'").relations) == ["NAME"]
+
+
+def test_a_first_row_of_n_triples_is_a_triple(tmp_path):
+    for split, rest in (("train", "<b> <r> <c> ."), ("test", "<c> <r> <b> .")):
+        (tmp_path / f"{split}.nt").write_text(f"<x> <y> <z> .\n{rest}\n")
+    assert "x" in load_dataset(tmp_path).entities
+
+
+@pytest.mark.parametrize("columns", ["head,relation,tail", "head=1,relation=2,tail=3"])
+def test_a_first_row_that_may_be_a_leaked_triple_is_asked_about(tmp_path, columns):
+    rows = {
+        "train": [("rome", "capital", "italy"), ("bonn", "in", "italy")],
+        "test": [("rome", "capital", "italy"), ("x", "in", "bonn")],
+    }
+    write(tmp_path, rows)
+    with pytest.raises(InputError, match="all splits begin with the row 'rome capital italy': it may be a header or a"):
+        load_dataset(tmp_path, columns=columns)
+    for header, count in (("none", 2), ("all", 1)):
+        assert len(load_dataset(tmp_path, columns=f"{columns},header={header}").train) == count
+
+
+def test_settings_that_do_not_fit_are_refused(tmp_path):
+    graph = write(tmp_path / "g", SPLITS)
+    for columns, message in (("best_rank=0", "are for files of ranks"), ("separator=,", "separator is empty")):
+        with pytest.raises(InputError, match=message):
+            load_dataset(graph, columns=columns)
+    for cell, message in (("", "'' is not a rank: .*from 0"), ("x", "'x' is not a rank"), ("-1", "'-1' is not a rank")):
+        (tmp_path / "ranks.csv").write_text(f"head,relation,tail,side,rank\n1,1,2,tail,{cell}\n")
+        with pytest.raises(InputError, match=message):
+            load_ranks(tmp_path / "ranks.csv", graph, columns="best_rank=0")
+    (tmp_path / "ranks.csv").write_text("head,relation,tail,side,rank\n1,1,2,tail,0\n")
+    with pytest.raises(InputError, match="If the best rank is 0: --columns best_rank=0"):
+        load_ranks(tmp_path / "ranks.csv", graph)
+
+
+def test_two_graphs_in_a_folder_are_alike_if_only_repetitions_or_a_split_differ(tmp_path):
+    rows = {**SPLITS, "valid": [ROWS[0]]}
+    write(tmp_path, {**rows, "train": ROWS + ROWS[:2]}, ending="txt")
+    (tmp_path / "valid.txt").unlink()
+    for kind, labels in (("entity", "123"), ("relation", "12")):
+        (tmp_path / f"{kind}2id.txt").write_text(
+            f"{len(labels)}\n" + "".join(f"{it}\t{n}\n" for n, it in enumerate(labels))
+        )
+    for split, part in rows.items():
+        ids = "".join(f"{int(h) - 1} {int(t) - 1} {int(r) - 1}\n" for h, r, t in part)
+        (tmp_path / f"{split}2id.txt").write_text(f"{len(part)}\n{ids}")
+    assert load_dataset(tmp_path).layout == "openke"
+
+
+def test_what_older_versions_suspected_is_still_said(tmp_path):
+    table = evaluate(Baseline("popularity"), "nations")
+    old = json.loads(table.metadata["kgeval"])
+    old.pop("assumptions")
+    old["suspicion"] = "columns: perhaps not head, relation, tail"
+    pq.write_table(table.data.replace_schema_metadata({"kgeval": json.dumps(old)}), tmp_path / "ranks.parquet")
+    assert "(columns: perhaps not head, relation, tail)" in read_as(RankTable.from_parquet(tmp_path).assumptions)

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgeval import Baseline, Dataset, Triples, Vocabulary, compare, evaluate, load_dataset
+from kgeval.analysis.comparison.comparable import refuse_two_graphs
+from kgeval.base.assumptions import Assumption
 from kgeval.base.errors import InputError
 from kgeval.data.fingerprint import fingerprint
 from tests.cli.conftest import invoke
@@ -129,3 +131,14 @@ def test_every_command_takes_content_for_the_graph(tmp_path):
     by = ["summarize", one, "--by", "cardinality", "--dataset"]
     assert "has changed" not in invoke(*by, tmp_path / "3/KG").output
     assert "has changed since it was ranked" in invoke(*by, tmp_path / "two/kg").output
+
+
+def test_the_runs_of_two_graphs_are_named_rightly():
+    whole = random_dataset(4)
+    table = popularity(whole)
+    named = {"a1": ("A", "1"), "b1": ("B", "3"), "a2": ("A", "2")}
+    tables = {model: replace(table, dataset=name, fingerprint=graph) for model, (name, graph) in named.items()}
+    with pytest.raises(InputError, match="two different graphs are called 'A': those of a1 and of a2"):
+        refuse_two_graphs(tables)
+    assumed = replace(table, assumptions=(Assumption("ranks", "from 1", "usual"),))
+    refuse_two_graphs({"a": table, "b": assumed, "c": replace(table, fingerprint="")})

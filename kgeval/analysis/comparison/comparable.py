@@ -185,9 +185,9 @@ def differing_fields(tables: Mapping[str, RankTable], same: SharedRows, allow: C
     for field in ALIKE:
         whose: dict[str, list[str]] = {}
         for model, table in tables.items():
-            if (value := _value(table, field)) != UNKNOWN and field != "dataset":
+            if (value := _value(table, field)) != UNKNOWN:
                 whose.setdefault(value, []).append(model)
-        whose = whose if field != "dataset" else _graphs(tables)
+        whose = _graphs(tables) if field == "dataset" else whose
         if len(whose) > 1:
             differences[field] = "; ".join(f"{value} in {' and '.join(models)}" for value, models in whose.items())
     if not differences.keys() & {"dataset", "split"}:  # these have other triples, which need not be said again
@@ -249,28 +249,36 @@ def dataset_names(tables: Sequence[Any]) -> list[str]:
 
 def _graphs(tables: Mapping[str, Any]) -> dict[str, list[str]]:
     """Say which models ranked which dataset; several graphs of one name have a part of their fingerprints beside it."""
-    named = [*zip(tables, dataset_names([*tables.values()]), strict=True)]
-    prints: dict[str, list[str]] = {}
-    for model, name in named:
-        if (graph := tables[model].fingerprint) not in ("", *prints.setdefault(name, [])):
-            prints[name].append(graph)
-    whose: dict[str, list[str]] = {}
-    for (model, name), table in zip(named, tables.values(), strict=True):
-        graph = (table.fingerprint or "".join(prints[name][:1]))[:8]
-        shown = f"{name} (graph {', '.join(filter(None, [graph, read_as(table.assumptions)]))})"
-        whose.setdefault(shown if len(prints[name]) > 1 else name, []).append(model)
-    return {name: models for name, models in whose.items() if name != UNKNOWN}
+    models = _by_graph(tables)
+    names = [name for name, _ in models]
+    shown: dict[str, list[str]] = {}
+    for (name, graph), those in models.items():
+        read = read_as(tables[those[0]].assumptions)
+        beside = f" (graph {', '.join(filter(None, [graph[:8], read]))})" if names.count(name) > 1 else ""
+        shown.setdefault(f"{name}{beside}", []).extend(those)
+    return shown
+
+
+def _by_graph(tables: Mapping[str, Any]) -> dict[tuple[str, str], list[str]]:
+    """List the models by the name and the fingerprint of the graph; without a fingerprint, by the first of its name."""
+    names = dict(zip(tables, dataset_names([*tables.values()]), strict=True))
+    first = {names[model]: table.fingerprint for model, table in reversed([*tables.items()]) if table.fingerprint}
+    models: dict[tuple[str, str], list[str]] = {}
+    for model, table in tables.items():
+        if (name := names[model]) != UNKNOWN:
+            models.setdefault((name, table.fingerprint or first.get(name, "")), []).append(model)
+    return models
 
 
 def refuse_two_graphs(tables: Mapping[str, Any]) -> None:
     """Refuse runs on two graphs of one name."""
-    graphs = {name: models[0] for name, models in _graphs(tables).items() if " (graph " in name}
-    if graphs:
-        (one, first), (_, other), *_ = graphs.items()
-        fault = f"two different graphs are called {one.partition(' (graph ')[0]!r}: those of {first} and of {other}"
-        raise MetricError(
-            f"{fault} differ in labels or facts. kgeval compare --allow dataset compares them all the same."
-        )
+    first: dict[str, str] = {}
+    for (name, _), (model, *_) in _by_graph(tables).items():
+        if (other := first.setdefault(name, model)) != model:
+            fault = (
+                f"two different graphs are called {name!r}: those of {other} and of {model} differ in labels or facts"
+            )
+            raise MetricError(f"{fault}. kgeval compare --allow dataset compares them all the same.")
 
 
 def notes_on_samples(tables: Mapping[str, RankTable]) -> Iterator[str]:

@@ -165,7 +165,7 @@ def _foreign_ranks(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
     return {**table, "ties": "known" if file.has_ties else "as in the file", **in_json(file.notes)}
 
 
-OPTIONAL = ("layout", "columns", "read as", "training graph", "confidences", "false", "times", "names")
+OPTIONAL = ("layout", "read as", "training graph", "confidences", "false", "times", "names")
 """the keys of facts that few datasets have: they are left out if they are empty"""
 
 
@@ -185,7 +185,6 @@ def _dataset_facts(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     description = {
         **sizes_of(dataset),
         "layout": dataset.stored_as,
-        "columns": dict(dataset.columns),
         "read as": [*map(str, dataset.assumptions)],
         "training graph": None if learned is None else sizes_of(learned),
         "repeated triples, left out": dict(dataset.repeated),

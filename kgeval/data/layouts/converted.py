@@ -162,6 +162,7 @@ def _read_graph(folder: Path) -> Dataset:
     files = {name: _Stored.read(path) for name, path in paths.items() if name not in OPTIONAL or path.exists()}
     about = files["entities"].about()
     vocabularies = {name: files[name].vocabulary(kind) for name, kind in LABELS.items() if name in files}
+    old = [("columns", "head, relation, tail", "usual", about["suspicion"])] if about.get("suspicion") else []
     dataset = Dataset.build(
         about["name"],
         {split: files[split].triples() for split in SPLITS},
@@ -170,7 +171,7 @@ def _read_graph(folder: Path) -> Dataset:
         confidences={split: files[split].numbers("confidence") for split in SPLITS if files[split].has("confidence")},
         id_source=about["id_source"],
         layout=str(about.get("layout", "")),
-        assumptions=tuple(Assumption(*one) for one in about.get("assumptions", [])),
+        assumptions=tuple(Assumption(*one) for one in about.get("assumptions", old)),
         notes=restored(about),
         where=lambda split, row: f"{paths[split]}: triple {row}",
         negatives={split: files[name].triples() for split, name in FALSE.items() if name in files},

@@ -28,7 +28,7 @@ from kgeval.data.columns import IN_PYTHON, MAX_WEAK, TRIPLE, UNSAID, Columns, me
 from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.layouts import Layout
 from kgeval.data.numbering import number
-from kgeval.data.tables import FOURTH, NamedTable, read_triples
+from kgeval.data.tables import FOURTH, N_TRIPLES, NamedTable, read_triples
 from kgeval.data.text import COMPRESSED, rows
 from kgeval.data.triples import TripleIndex, Triples
 from kgeval.data.vocabulary import Vocabulary
@@ -148,7 +148,11 @@ def _without_header(
     All splits begin with such a row: no triple does, unless its relation occurs again. Nor is a triple the first in
     several splits and the only one of its entities and relation; in one split alone it may be, which is said.
     """
-    rows = {split: _first(table) for split, table in tables.items() if not table.header}
+    rows = {
+        split: tuple(table[role][0].as_py() for role in TRIPLE)
+        for split, table in tables.items()
+        if not table.header and N_TRIPLES not in table.origins.values()
+    }
     if not rows or columns.header:
         return {**tables}, []
     first, count = Counter(rows.values()).most_common(1)[0]
@@ -161,10 +165,14 @@ def _without_header(
         return {**tables}, []
     is_alone = not _occurs(first, rests, named)
     begins_all = count == len(tables) and "relation" in named and not _occurs(first, rests, ["relation"])
-    if not (is_alone or begins_all or [*first] == [*map(str, range(len(first)))]):  # pandas numbers columns so
+    is_surely = is_alone or [*first] == [*map(str, range(len(first)))]  # pandas numbers columns so
+    if not (is_surely or begins_all):
         return {**tables}, []
     if not columns.are_given:
         _refuse_header(first, count, is_alone=is_alone)
+    if not is_surely:
+        fault = f"all splits begin with the row {' '.join(first)!r}: it may be a header or a triple"
+        raise DatasetError(f"{fault}. Say which: --columns …,header=all or …,header=none {IN_PYTHON}.")
     without = {split: tables[split].where(np.arange(len(tables[split])) > 0) for split in heading}
     taken = f"the first row {' '.join(first)!r}"
     return {**tables, **without}, [
@@ -181,10 +189,6 @@ def _triples_that_may_be_headers(
         if len({*row}) == len(row) and all(rest.num_rows for rest in rests) and not _occurs(row, rests, named):
             taken = f"none in {Path(tables[split].source).name}, whose first row {' '.join(row)!r} is a triple"
             yield Assumption("header", taken, "usual", "", f"--columns header={split}")
-
-
-def _first(table: NamedTable) -> tuple[str, ...]:
-    return tuple(table[role][0].as_py() for role in TRIPLE)
 
 
 def _occurs(row: Sequence[str], rests: Sequence[pa.Table], roles: Sequence[str]) -> bool:

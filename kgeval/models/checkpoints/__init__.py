@@ -115,7 +115,7 @@ def read_checkpoint(
         raise UsageError(f"ids={ids!r}: expected {' or '.join(f'ids={order}' for order in IDS)}.")
     if ids is not None:
         checkpoint = checkpoint.with_ids(ids)
-    checkpoint = checkpoint if dataset is None else with_sorted_labels(checkpoint, dataset, said=ids)
+    checkpoint = checkpoint if dataset is None else with_sorted_labels(checkpoint, dataset)
     if nan == "error":
         checkpoint.refuse_nonfinite()
     if dataset is not None:

@@ -49,6 +49,8 @@ class Checkpoint(LabelledModel):
     """the label of each time of a temporal model"""
     assumptions: tuple[Assumption, ...] = ()
     """how it was read where another reading is possible"""
+    said_ids: str | None = None
+    """the order of its ids, if the user says it"""
 
     def __post_init__(self) -> None:
         sizes = (self.num_entities, self.num_relations, self.num_times)
@@ -103,7 +105,8 @@ class Checkpoint(LabelledModel):
         """Return the checkpoint with ids of the order that the option ``ids`` says."""
         if self.entities is not None and self.relations is not None:
             raise UsageError(f"{self.files[0]}: the model has labels, so its ids are known. Leave the option ids out.")
-        return replace(self, numbering="dataset" if ids == "dataset" else "sorted", layouts=())
+        numbering: Numbering = "dataset" if ids == "dataset" else "sorted"
+        return replace(self, numbering=numbering, layouts=(), said_ids=ids)
 
     def refuse_nonfinite(self) -> None:
         """Refuse arrays that contain NaN or infinity."""

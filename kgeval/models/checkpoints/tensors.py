@@ -204,10 +204,12 @@ def unwrap_state_dict(content: Any, options: Options | None = None, file: object
     states = {name: part for name, part in parts.items() if isinstance(part, Mapping) or is_module(part)}
     first = next((name for name in WRAPPINGS if name in states), None)
     state = content if first is None else states[first]
-    if options is not None and (arrays := _arrays_of(state)) and first is not None:
-        alike = {name: part for name, part in states.items() if _arrays_of(part).keys() >= arrays.keys()}
-        others = (name for name in alike if any((_arrays_of(alike[name])[it] != arrays[it]).any() for it in arrays))
-        fitting = {name: alike[name] for name in (first, *others)}
+    if options is not None and first is not None and (arrays := _arrays_of(state)):
+        fitting = {first: state}
+        for name, part in states.items():
+            alike = {key: array for key, array in _arrays_of(part).items() if key in arrays}
+            if len(alike) == len(arrays) and any(alike[key].tobytes() != arrays[key].tobytes() for key in arrays):
+                fitting[name] = part
         said = options.resolve("state", None, "") if len(fitting) > 1 else None
         state, _ = choose("state_dict", fitting, "the option state=NAME", said=said, where=file, error=CheckpointError)
     return dict(_of_module(state, "", set())) if is_module(state) else state

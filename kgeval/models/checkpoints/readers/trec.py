@@ -18,7 +18,7 @@ from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import ID, NAME, Rows
 from kgeval.data.tables import NamedTable
-from kgeval.data.text import find_delimiter, read_columns
+from kgeval.data.text import find_delimiters, read_columns
 from kgeval.data.triples import SIDES, Side
 from kgeval.models.adapters.prediction_lists import ALL_LISTS, SideLists
 from kgeval.models.checkpoints.locate import first_lines
@@ -62,7 +62,7 @@ READER = Reader(
 
 
 def _lists_of_run(path: Path, dataset: Dataset) -> dict[Side, SideLists]:
-    delimiter = find_delimiter(path)
+    delimiter = find_delimiters(path)[0]
     table = NamedTable(path, read_columns(path, COLUMNS, delimiter=delimiter), delimiter=delimiter)
     for name, pattern, why in CELLS:
         table.refuse(~np.asarray(pc.match_substring_regex(table[name], pattern)), name, why)
