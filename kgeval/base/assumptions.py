@@ -65,8 +65,7 @@ def choose(
         return fitting[str(taken)], Assumption(about, str(taken), "said" if said in fitting else "only", why)
     if usual in fitting:
         return fitting[str(usual)], Assumption(about, str(usual), "usual", why, option)
-    reason = f" ({why})" if why else ""
-    raise error(f"{where}: {about}: {' and '.join(fitting)} fit{reason}. Say which: {option}.")
+    raise error(f"{where}: {about}: {' and '.join(fitting)} fit{why and f' ({why})'}. Say which: {option}.")
 
 
 def read_as(assumptions: Iterable[Assumption]) -> str:

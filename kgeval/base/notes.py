@@ -38,7 +38,7 @@ KINDS: Mapping[NoteKind, str] = {
     "intervals": "why numbers have no interval, or a wide one (--intervals)",
     "labels": "labels and ids of model and dataset that do not match",
     "leaks": "triples that can be looked up in what models learn from (--by leak)",
-    "left-out": "what was asked for and left out",
+    "left-out": "things that were asked for and are missing from the result",
     "lists": "lists of predictions: queries and answers without one, and what they were made of",
     "negatives": "false triples, and negatives of metrics",
     "repeated": "triples that stand in a file more than once",

@@ -31,13 +31,11 @@ def customs_of_columns(
     tables: Mapping[str, NamedTable], ids: Mapping[str, IntArray], entities: Vocabulary, relations: Vocabulary
 ) -> Iterator[Assumption]:
     """Say what custom decides of the columns of a graph, where something in them fits another reading too."""
+    names = {separator: name for name, separator in SEPARATORS.items()}
     for table in tables.values():
         for other in table.separators:
-            taken, option = (
-                next(name for name, it in SEPARATORS.items() if it == one) for one in (table.delimiter, other)
-            )
-            why = "the custom of its ending, and its first rows"
-            yield Assumption("separator", taken, "usual", why, f"--columns separator={option}")
+            why, option = "the custom of its ending, and its first rows", f"--columns separator={names[other]}"
+            yield Assumption("separator", names[str(table.delimiter)], "usual", why, option)
         for role in (role for role, origin in table.origins.items() if origin.endswith(BY_CELLS)):
             beyond = role == "confidence" and bool((np.asarray(table.confidences()) > 1).any())
             if beyond or role == "label":

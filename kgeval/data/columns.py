@@ -343,7 +343,7 @@ SEPARATORS = {"tab": "\t", "space": " ", "comma": ",", "semicolon": ";", "bar": 
 
 
 def separator_character(separator: str) -> str:
-    r"""Read a separator, given as a character, perhaps in quotes, or by its name; nothing if it is empty.
+    r"""Read a separator, given as a character, perhaps in quotes, or by its name.
 
     >>> separator_character(r"\t") == separator_character("tab") == chr(9), separator_character("','")
     (True, ',')
@@ -356,7 +356,7 @@ def separator_character(separator: str) -> str:
 
 def _files_with_header(said: str) -> str:
     files = said.strip("'\"").replace(",", "+")
-    if files not in ("", "all", "none") and not parts_of(files):
+    if files not in ("all", "none") and not parts_of(files):
         raise DatasetError(f"columns: header={said}. Expected all, none, or splits such as train or train+valid.")
     return files
 

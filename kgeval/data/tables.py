@@ -130,7 +130,7 @@ class NamedTable:
         others = [unused if role in roles.values() else role for role, unused in zip(self.roles, apart, strict=True)]
         now = [roles.get(place, role) for place, role in enumerate(others)]
         data = self.data.select([*self.roles]).rename_columns(now)
-        where = {"skip": self.skip, "delimiter": self.delimiter, "rows": self.rows}
+        where = {name: getattr(self, name) for name in ("skip", "delimiter", "separators", "rows")}
         return _named(self.source, data, now, self.header, self.said, **where)
 
     def text(self, role: str) -> pa.ChunkedArray:
@@ -413,7 +413,7 @@ def _is_text(cells: Sequence[Any]) -> bool:
 
 
 def _fields_of(rows: Any, source: str) -> Sequence[str]:
-    """Return the names of the parts of rows: of dictionaries, named tuples and structured arrays; none of others."""
+    """Return the names of the parts of rows, which dictionaries, named tuples and structured arrays have."""
     if isinstance(rows, np.ndarray) and rows.dtype.names:
         return tuple(rows.dtype.names)
     first = rows[0] if isinstance(rows, Sequence) and rows and not isinstance(rows, str) else None

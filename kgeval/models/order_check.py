@@ -24,18 +24,20 @@ CLEAR = 6.0
 """by how many standard errors of the paired difference the better reading is ahead, of the others and of chance"""
 
 
-def better_reading(readings: Mapping[str, Scorer | VectorScorer], dataset: Dataset) -> tuple[str | None, str]:
+def better_reading(
+    readings: Mapping[str, Scorer | VectorScorer], dataset: Dataset, *, candidates: int = CANDIDATES
+) -> tuple[str | None, str]:
     """Find the reading under which facts of train rank clearly better than under all others and by chance.
 
-    Returns its name, or None, and the MRR of each among some candidates, in words. Readings are in the dataset's ids.
+    Returns its name, or None, and the MRR of each among ``candidates``, in words. Readings are in the dataset's ids.
     """
     try:
-        ranks = {name: _reciprocal_ranks(model, dataset) for name, model in readings.items()}
+        ranks = {name: _reciprocal_ranks(model, dataset, candidates) for name, model in readings.items()}
     except (InputError, ValueError):  # the model does not know all of them, or there is no train
         return None, "train does not tell"
     means = {name: float(values.mean()) for name, values in ranks.items()}
     best = max(means, key=lambda name: means[name])
-    among = 1 + min(CANDIDATES, len(dataset.entities))
+    among = 1 + min(candidates, len(dataset.entities))
     chance = np.full_like(ranks[best], (1 / np.arange(1, among + 1)).mean())
     rivals = [*(values for name, values in ranks.items() if name != best), chance]
     told = "MRR of train: " + ", ".join(f"{name} {mean:.3f}" for name, mean in means.items())
@@ -44,11 +46,11 @@ def better_reading(readings: Mapping[str, Scorer | VectorScorer], dataset: Datas
     return (best if is_clear else None), told
 
 
-def _reciprocal_ranks(model: Scorer | VectorScorer, dataset: Dataset) -> Float64Array:
+def _reciprocal_ranks(model: Scorer | VectorScorer, dataset: Dataset, candidates: int) -> Float64Array:
     """Rank answers of train among random entities, ties as half; float64[query]."""
     draw, parts = np.random.default_rng(0), []
     facts = dataset.train[np.sort(draw.choice(len(dataset.train), min(len(dataset.train), QUERIES), replace=False))]
-    others = np.unique(draw.integers(len(dataset.entities), size=min(CANDIDATES, len(dataset.entities))))
+    others = np.unique(draw.integers(len(dataset.entities), size=min(candidates, len(dataset.entities))))
     for side in (side for side in SIDES if side in sides_of(model)):
         queries = Queries.per_triple(facts, side, as_given=True)
         for start in range(0, len(queries), BATCH):

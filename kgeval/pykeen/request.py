@@ -255,7 +255,9 @@ class Batches:
             raise InputError("nothing to finalize: no batch was processed since the last evaluation.")
         data = stack(self.parts)
         sizes = [1 + max(np.max(data[name]) for name in names) for names in (("head", "tail"), ("relation",))]
-        fact = "PyKEEN passed scores that it had filtered itself: the raw counts are those of the filtered scores."
+        fact = (
+            "PyKEEN passed scores that it had filtered itself: the raw counts are counted from the filtered scores too."
+        )
         return RankTable(with_labels(data, *map(Vocabulary.numbered, sizes)), notes=(Note("scores", fact),))
 
 

@@ -161,7 +161,7 @@ def join_models(models: Sequence[tuple[str, EvaluatedModel]]) -> list[tuple[str,
 
 
 def model_of_seeds(runs: Sequence[tuple[str, EvaluatedModel]]) -> EvaluatedModel:
-    """Make one model of several runs, its seeds; its own ranks are those of the run with the middle MRR."""
+    """Make one model of several runs, its seeds; the run with the middle MRR gives the model's own ranks."""
     values = [np.nan_to_num(mean_of_runs(run, "mrr", run.ties)) for _, run in runs]
     middle = int(np.argsort(values, kind="stable")[(len(runs) - 1) // 2])
     described, named = [_run_of(*run) for run in runs], []
@@ -262,9 +262,9 @@ def read_classifications(runs: Places, intervals: Unit | None = None) -> Classif
     metrics = parse_all([*dict.fromkeys([*COMPARED, *CLASSIFICATION.metrics])], CLASSIFICATION.name)
     if (settings := read_intervals(intervals)) is not None:
         refuse_other_units(settings.unit)
-    refuse_two_graphs({str(run.path): run.labels() for _, run in labelled})
-    for name, run in labelled:
-        table = run.labels()
+    tables = [run.labels() for _, run in labelled]
+    refuse_two_graphs({str(run.path): table for (_, run), table in zip(labelled, tables, strict=True)})
+    for (name, run), table in zip(labelled, tables, strict=True):
         title = name or table.model.partition(" (")[0]
         if title in classified:
             raise InputError(f"two runs are called {title!r:.60}. Name them: a=RUN b=RUN.")

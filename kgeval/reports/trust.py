@@ -239,6 +239,7 @@ def _model_in_words(model: EvaluatedModel) -> dict[str, Any]:
         "Formula": about.get("formula"),
         "Model": "; ".join([str(about["live"]), *live]) if "live" in about else "",
         "Random seeds": ", ".join(f"{what} {seed}" for what, seed in blocks["seeds"].items()),
+        "Read as": "; ".join(map(str, model.table.assumptions)),
         "Graph (fingerprint)": model.table.fingerprint,
         "Dataset (SHA-256)": blocks["dataset"].get("sha256"),
         "Time in seconds": ", ".join(f"{what} {took:g}" for what, took in blocks["seconds"].items()),

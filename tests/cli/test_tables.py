@@ -98,7 +98,8 @@ def test_a_part_begins_a_block(table):
 def test_no_word_of_a_text_is_cut(rows, width):
     table = Table(("name", "title", "formula", "source"), tuple(rows), prose=True)
     said = re.sub(r"\b(title|formula|source):", "", " ".join(table.lines(width)))
-    expected = [word for row in rows for cell in row for word in cell.split()]
+    # A label that is the name of a column, such as source, cannot be told from it.
+    expected = [word for row in rows for cell in row for word in cell.split() if word not in table.columns]
     words = [word for word in said.split() if word not in table.columns and set(word) != {RULE}]
     assert sorted(words) == sorted(expected)
 

@@ -275,10 +275,9 @@ def refuse_two_graphs(tables: Mapping[str, Any]) -> None:
     first: dict[str, str] = {}
     for (name, _), (model, *_) in _by_graph(tables).items():
         if (other := first.setdefault(name, model)) != model:
-            fault = (
-                f"two different graphs are called {name!r}: those of {other} and of {model} differ in labels or facts"
-            )
-            raise MetricError(f"{fault}. kgeval compare --allow dataset compares them all the same.")
+            fault = f"two different graphs are called {name!r}: those of {other} and of {model}"
+            cure = "kgeval compare --allow dataset compares them anyway."
+            raise MetricError(f"{fault} differ in labels or facts. {cure}")
 
 
 def notes_on_samples(tables: Mapping[str, RankTable]) -> Iterator[str]:

@@ -158,7 +158,7 @@ def compare_runs(
 
 
 def _compared(named: list[tuple[str, str]], options: dict[str, Any]) -> tuple[list[ComparedRun], tuple[str, ...]]:
-    """Read the runs that stand in paths, and make the notes on them; what is left out is said before any error."""
+    """Read the runs at some paths, and make notes on them; notes on runs that are left out come before any error."""
     from kgeval.runs.compared_runs import notes_on_ties, read_compared
     from kgeval.stored.folders import look_at, notes_on
 

@@ -145,8 +145,8 @@ def _without_header(
 ) -> tuple[dict[str, NamedTable], list[Assumption]]:
     """Leave out a first row that names the columns in unknown words, if the user says what they hold; else ask.
 
-    All splits begin with such a row: no triple does, unless its relation occurs again. Nor is a triple the first in
-    several splits and the only one of its entities and relation; in one split alone it may be, which is said.
+    A row with which all splits begin is such a row, unless its relation occurs again. So is a row with which several
+    splits begin, if its labels occur nowhere else. In one split alone, it is taken as a triple, with an assumption.
     """
     rows = {
         split: tuple(table[role][0].as_py() for role in TRIPLE)
@@ -175,9 +175,8 @@ def _without_header(
         raise DatasetError(f"{fault}. Say which: --columns …,header=all or …,header=none {IN_PYTHON}.")
     without = {split: tables[split].where(np.arange(len(tables[split])) > 0) for split in heading}
     taken = f"the first row {' '.join(first)!r}"
-    return {**tables, **without}, [
-        Assumption("header", taken, "usual", f"of {count} splits", "--columns …,header=none")
-    ]
+    left_out = Assumption("header", taken, "usual", f"of {count} splits", "--columns …,header=none")
+    return {**tables, **without}, [left_out]
 
 
 def _triples_that_may_be_headers(

@@ -45,8 +45,8 @@ class FunctionScorer:
             for given, kind in zip(labels, ("entity", "relation", "time"), strict=True)
         )
         following = positional_parameters(function)[len(parameters) : len(parameters) + 1]
-        is_number = [isinstance(it.default, int | float) for it in following]  # as of a temperature
-        named = [it for it in following if it.name.lower() in TIME_NAMES and not any(is_number)]
+        # A number as default is not of a time, but perhaps of a temperature.
+        named = [it for it in following if it.name.lower() in TIME_NAMES and not isinstance(it.default, int | float)]
         self.takes_times = self.times is not None or bool(named)
         self._needs_times = self.times is not None or any(it.default is inspect.Parameter.empty for it in named)
         self._called = FunctionCaller(function, (*parameters, TIMES) if self.takes_times else parameters)

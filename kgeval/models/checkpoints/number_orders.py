@@ -25,6 +25,9 @@ from kgeval.models.order_check import better_reading
 IN_TURNS: Mapping[str, str] = {"complex": "interleaved", "inverses": "alternate"}
 """an option -> its value for numbers in turns: re, im, re, im, …; or a relation, its inverse, the next relation, …"""
 
+FEW = 50
+"""how many candidates a check has: a contradiction is clear among few"""
+
 LARGEST = 10**8
 """how many numbers of entities are put in order to check them"""
 
@@ -45,7 +48,7 @@ def refuse_other_order(checkpoint: Checkpoint, dataset: Dataset, said: Mapping[s
             continue
         readings = {"halves": model, IN_TURNS[option]: _in_halves(model, option)}
         aligned = {name: align(replace(checkpoint, model=it), dataset) for name, it in readings.items()}
-        best, told = better_reading(aligned, dataset)
+        best, told = better_reading(aligned, dataset, candidates=FEW)  # it is asked at each load
         if best == IN_TURNS[option]:
             fault = f"its numbers seem to take turns ({option}): {told}"
             cure = f"Say which: the option {option}={best} or {option}=halves"

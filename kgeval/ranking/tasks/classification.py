@@ -130,8 +130,8 @@ class Classification(LabelOptions, ReadOnce):
     ) -> LabelTable:
         """Score the true and false triples of validation and test; see :func:`classify`.
 
-        ``title`` is the name of the model in the result, by default the model's own title. ``labels`` are those of the
-        model's ids: ``entities`` and ``relations``.
+        ``title`` is the name of the model in the result, by default the model's own title. ``labels`` are
+        ``entities`` and ``relations``, the labels of the model's ids.
         """
         return score_labelled(self, model, as_dataset(dataset), title, **labels)[1]
 

@@ -1,4 +1,4 @@
-"""What to compute from the scores of a model: metrics, policies (such as that of ties), intervals and groups.
+"""What to compute from the scores of a model: metrics, policies (such as the tie policy), intervals and groups.
 
 ``MetricRequest`` has these keys of a configuration; the command line makes options of them, and a stored run keeps
 them. Above it are the types of its fields, with the checks of their values, which import what they check with only when

@@ -14,8 +14,8 @@ TorchKGE's ``state_dict``, saved with torch or as a plain pickle, has no labels:
 their sorted labels. It evaluates with the stored rows as they are; only its training normalises them.
 
 pykg2vec saves ``model.vec.pt``, and ``config.npy`` beside it, a pickle that is not opened. Older code of OpenKE uses
-the same names of files and tensors, but other ids: without ``config.npy``, the format has to be named. pykg2vec's ids
-are those of the sorted labels of all splits. A TransE normalises entities and relations.
+the same names of files and tensors, but other ids: without ``config.npy``, the format has to be named. pykg2vec sorts
+the labels of all splits and numbers them. Its TransE normalises entities and relations.
 
 PyTorch Geometric's models are in ``torch_geometric.nn.kge``; live models have the same formulas. The library saves
 nothing and keeps no labels: ids are the user's. A ``state_dict`` does not tell TransE from DistMult, nor TransE's

@@ -213,7 +213,7 @@ def files_in(path: Path) -> list[Path]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Predictions(ModelWithoutFormula):
-    """A scorer that was read from a file of predictions. Its ids are those of the dataset."""
+    """A scorer that was read from a file of predictions. It has the ids of the dataset."""
 
     model: PredictionLists  # type: ignore[assignment]
     numbering: Numbering = "dataset"
